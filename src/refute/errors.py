@@ -1,0 +1,43 @@
+"""Every error a user can meet: one root, facts as attributes, messages that end in what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RefuteError(Exception):
+    """The root of all errors that Refute raises on purpose."""
+
+
+class RuleError(RefuteError):
+    """A rule, or a file of rules, that cannot be understood."""
+
+
+class SchemaError(RefuteError):
+    """A rule that does not fit the table: a column is missing, or two types cannot be compared."""
+
+
+class DataError(RefuteError):
+    """Data that cannot be read, or that breaks an assumption such as unique keys."""
+
+
+class OptionError(RefuteError):
+    """An argument or flag whose value makes no sense."""
+
+
+class EngineError(RefuteError):
+    """The machinery below is missing or failed: no Java, no cluster, no optional package."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None when none is close."""
+    candidates = {str(item).casefold(): str(item) for item in known}
+    found = difflib.get_close_matches(name.casefold(), candidates, n=1, cutoff=0.6)
+    return candidates[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known name, with a leading blank; empty when none is close."""
+    best = nearest(name, known)
+    return f" Did you mean {best!r}?" if best is not None else ""

@@ -1,0 +1,101 @@
+"""Predicates: one comparison between a column of a row and another column, or a constant."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+from refute.language.operators import Operator
+
+Value = bool | int | float | Decimal | str | dt.date | dt.datetime
+
+
+class Row(Enum):
+    """The two row variables of a rule."""
+
+    S = "s"
+    T = "t"
+
+    @property
+    def other(self) -> Row:
+        """The other row variable."""
+        return Row.T if self is Row.S else Row.S
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of one of the two rows."""
+
+    row: Row
+    name: str
+
+    def swapped(self) -> Column:
+        """The same column of the other row."""
+        return Column(self.row.other, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal. Two constants are the same only if value and type agree: 1, 1.0 and True are three constants."""
+
+    value: Value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """`left op right`. Always built by `of`, which puts `s` before `t` and columns before constants."""
+
+    left: Column
+    op: Operator
+    right: Column | Constant
+
+    @classmethod
+    def of(cls, left: Column | Constant, op: Operator, right: Column | Constant) -> Predicate:
+        """The predicate with operands in standard order: column first, then row `s`; within one row, by name."""
+        if isinstance(left, Constant):
+            if isinstance(right, Constant):
+                raise ValueError("a predicate needs at least one column")
+            return cls(right, op.mirrored, left)
+        if isinstance(right, Column) and (right.row.value, right.name) < (left.row.value, left.name):
+            if left.row is right.row or left.row is Row.T:
+                return cls(right, op.mirrored, left)
+        return cls(left, op, right)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns it reads, left to right."""
+        return (self.left, self.right) if isinstance(self.right, Column) else (self.left,)
+
+    @property
+    def rows(self) -> frozenset[Row]:
+        """The row variables it mentions."""
+        return frozenset(column.row for column in self.columns)
+
+    @property
+    def is_two_row(self) -> bool:
+        """Whether it compares the two rows with each other."""
+        return len(self.rows) == 2
+
+    @property
+    def is_cross_column(self) -> bool:
+        """Whether it compares two columns of different names."""
+        return isinstance(self.right, Column) and self.right.name != self.left.name
+
+    def swapped(self) -> Predicate:
+        """The predicate with the roles of the two rows exchanged."""
+        right = self.right.swapped() if isinstance(self.right, Column) else self.right
+        return Predicate.of(self.left.swapped(), self.op, right)
+
+    def negated(self) -> Predicate:
+        """The predicate that is true on non-null values exactly where this one is false."""
+        return Predicate(self.left, self.op.negated, self.right)
