@@ -1,0 +1,72 @@
+"""The definition of a violation: all pairs, plain Python, straight from what a rule means. Slow on purpose."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from refute.language.constraint import DenialConstraint
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Predicate, Row
+
+Violation = tuple[int, ...]
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table as plain values; NaN is null."""
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return [{name: _clean(values[i]) for name, values in columns.items()} for i in range(table.num_rows)]
+
+
+def violations(table: pa.Table, rule: DenialConstraint, nulls: str = "sql") -> list[Violation]:
+    """Every violation in ascending order: `(s, t)` pairs of row numbers, or `(row,)` for a rule about one row."""
+    rows = rows_of(table)
+    if rule.is_single_row:
+        (variable,) = rule.rows
+        return [(i,) for i, row in enumerate(rows) if _all_true(rule, {variable: row}, nulls)]
+    return [
+        (i, j)
+        for i, s in enumerate(rows)
+        for j, t in enumerate(rows)
+        if i != j and _all_true(rule, {Row.S: s, Row.T: t}, nulls)
+    ]
+
+
+def rows_in_violation(found: Sequence[Violation]) -> set[int]:
+    """The distinct rows that take part in some violation."""
+    return {row for violation in found for row in violation}
+
+
+def holds(predicate: Predicate, binding: dict[Row, dict[str, Any]], nulls: str) -> bool:
+    """Whether one predicate is true for these rows."""
+    left = binding[predicate.left.row][predicate.left.name]
+    right = predicate.right
+    return compare(left, predicate.op, binding[right.row][right.name] if isinstance(right, Column) else right.value, nulls)
+
+
+def compare(left: Any, op: Operator, right: Any, nulls: str) -> bool:
+    """Whether `left op right` is true, exactly, under the given null rule."""
+    left, right = _clean(left), _clean(right)
+    if left is None or right is None:
+        if nulls == "sql" or op.is_order:
+            return False
+        return op.accepts(0) if left is None and right is None else op is Operator.NE
+    if isinstance(left, dt.date) and isinstance(right, dt.date):
+        left, right = _moment(left), _moment(right)
+    return op.accepts((left > right) - (left < right))
+
+
+def _all_true(rule: DenialConstraint, binding: dict[Row, dict[str, Any]], nulls: str) -> bool:
+    return all(holds(predicate, binding, nulls) for predicate in rule.predicates)
+
+
+def _clean(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _moment(value: dt.date) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
