@@ -1,0 +1,43 @@
+# Two commands matter: `make demo` and `make test`. Both set up .venv first, which is quick when nothing changed.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+T ?= tests
+
+.PHONY: install demo test lint unit bench format clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Refute needs Python 3.11 or newer, and found no python3 on the PATH." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Refute needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@echo "Installing Refute and all its extras into $(VENV) (Spark is large: this takes some minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+demo: install  ## discover and check rules on the sample data that ships with Refute
+	@$(BIN)/refute demo
+
+test: lint unit  ## what CI runs
+
+lint: install  ## ruff and mypy
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/mypy
+
+unit: install  ## the tests; one part: make unit T=tests/language
+	@$(BIN)/python -m pytest $(T)
+
+bench: install  ## the benchmarks; one case: make bench CASE=import
+	@$(BIN)/python -m benchmarks $(CASE)
+
+format: install  ## rewrite the code in the house style
+	@$(BIN)/ruff check --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

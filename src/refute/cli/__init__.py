@@ -1,0 +1,1 @@
+"""The command `refute`: the only place that writes to the terminal."""

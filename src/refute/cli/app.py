@@ -1,0 +1,85 @@
+"""The entry point: one group of commands, and one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+import refute
+from refute.cli.exits import Exit
+from refute.errors import RefuteError, did_you_mean
+
+COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
+
+
+class Commands(click.Group):
+    """A group that imports `refute.cli.<name>` when its command runs, and takes its `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if importlib.util.find_spec(f"refute.cli.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"refute.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], known) or f" The commands are {', '.join(known)}."
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(refute.__version__, prog_name="refute", message="%(prog)s %(version)s")
+def app() -> None:
+    """Finds the pairs of rows that refute your data's rules, and the rules your data obeys.
+
+    Exit codes: 0 all rules hold, 1 a rule of severity error failed, 2 only warn rules failed, 3 could not run,
+    4 finished partly.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of one run; every error has become one message on stderr."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app.main(args=given, prog_name="refute", standalone_mode=False)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "refute"
+        return _failed(f"{error.format_message()} See `{where} --help`.")
+    except click.ClickException as error:
+        return _failed(error.format_message())
+    except RefuteError as error:
+        return _failed(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted")
+    except BrokenPipeError:  # the reader of our output has left, as in `refute check ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
+        if {"-v", "--verbose"} & set(given):
+            traceback.print_exc()
+        return _failed(f"internal error: {type(error).__name__}: {error} (--verbose shows where)")
+    return int(code or 0)
+
+
+def main() -> NoReturn:
+    """Run the command line and leave the process with its exit code."""
+    sys.exit(run())
+
+
+def _failed(message: str) -> Exit:
+    click.echo(f"refute: {message}", err=True)
+    return Exit.FAILED

@@ -1,0 +1,1 @@
+"""Refute on Spark: the only folder that imports pyspark."""

@@ -1,0 +1,75 @@
+"""The layer table of ARCHITECTURE.md, held by the imports of every file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import refute
+
+ROOT = Path(refute.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
+ROWS = (
+    ("errors",),
+    ("language",),
+    ("kernels",),
+    ("relation",),
+    ("index",),
+    ("plan",),
+    ("detect", "discover"),
+    ("live",),
+    ("spark", "report"),
+    ("cli",),
+)
+HEIGHT = {name: height for height, row in enumerate(ROWS) for name in row}
+HEIGHT |= {"__init__": len(ROWS), "__main__": len(ROWS)}  # the package itself hands out names of all layers
+
+
+def layer_of(file: Path) -> str:
+    """The folder of a file, or the name of a module that lies in no folder."""
+    first = file.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The full name of every module that a file imports, wherever in the file."""
+    package = ("refute", *file.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_a_file_imports_only_from_layers_below_its_own(file: Path) -> None:
+    layer = layer_of(file)
+    for name in imported(file):
+        parts = name.split(".")
+        if parts[0] != "refute":
+            continue
+        target = parts[1] if len(parts) > 1 and parts[1] in HEIGHT else "__init__"
+        if target == layer:
+            continue
+        if layer == "kernels":
+            pytest.fail(f"kernels import nothing of ours, yet this imports {name}")
+        if layer == "cli" and target == "__init__":
+            continue  # the command line is a user of the public names
+        assert HEIGHT[target] < HEIGHT[layer], f"{layer} may not import {name}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_only_the_spark_layer_imports_pyspark(file: Path) -> None:
+    if layer_of(file) != "spark":
+        assert not [name for name in imported(file) if name.split(".")[0] in ("pyspark", "py4j")]
+
+
+def test_every_folder_and_module_has_a_place_in_the_table() -> None:
+    assert {layer_of(file) for file in FILES} <= set(HEIGHT)

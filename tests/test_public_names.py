@@ -1,0 +1,32 @@
+"""The names that users see: a change here is a change of the contract, and belongs into CHANGELOG.md."""
+
+from __future__ import annotations
+
+import pytest
+
+import refute
+import refute.errors
+
+PUBLIC = ["DenialConstraint", "errors"]
+ERRORS = ["DataError", "EngineError", "OptionError", "RefuteError", "RuleError", "SchemaError"]
+
+
+def test_the_package_exports_exactly_the_public_names() -> None:
+    assert sorted(refute.__all__) == PUBLIC
+
+
+def test_every_public_name_exists_and_is_listed_by_dir() -> None:
+    for name in PUBLIC:
+        assert getattr(refute, name) is not None
+        assert name in dir(refute)
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="Did you mean .DenialConstraint."):
+        refute.DenialConstrain  # noqa: B018
+
+
+def test_the_errors_have_one_root() -> None:
+    classes = {name: value for name, value in vars(refute.errors).items() if isinstance(value, type)}
+    assert sorted(name for name, value in classes.items() if issubclass(value, Exception)) == ERRORS
+    assert all(issubclass(classes[name], refute.errors.RefuteError) for name in ERRORS)
