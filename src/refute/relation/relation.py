@@ -1,0 +1,136 @@
+"""A table whose columns are encoded once and shared by everything that looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.errors import SchemaError, did_you_mean
+from refute.language.constraint import DenialConstraint
+from refute.language.nulls import Nulls
+from refute.language.predicate import Predicate
+from refute.relation.binding import READABLE, bind
+from refute.relation.encode import encode_columns
+from refute.relation.encoded import Encoded
+from refute.relation.mask import predicate_mask
+from refute.relation.once import Once
+from refute.relation.source import ArrowSource, Source, source_of
+from refute.relation.types import ColumnType, Family
+
+T = TypeVar("T")
+Mask = NDArray[np.bool_]
+
+
+class Relation:
+    """Columns as integers, computed when first asked for and kept. Safe to use from many threads."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._positions: dict[str, int] = {}
+        self._repeated: set[str] = set()
+        for position, name in enumerate(source.names):
+            if self._positions.setdefault(name, position) != position:
+                self._repeated.add(name)
+        self._once = Once()
+        self.n_rows = source.n_rows
+        self.names = source.names
+
+    @classmethod
+    def of(cls, table: object) -> Relation:
+        """The relation over a pyarrow, pandas or polars table; a Relation is returned as it is."""
+        return table if isinstance(table, cls) else cls(source_of(table))
+
+    @property
+    def schema(self) -> dict[str, ColumnType]:
+        """The type of every column by name."""
+        return {name: self.type_of(name) for name in self._positions}
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The whole table as Arrow."""
+        if isinstance(self._source, ArrowSource):
+            return self._source.table
+        return pa.table([self._source.column(i) for i in range(len(self.names))], names=list(self.names))
+
+    def head(self, n: int) -> Relation:
+        """The first n rows as a relation of their own, without a copy."""
+        return Relation(self._source.head(n))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""
+        position = self._positions.get(name)
+        if position is None:
+            raise SchemaError(f"there is no column {name!r}.{did_you_mean(name, self.names)}")
+        if name in self._repeated:
+            raise SchemaError(f"the table has more than one column {name!r}; rename one of them")
+        return self._once.get(("column", name), lambda: self._source.column(position))
+
+    def plain(self, name: str) -> pa.ChunkedArray:
+        """One column as Arrow, dictionary-encoded columns decoded."""
+        column = self.column(name)
+        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+    def type_of(self, name: str) -> ColumnType:
+        """The type of one column; a column whose objects have no single type is unsupported."""
+        try:
+            return ColumnType.of(name, self.column(name).type)
+        except SchemaError:
+            if name not in self._positions or name in self._repeated:
+                raise
+            return ColumnType(name, Family.UNSUPPORTED, pa.null())
+
+    def encode(self, name: str, *, ordered: bool, dense: bool = False) -> Encoded:
+        """The column as integers: equal where values are equal, sorting as they do if `ordered`, gapless if `dense`."""
+        return self.encode_joint((name,), ordered=ordered, dense=dense)[0]
+
+    def encode_joint(self, names: tuple[str, ...], *, ordered: bool, dense: bool = False) -> tuple[Encoded, ...]:
+        """The columns as integers that compare across columns as the values do; gapless over all of them if `dense`."""
+        unique = tuple(sorted(set(names)))
+        for asked in ((True, dense), (ordered, True), (True, True)):
+            known = self._once.peek(("encoded", unique, *asked))
+            if known is not None:
+                break
+        else:
+            known = self._once.get(
+                ("encoded", unique, ordered, dense),
+                lambda: encode_columns([self._readable(name) for name in unique], ordered=ordered, dense=dense),
+            )
+        by_name: dict[str, Encoded] = dict(zip(unique, known, strict=True))
+        return tuple(by_name[name] for name in names)
+
+    def is_null(self, name: str) -> Mask:
+        """Which rows are null (or NaN) in this column. Do not write to it."""
+        return self._once.get(("is null", name), lambda: self._is_null(name))
+
+    def null_count(self, name: str) -> int:
+        """How many rows are null (or NaN) in this column."""
+        if self.type_of(name).family is not Family.FLOAT:
+            return int(self.column(name).null_count)
+        return self._once.get(("null count", name), lambda: int(np.count_nonzero(self.is_null(name))))
+
+    def mask(self, predicate: Predicate, nulls: Nulls = Nulls.SQL) -> Mask:
+        """The rows for which a predicate about one row is true. Do not write to it."""
+        return self.shared(("mask", predicate, nulls), lambda: predicate_mask(self, predicate, nulls))
+
+    def shared(self, key: Hashable, build: Callable[[], T]) -> T:
+        """What `build` returned for this key the first time, for whatever rules can share: sorts, groupings, masks."""
+        return self._once.get(("shared", key), build)
+
+    def bind(self, constraint: DenialConstraint, *, rule: str | None = None) -> None:
+        """Checks that the rule fits the table; raises SchemaError naming column, type, rule and the nearest name."""
+        bind(self, constraint, rule)
+
+    def _readable(self, name: str) -> pa.ChunkedArray:
+        column = self.column(name)
+        kind = ColumnType.of(name, column.type)
+        if kind.family is Family.UNSUPPORTED:
+            raise SchemaError(f"column {kind} cannot be compared; {READABLE}")
+        return column
+
+    def _is_null(self, name: str) -> Mask:
+        column = self.column(name)
+        return np.asarray(column.is_null(nan_is_null=True).to_numpy(), dtype=np.bool_)

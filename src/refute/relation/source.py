@@ -1,0 +1,99 @@
+"""Where columns come from: Arrow, pandas and polars tables behind one small protocol, converted column by column."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from refute.errors import DataError, SchemaError
+
+
+class Source(Protocol):
+    """A table whose columns can be had as Arrow, each on its own, so that columns no rule reads cost nothing."""
+
+    n_rows: int
+    names: tuple[str, ...]
+
+    def column(self, position: int) -> pa.ChunkedArray:
+        """One column."""
+
+    def head(self, n: int) -> Source:
+        """The first n rows, without a copy."""
+
+
+class ArrowSource:
+    """An Arrow table."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self.n_rows = table.num_rows
+        self.names = tuple(table.column_names)
+
+    def column(self, position: int) -> pa.ChunkedArray:
+        """One column as it is."""
+        return self.table.column(position)
+
+    def head(self, n: int) -> ArrowSource:
+        """The first n rows."""
+        return ArrowSource(self.table.slice(0, n))
+
+
+class PandasSource:
+    """A pandas frame. The index is no column; NaN, None and NaT are null."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.n_rows = len(frame)
+        self.names = tuple(str(name) for name in frame.columns)
+
+    def column(self, position: int) -> pa.ChunkedArray:
+        """One column, converted; raises SchemaError where its objects have no common type."""
+        try:
+            found = pa.Array.from_pandas(self.frame.iloc[:, position])
+        except pa.ArrowException as error:
+            raise SchemaError(f"column {self.names[position]!r} has no single type: {error}") from error
+        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
+
+    def head(self, n: int) -> PandasSource:
+        """The first n rows."""
+        return PandasSource(self.frame.iloc[:n])
+
+
+class PolarsSource:
+    """A polars frame."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.n_rows = frame.height
+        self.names = tuple(frame.columns)
+
+    def column(self, position: int) -> pa.ChunkedArray:
+        """One column, shared with polars where the memory layouts agree."""
+        polars = sys.modules["polars"]
+        return pa.chunked_array([self.frame.to_series(position).to_arrow(compat_level=polars.CompatLevel.newest())])
+
+    def head(self, n: int) -> PolarsSource:
+        """The first n rows."""
+        return PolarsSource(self.frame.head(n))
+
+
+def source_of(table: object) -> Source:
+    """The source for a table; raises DataError for what is none. Looks only at packages that are loaded already."""
+    if isinstance(table, pa.RecordBatch):
+        return ArrowSource(pa.Table.from_batches([table]))
+    if isinstance(table, pa.RecordBatchReader):
+        return ArrowSource(table.read_all())
+    if isinstance(table, pa.Table):
+        return ArrowSource(table)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        return PandasSource(table)
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(table, polars.LazyFrame):
+        return PolarsSource(table.collect())
+    if polars is not None and isinstance(table, polars.DataFrame):
+        return PolarsSource(table)
+    kind = f"{type(table).__module__}.{type(table).__qualname__}"
+    raise DataError(f"cannot read a table from a {kind}; give a pyarrow, pandas or polars table")

@@ -1,0 +1,117 @@
+"""What a column holds, and which columns and constants can be compared."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from refute.language.predicate import Value
+
+
+class Family(Enum):
+    """A kind of value. Families with the same `realm` compare with each other."""
+
+    INTEGER = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    ZONED = "timestamp with time zone"
+    TIME = "time of day"
+    DURATION = "duration"
+    NULL = "null"
+    UNSUPPORTED = "unsupported"
+
+    @property
+    def realm(self) -> str:
+        """What it compares with: numbers with numbers, dates with zone-less timestamps, all else with its own."""
+        return _REALMS.get(self, self.value)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is an integer, a float or a decimal."""
+        return self.realm == "number"
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether it is a date or a timestamp."""
+        return self in (Family.DATE, Family.TIMESTAMP, Family.ZONED)
+
+
+_REALMS = {
+    Family.INTEGER: "number",
+    Family.FLOAT: "number",
+    Family.DECIMAL: "number",
+    Family.DATE: "moment",
+    Family.TIMESTAMP: "moment",
+}
+_ARROW_FAMILIES = (
+    (pt.is_null, Family.NULL),
+    (pt.is_boolean, Family.BOOLEAN),
+    (pt.is_integer, Family.INTEGER),
+    (pt.is_floating, Family.FLOAT),
+    (pt.is_decimal, Family.DECIMAL),
+    (lambda t: pt.is_string(t) or pt.is_large_string(t) or pt.is_string_view(t), Family.STRING),
+    (pt.is_date, Family.DATE),
+    (lambda t: pt.is_timestamp(t) and t.tz is None, Family.TIMESTAMP),
+    (pt.is_timestamp, Family.ZONED),
+    (pt.is_time, Family.TIME),
+    (pt.is_duration, Family.DURATION),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column's name, the kind of its values and how Arrow holds them."""
+
+    name: str
+    family: Family
+    arrow_type: pa.DataType
+
+    @classmethod
+    def of(cls, name: str, arrow_type: pa.DataType) -> ColumnType:
+        """The column type; a dictionary-encoded column is of the family of its values."""
+        values = arrow_type.value_type if pt.is_dictionary(arrow_type) else arrow_type
+        family = next((family for test, family in _ARROW_FAMILIES if test(values)), Family.UNSUPPORTED)
+        return cls(name, family, arrow_type)
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.arrow_type})"
+
+
+def constant_family(value: Value) -> Family:
+    """The family of a literal."""
+    if isinstance(value, bool):
+        return Family.BOOLEAN
+    if isinstance(value, dt.datetime):
+        return Family.TIMESTAMP if value.tzinfo is None else Family.ZONED
+    return _CONSTANT_FAMILIES[type(value)]
+
+
+_CONSTANT_FAMILIES = {
+    int: Family.INTEGER,
+    float: Family.FLOAT,
+    Decimal: Family.DECIMAL,
+    str: Family.STRING,
+    dt.date: Family.DATE,
+}
+
+
+def clash(left: Family, right: Family) -> str | None:
+    """What to do about two families that cannot be compared; None when they can."""
+    if Family.NULL in (left, right) or left.realm == right.realm:
+        return None
+    pair = {left, right}
+    if Family.ZONED in pair and pair & {Family.DATE, Family.TIMESTAMP}:
+        return "Give both a time zone, or cast the one that has a zone to a zone-less timestamp of the zone you mean."
+    if Family.STRING in pair:
+        other = right if left is Family.STRING else left
+        return f"Cast the string to {other.realm}, or compare it with a string."
+    return "Cast one of them to the type of the other."
