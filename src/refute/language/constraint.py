@@ -16,6 +16,8 @@ class DenialConstraint:
     def __post_init__(self) -> None:
         if not self.predicates:
             raise ValueError("a denial constraint needs at least one predicate")
+        if self.rows == {Row.T}:  # a rule about one row is always about row s
+            object.__setattr__(self, "predicates", tuple(predicate.swapped() for predicate in self.predicates))
 
     @property
     def rows(self) -> frozenset[Row]:

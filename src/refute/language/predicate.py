@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from refute.errors import RuleError
 from refute.language.operators import Operator
 
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime
@@ -38,9 +40,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal. Two constants are the same only if value and type agree: 1, 1.0 and True are three constants."""
+    """A literal. Two constants are the same only if value and type agree: 1, 1.0 and True are three constants.
+
+    The value is made plain: subclasses of the seven types become those types, and a moment with a zone becomes UTC.
+    """
 
     value: Value
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _plain(self.value))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant):
@@ -99,3 +107,49 @@ class Predicate:
     def negated(self) -> Predicate:
         """The predicate that is true on non-null values exactly where this one is false."""
         return Predicate(self.left, self.op.negated, self.right)
+
+
+def _plain(value: object) -> Value:
+    """The value as one of the seven types; raises RuleError for anything a comparison could never be true with."""
+    match value:
+        case bool():
+            return value
+        case int():
+            return int(value)
+        case float():
+            if math.isnan(value):
+                raise RuleError(
+                    "NaN counts as null, and a comparison with null is never true: it cannot be a constant."
+                )
+            return float(value)
+        case Decimal():
+            if not value.is_finite():
+                raise RuleError(f"{value} is no decimal number: it cannot be a constant.")
+            return Decimal(value)
+        case str():
+            return str(value)
+        case dt.datetime():
+            return _plain_moment(value)
+        case dt.date():
+            return dt.date(value.year, value.month, value.day)
+        case _:
+            raise RuleError(
+                f"{value!r} of type {type(value).__name__} cannot be a constant: "
+                "use a boolean, number, text, date or timestamp."
+            )
+
+
+def _plain_moment(value: dt.datetime) -> dt.datetime:
+    if getattr(value, "nanosecond", 0):
+        raise RuleError(f"{value} is finer than a microsecond: it cannot be a constant.")
+    moment = dt.datetime.combine(
+        dt.date(value.year, value.month, value.day),
+        dt.time(value.hour, value.minute, value.second, value.microsecond),
+    )
+    offset = value.utcoffset()
+    if offset is None:
+        return moment
+    try:
+        return (moment - offset).replace(tzinfo=dt.UTC)
+    except OverflowError:
+        raise RuleError(f"{value} lies outside the years 1 to 9999: it cannot be a constant.") from None

@@ -1,0 +1,125 @@
+"""From text to rules. Text is parsed here, once; everything behind works on the objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from enum import Enum
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from refute.language.conditions import Condition
+from refute.language.constraint import DenialConstraint
+from refute.language.reading import Reader
+from refute.language.sugar import RowRule, Sugar
+from refute.language.syntax import RuleSyntaxError, in_words, listed
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
+
+_UNDENIED = re.compile(r"\s*[({\[]*\s*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
+
+
+class RuleKind(Enum):
+    """The ways to write a rule; the values are the keys of a rule file."""
+
+    DC = "dc"
+    FD = "fd"
+    UNIQUE = "unique"
+    ORDER = "order"
+    NO_OVERLAP = "no_overlap"
+    ROW = "row"
+
+
+def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint:
+    """The constraint that a text stands for; with `columns`, names beyond these are errors.
+
+    The text is a denial constraint, or a short form that stands for exactly one (`unique(id)`, `zip -> city`).
+    """
+    found = parse_rule(text, columns)
+    if len(found) != 1:
+        raise RuleSyntaxError(
+            f"this stands for {len(found)} constraints, and one is asked for here. Write it as {len(found)} rules.",
+            text=text,
+            position=0,
+        )
+    return found[0]
+
+
+def parse_rule(text: str, columns: Collection[str] | None = None) -> tuple[DenialConstraint, ...]:
+    """The constraints that a text stands for, be it a denial constraint or a short form."""
+    found = parse_statement(text, columns)
+    return (found,) if isinstance(found, DenialConstraint) else found.constraints()
+
+
+def parse_statement(text: str, columns: Collection[str] | None = None) -> DenialConstraint | Sugar:
+    """What is written: a denial constraint, or a short form as such."""
+    return Reader(text, columns).statement(_tree(text, "rule"))
+
+
+def parse_kind(kind: RuleKind, text: str, columns: Collection[str] | None = None) -> DenialConstraint | Sugar:
+    """The value of one key of a rule file, where `unique: "a, b"` needs no `unique(...)` around it."""
+    if kind is RuleKind.ROW:
+        return RowRule(parse_condition(text, columns))
+    start = {RuleKind.DC: "constraint"}.get(kind, kind.value)
+    return Reader(text, columns).statement(_tree(text, start))
+
+
+def parse_condition(text: str, columns: Collection[str] | None = None) -> Condition:
+    """A condition on one row, as `where` and `row` take it."""
+    return Reader(text, columns).condition(_tree(text, "condition"))
+
+
+@cache
+def _grammar() -> Lark:
+    from lark import Lark
+
+    return Lark(
+        resources.files("refute.language").joinpath("grammar.lark").read_text(encoding="utf-8"),
+        parser="lalr",
+        start=["rule", "constraint", "fd", "unique", "order", "no_overlap", "condition"],
+        maybe_placeholders=False,
+    )
+
+
+def _tree(text: str, start: str) -> Tree[Token]:
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+    try:
+        return _grammar().parse(text, start=start)
+    except UnexpectedToken as error:
+        at_end = error.token.type == "$END"
+        position = len(text.rstrip()) if at_end else int(error.pos_in_stream or 0)
+        found = "the text ends here" if at_end else f"found {str(error.token)!r}"
+        expected = error.accepts or error.expected
+    except UnexpectedCharacters as error:
+        position = int(error.pos_in_stream or 0)
+        found = f"found {text[position]!r}"
+        expected = _accepted_after(text[:position], start)
+    raise _explained(text, start, position, found, in_words(expected)) from None
+
+
+def _accepted_after(text: str, start: str) -> set[str]:
+    """The terminals that could follow a text that is right so far."""
+    state = _grammar().parse_interactive(text, start=start)
+    state.exhaust_lexer()
+    return set(state.accepts())  # type: ignore[no-untyped-call]
+
+
+def _explained(text: str, start: str, position: int, found: str, expected: tuple[str, ...]) -> RuleSyntaxError:
+    """The error in words; the mistakes that people make most get an answer of their own."""
+    rest = text[position:].lower()
+    if not text.strip():
+        problem = "the rule is empty. Write what must not happen: not (s.zip = t.zip and s.city != t.city)."
+    elif start in ("rule", "constraint") and _UNDENIED.match(text):
+        position = len(text) - len(text.lstrip())
+        problem = "a rule says what must not happen: put the comparisons into not (...)."
+    elif start in ("rule", "constraint") and rest.startswith(("or ", "or(", "||", "∨")):
+        problem = "a denial constraint has no 'or': write one rule for each alternative."
+    elif rest.startswith("null") and "a constant" in expected:
+        problem = "a comparison with null is never true, so null cannot be written here."
+        problem += " Conditions of 'where' take 'is null'." if start != "condition" else " Write 'is null'."
+    else:
+        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
+    return RuleSyntaxError(problem, text=text, position=position, expected=expected)

@@ -1,0 +1,231 @@
+"""From parse trees to rules: row variables, names and constants get their meaning here."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, NoReturn
+
+from refute.errors import did_you_mean
+from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.constraint import DenialConstraint
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Row, Value
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
+from refute.language.syntax import RuleSyntaxError
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+_PAIRS = (("s", "t"), ("t", "t'"), ("t0", "t1"), ("t1", "t2"))
+_PAIRS_IN_WORDS = "s and t (or t and t', t0 and t1, t1 and t2)"
+_VARIABLES = frozenset(variable for pair in _PAIRS for variable in pair)
+_OPERATORS = {
+    "EQ": Operator.EQ,
+    "NE": Operator.NE,
+    "LE": Operator.LE,
+    "GE": Operator.GE,
+    "LT": Operator.LT,
+    "GT": Operator.GT,
+}
+_EXAMPLES = {
+    "date": "date '2020-01-31'",
+    "timestamp": "timestamp '2020-01-31 12:00:00'",
+    "float": "float '1.5'",
+}
+
+
+class Reader:
+    """Gives trees of one text their meaning."""
+
+    def __init__(self, text: str, columns: Collection[str] | None) -> None:
+        self._text = text
+        self._columns = columns
+        self._rows: dict[str, Row] = {}
+
+    def statement(self, tree: Tree[Token]) -> DenialConstraint | Sugar:
+        """The denial constraint or short form that a tree spells."""
+        match tree.data:
+            case "rule" | "unique" | "order" | "no_overlap" if _trees(tree)[0].data != "names":
+                return self.statement(_trees(tree)[0])
+            case "constraint":
+                return self._constraint(tree)
+            case "unique" | "unique_call":
+                return Key(self._names(_trees(tree)[0]))
+            case "fd":
+                left, right = _trees(tree)
+                return FunctionalDependency(self._names(left), self._names(right))
+            case "order_call":
+                first, second, *by = _trees(tree)
+                return OrderRule(self._order_item(first), self._order_item(second), self._by(by))
+            case "no_overlap_call":
+                start, end, *by = _trees(tree)
+                return NoOverlap(self._name(start), self._name(end), self._by(by))
+            case "row_call":
+                return RowRule(self.condition(tree))
+            case other:
+                raise AssertionError(f"no meaning for {other}")
+
+    def condition(self, tree: Tree[Token]) -> Condition:
+        """The condition that a tree spells."""
+        self._bind_rows(tree, most=1)
+        return self._condition(_trees(tree)[0])
+
+    def _constraint(self, tree: Tree[Token]) -> DenialConstraint:
+        self._bind_rows(tree, most=2)
+        return DenialConstraint(tuple(self._predicate(found) for found in _comparisons(tree)))
+
+    def _condition(self, tree: Tree[Token]) -> Condition:
+        parts = _trees(tree)
+        match tree.data:
+            case "disjunction":
+                return Or(tuple(self._condition(part) for part in parts))
+            case "conjoined":
+                found = tuple(self._condition(part) for part in parts)
+                return And(found) if len(found) > 1 else found[0]
+            case "negated":
+                return Not(self._condition(parts[0]))
+            case "comparison":
+                return Compare(self._predicate(tree))
+            case "is_null" | "is_not_null":
+                return IsNull(self._column(parts[0]).name, tree.data == "is_not_null")
+            case "one_of" | "none_of":
+                subject = self._column(parts[0])
+                choices = tuple(Compare(Predicate.of(subject, Operator.EQ, self._constant(part))) for part in parts[1:])
+                found_or = Or(choices) if len(choices) > 1 else choices[0]
+                return Not(found_or) if tree.data == "none_of" else found_or
+            case "between" | "not_between":
+                low = Compare(self._compared(parts[1], Operator.LE, parts[0], tree))
+                high = Compare(self._compared(parts[0], Operator.LE, parts[2], tree))
+                return Not(And((low, high))) if tree.data == "not_between" else And((low, high))
+            case other:
+                raise AssertionError(f"no meaning for {other}")
+
+    def _predicate(self, tree: Tree[Token]) -> Predicate:
+        left, comparator, right = _trees(tree)
+        return self._compared(left, _OPERATORS[_token(comparator).type], right, tree)
+
+    def _compared(self, left: Tree[Token], op: Operator, right: Tree[Token], tree: Tree[Token]) -> Predicate:
+        if left.data == "constant" and right.data == "constant":
+            self._fail(_first_token(tree), "this compares two constants: at least one side must be a column.")
+        return Predicate.of(self._operand(left), op, self._operand(right))
+
+    def _operand(self, tree: Tree[Token]) -> Column | Constant:
+        return self._constant(tree) if tree.data == "constant" else self._column(tree)
+
+    def _column(self, tree: Tree[Token]) -> Column:
+        if tree.data == "constant":
+            self._fail(_first_token(tree), "expected a column here, found a constant.")
+        name = self._name(_trees(tree)[-1])
+        return Column(self._rows[_variable(_token(tree))] if tree.data == "row_column" else Row.S, name)
+
+    def _bind_rows(self, tree: Tree[Token], most: int) -> None:
+        """Decides which row each variable of the text means."""
+        seen: dict[str, Token] = {}
+        for found in tree.scan_values(lambda value: getattr(value, "type", "") == "ROW"):
+            seen.setdefault(_variable(found), found)
+        for variable, token in seen.items():
+            if variable not in _VARIABLES:
+                hint = "" if most == 1 else f" The two rows are called {_PAIRS_IN_WORDS}."
+                self._fail(token, f"no row is called {variable!r}.{hint} A name with a dot goes into back quotes.")
+        if len(seen) > most:
+            *_, last = seen.values()
+            if most == 1:
+                self._fail(last, "a condition is about one row, and this names a second.")
+            if len(seen) > 2:
+                self._fail(last, f"this names a third row. The two rows are called {_PAIRS_IN_WORDS}.")
+        if len(seen) == 1:
+            self._rows = dict.fromkeys(seen, Row.S)
+        for pair in _PAIRS:
+            if len(seen) == 2 and seen.keys() == set(pair):
+                self._rows = dict(zip(pair, (Row.S, Row.T), strict=True))
+        if seen and not self._rows:
+            first, last_name = seen
+            self._fail(
+                seen[last_name],
+                f"{first} and {last_name} do not go together: the two rows are called {_PAIRS_IN_WORDS}.",
+            )
+
+    def _constant(self, tree: Tree[Token]) -> Constant:
+        token = _token(tree)
+        return Constant(self._value(token))
+
+    def _value(self, token: Token) -> Value:
+        written = str(token)
+        match token.type:
+            case "INTEGER":
+                return int(written)
+            case "DECIMAL":
+                return Decimal(written)
+            case "FLOAT":
+                return float(written)
+            case "STRING":
+                return _unquoted(written)
+            case "TRUE" | "FALSE":
+                return token.type == "TRUE"
+            case _:
+                return self._typed(token)
+
+    def _typed(self, token: Token) -> Value:
+        mark = "'" if token.endswith("'") else '"'
+        kind, quoted = token[: token.index(mark)].strip().lower(), _unquoted(token[token.index(mark) :])
+        try:
+            match kind:
+                case "date":
+                    return dt.date.fromisoformat(quoted)
+                case "timestamp":
+                    return dt.datetime.fromisoformat(quoted)
+                case _:
+                    return float(quoted)
+        except ValueError:
+            self._fail(token, f"{quoted!r} is no {kind}: write it like {_EXAMPLES[kind]}.")
+
+    def _names(self, tree: Tree[Token]) -> tuple[str, ...]:
+        return tuple(self._name(part) for part in _trees(tree))
+
+    def _name(self, tree: Tree[Token]) -> str:
+        token = _token(tree)
+        name = _unquoted(token) if token.type == "QUOTED" else str(token)
+        if self._columns is not None and name not in self._columns:
+            self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
+        return name
+
+    def _order_item(self, tree: Tree[Token]) -> OrderItem:
+        name, *direction = _trees(tree)
+        return OrderItem(self._name(name), bool(direction) and _token(direction[0]).type == "DESC")
+
+    def _by(self, found: list[Tree[Token]]) -> tuple[str, ...]:
+        return self._names(_trees(found[0])[0]) if found else ()
+
+    def _fail(self, token: Token, problem: str, expected: Collection[str] = ()) -> NoReturn:
+        raise RuleSyntaxError(problem, text=self._text, position=int(token.start_pos or 0), expected=expected)
+
+
+def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
+    return [child for child in tree.children if not isinstance(child, str)]
+
+
+def _comparisons(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    for part in _trees(tree):
+        if part.data == "pair_comparison":
+            yield part
+        else:
+            yield from _comparisons(part)
+
+
+def _token(tree: Tree[Token]) -> Token:
+    return next(child for child in tree.children if isinstance(child, str))
+
+
+def _first_token(tree: Tree[Token]) -> Token:
+    return next(iter(tree.scan_values(lambda value: isinstance(value, str))))
+
+
+def _variable(token: Token) -> str:
+    return token.rstrip(". \t\r\n").lower().replace("′", "'").replace("’", "'")
+
+
+def _unquoted(written: str) -> str:
+    mark = written[0]
+    return written[1:-1].replace(mark * 2, mark)

@@ -1,0 +1,127 @@
+"""Rules in our own notation. Reading it back gives an equal rule."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from decimal import Decimal
+
+from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.constraint import DenialConstraint
+from refute.language.predicate import Column, Constant, Predicate, Value
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar, recognise
+
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+_RESERVED = frozenset(
+    ("and", "or", "not", "in", "is", "between", "null", "true", "false", "forall", "date", "timestamp", "float")
+    + ("unique", "order", "no_overlap", "row", "by", "asc", "desc")
+)
+
+
+def render_text(constraint: DenialConstraint) -> str:
+    """`not (s.zip = t.zip and s.city != t.city)`."""
+    return f"not ({' and '.join(render_predicate(predicate) for predicate in constraint.predicates)})"
+
+
+def render_rule(constraint: DenialConstraint) -> str:
+    """The short form where there is one (`zip -> city`), else the constraint's text."""
+    sugar = recognise(constraint)
+    return render_text(constraint) if sugar is None else render_sugar(sugar)
+
+
+def render_sugar(sugar: Sugar) -> str:
+    """`unique(id)`, `zip -> city`, `order(hired asc, salary asc) by team`, `no_overlap(a, b)` or `row(qty >= 0)`."""
+    match sugar:
+        case Key(columns):
+            return f"unique({_names(columns)})"
+        case FunctionalDependency(left, right):
+            return f"{_names(left) or '()'} -> {_names(right)}"
+        case OrderRule(first, second, by):
+            return f"order({_item(first)}, {_item(second)}){_by(by)}"
+        case NoOverlap(start, end, by):
+            return f"no_overlap({_names((start, end))}){_by(by)}"
+        case RowRule(condition):
+            return f"row({render_condition(condition)})"
+
+
+def render_predicate(predicate: Predicate) -> str:
+    """`s.zip = t.zip`."""
+    right = predicate.right
+    other = _column(right) if isinstance(right, Column) else render_constant(right)
+    return f"{_column(predicate.left)} {predicate.op.symbol} {other}"
+
+
+def render_condition(condition: Condition) -> str:
+    """`qty >= 0 and unit is not null`, with the row variable left out."""
+    match condition:
+        case Compare(predicate):
+            right = predicate.right
+            other = quote_bare(right.name) if isinstance(right, Column) else render_constant(right)
+            return f"{quote_bare(predicate.left.name)} {predicate.op.symbol} {other}"
+        case IsNull(name, negated):
+            return f"{quote_bare(name)} is {'not ' if negated else ''}null"
+        case Not(part):
+            return f"not ({render_condition(part)})"
+        case And(parts):
+            return " and ".join(_nested(part) for part in parts)
+        case Or(parts):
+            return " or ".join(_nested(part) for part in parts)
+
+
+def render_constant(constant: Constant) -> str:
+    """`5`, `1.50` (a decimal), `1.5e0` (a float), `'text'`, `true`, `date '2020-01-01'`, `timestamp '...'`."""
+    return _literal(constant.value)
+
+
+def quote_name(name: str) -> str:
+    """The name as written after a row variable: in back quotes unless it is one word."""
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def quote_bare(name: str) -> str:
+    """The name as written without a row variable: words of the language are quoted too."""
+    return f"`{name}`" if name.lower() in _RESERVED else quote_name(name)
+
+
+def _literal(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            if math.isinf(value):
+                return f"float '{value}'"
+            written = repr(value)
+            return written if "e" in written else f"{written}e0"
+        case Decimal():
+            written = format(value, "f")
+            return written if "." in written else f"{written}.0"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case dt.datetime():
+            return f"timestamp '{value.isoformat(' ')}'"
+        case dt.date():
+            return f"date '{value.isoformat()}'"
+
+
+def _column(column: Column) -> str:
+    return f"{column.row.value}.{quote_name(column.name)}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(quote_bare(name) for name in names)
+
+
+def _item(item: OrderItem) -> str:
+    return f"{quote_bare(item.name)} {'desc' if item.descending else 'asc'}"
+
+
+def _by(by: tuple[str, ...]) -> str:
+    return f" by {_names(by)}" if by else ""
+
+
+def _nested(condition: Condition) -> str:
+    written = render_condition(condition)
+    return f"({written})" if isinstance(condition, And | Or) else written
