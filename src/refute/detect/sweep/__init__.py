@@ -1,0 +1,8 @@
+"""The method `sweep`: dominance kernels in rank space for every shape of rule (DESIGN, section 3)."""
+
+from refute.detect.sweep.counting import count
+from refute.detect.sweep.existence import exists
+from refute.detect.sweep.listing import pairs
+from refute.detect.sweep.partnership import partners
+
+__all__ = ["count", "exists", "pairs", "partners"]

@@ -1,0 +1,209 @@
+"""A problem made ready for the kernels: one group number per point, no comparison that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from refute.plan.problem import Comparison, Ints, Problem, Rows
+
+INT32 = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Two sides of points to pair: equal `group`, `s < t` in every order, `s != t` in every differ.
+
+    `s_rows[i]` is the row of the table that point i of side s stands for and `s_pick[i]` its place in the problem
+    that was asked; None means i itself. All comparisons are int32 where their size allows, else int64, contiguous.
+    """
+
+    n_s: int
+    n_t: int
+    s_rows: Rows | None
+    t_rows: Rows | None
+    s_pick: Rows | None
+    t_pick: Rows | None
+    group: Comparison | None
+    order: tuple[Comparison, ...]
+    differ: tuple[Comparison, ...]
+    self_pairs: bool
+
+    @classmethod
+    def of(cls, problem: Problem, group: Comparison | None) -> Points:
+        """The points of the problem, with its equalities replaced by one group number."""
+        return cls(
+            n_s=problem.s_size,
+            n_t=problem.t_size,
+            s_rows=problem.s_rows,
+            t_rows=problem.t_rows,
+            s_pick=None,
+            t_pick=None,
+            group=group,
+            order=tuple(map(normal, problem.order)),
+            differ=tuple(map(normal, problem.differ)),
+            self_pairs=problem.self_pairs,
+        )
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return 1 if self.group is None else self.group.size
+
+    @property
+    def aligned(self) -> bool:
+        """Whether point i of both sides is the same row."""
+        return self.s_rows is self.t_rows and self.n_s == self.n_t
+
+    @property
+    def twin(self) -> bool:
+        """Whether both sides are the same points, so that one sort or table serves both."""
+        return self.aligned and all(comparison.s is comparison.t for comparison in self.comparisons)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All comparisons, the group first."""
+        return (() if self.group is None else (self.group,)) + self.order + self.differ
+
+    def chosen(self, s: Rows, t: Rows) -> Points:
+        """The points at these positions of each side; give one array twice to keep the sides aligned."""
+        together = s is t
+        s_rows = s if self.s_rows is None else self.s_rows[s]
+        s_pick = s if self.s_pick is None else self.s_pick[s]
+        aligned = together and self.aligned
+        t_rows = s_rows if aligned else t if self.t_rows is None else self.t_rows[t]
+        t_pick = s_pick if aligned else t if self.t_pick is None else self.t_pick[t]
+
+        def taken(comparison: Comparison) -> Comparison:
+            s_values = comparison.s[s]
+            t_values = s_values if together and comparison.s is comparison.t else comparison.t[t]
+            return Comparison(s_values, t_values, comparison.size)
+
+        return replace(
+            self,
+            n_s=len(s),
+            n_t=len(t),
+            s_rows=s_rows,
+            t_rows=t_rows,
+            s_pick=s_pick,
+            t_pick=t_pick,
+            group=None if self.group is None else taken(self.group),
+            order=tuple(map(taken, self.order)),
+            differ=tuple(map(taken, self.differ)),
+        )
+
+    def prefix(self, n: int) -> Points:
+        """The first n points of each side, without copying."""
+
+        def cut(comparison: Comparison) -> Comparison:
+            s_values = comparison.s[:n]
+            return Comparison(s_values, s_values if comparison.s is comparison.t else comparison.t[:n], comparison.size)
+
+        def head(rows: Rows | None) -> Rows | None:
+            return None if rows is None else rows[:n]
+
+        s_rows = head(self.s_rows)
+        return replace(
+            self,
+            n_s=min(n, self.n_s),
+            n_t=min(n, self.n_t),
+            s_rows=s_rows,
+            t_rows=s_rows if self.aligned else head(self.t_rows),
+            s_pick=head(self.s_pick),
+            t_pick=head(self.t_pick),
+            group=None if self.group is None else cut(self.group),
+            order=tuple(map(cut, self.order)),
+            differ=tuple(map(cut, self.differ)),
+        )
+
+    def mirrored(self) -> Points:
+        """The same pairs with the sides exchanged: `s < t` becomes `-t < -s`."""
+
+        def turned(comparison: Comparison) -> Comparison:
+            top = comparison.s.dtype.type(comparison.size - 1)
+            t_values = top - comparison.s
+            s_values = t_values if comparison.s is comparison.t else top - comparison.t
+            return Comparison(s_values, t_values, comparison.size)
+
+        def swapped(comparison: Comparison) -> Comparison:
+            return Comparison(comparison.t, comparison.s, comparison.size)
+
+        return replace(
+            self,
+            n_s=self.n_t,
+            n_t=self.n_s,
+            s_rows=self.t_rows,
+            t_rows=self.s_rows,
+            s_pick=self.t_pick,
+            t_pick=self.s_pick,
+            group=None if self.group is None else swapped(self.group),
+            order=tuple(map(turned, self.order)),
+            differ=tuple(map(swapped, self.differ)),
+        )
+
+    def rows_of_s(self, points: Rows) -> Rows:
+        """The table's row numbers of points of side s."""
+        return points if self.s_rows is None else self.s_rows[points]
+
+    def rows_of_t(self, points: Rows) -> Rows:
+        """The table's row numbers of points of side t."""
+        return points if self.t_rows is None else self.t_rows[points]
+
+    def self_matches(self) -> tuple[Rows, Rows]:
+        """The points (of s, of t) that stand for one row which satisfies all comparisons with itself."""
+        s_points, t_points = self._common()
+        for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
+            for comparison in comparisons:
+                if comparison.s is comparison.t and self.aligned:
+                    if kind is np.equal:
+                        continue
+                    return s_points[:0], t_points[:0]
+                held = kind(comparison.s[s_points], comparison.t[t_points])
+                s_points, t_points = s_points[held], t_points[held]
+        return s_points, t_points
+
+    def partners_of_t(self, t: int) -> Iterable[Rows]:
+        """The points of s that pair with point t, in blocks; a scan over all of s."""
+        block = 1 << 16
+        row = t if self.t_rows is None else int(self.t_rows[t])
+        for start in range(0, self.n_s, block):
+            span = slice(start, start + block)
+            held = np.ones(min(block, self.n_s - start), np.bool_)
+            for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
+                for comparison in comparisons:
+                    held &= kind(comparison.s[span], comparison.t[t])
+            found = np.flatnonzero(held) + start
+            if self.self_pairs and len(found):
+                found = found[self.rows_of_s(found) != row]
+            if len(found):
+                yield found
+
+    def _grouping(self) -> tuple[Comparison, ...]:
+        return () if self.group is None else (self.group,)
+
+    def _common(self) -> tuple[Rows, Rows]:
+        """The points of each side that stand for a row of both."""
+        if self.aligned:
+            every = np.arange(self.n_s, dtype=np.int64)
+            return every, every
+        s_rows = np.arange(self.n_s, dtype=np.int64) if self.s_rows is None else self.s_rows
+        t_rows = np.arange(self.n_t, dtype=np.int64) if self.t_rows is None else self.t_rows
+        _, s_points, t_points = np.intersect1d(s_rows, t_rows, assume_unique=True, return_indices=True)
+        return s_points.astype(np.int64, copy=False), t_points.astype(np.int64, copy=False)
+
+
+def normal(comparison: Comparison) -> Comparison:
+    """The comparison over arrays that kernels are compiled for: int32 where the size allows, else int64."""
+    s = _normal(comparison.s, comparison.size)
+    t = s if comparison.s is comparison.t else _normal(comparison.t, comparison.size)
+    if s is comparison.s and t is comparison.t:
+        return comparison
+    return Comparison(s, t, comparison.size, comparison.label)
+
+
+def _normal(values: Ints, size: int) -> Ints:
+    return np.require(values, np.int32 if size <= INT32 else np.int64, ["C", "W"])
+
+

@@ -1,0 +1,128 @@
+"""From a problem to points: trivial comparisons go, equalities become one dense group number, lone points go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from refute.detect.sweep.points import INT32, Points, normal
+from refute.kernels.grouping import matching_keys, number_groups, repeated_keys
+from refute.kernels.ranking import dense_ranks
+from refute.plan.problem import Comparison, Ints, Problem, Rows
+from refute.plan.share import Share
+
+_WIDEST = 2**62  # a combined key stays below it
+_DENSE = 2  # a table may have this many groups per point before keys are hashed
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """Group numbers for the points that share a group with some point of the other side, and few others."""
+
+    s_pick: Rows | None
+    t_pick: Rows | None
+    group: Comparison
+
+
+def reduce(problem: Problem, share: Share | None = None) -> Points | None:
+    """The points that may still pair up, or None when no pair can satisfy the problem."""
+    if not problem.s_size or not problem.t_size:
+        return None
+    if any(comparison.size <= 1 for comparison in problem.order + problem.differ):
+        return None
+    equal = tuple(normal(comparison) for comparison in _distinct(problem.equal) if comparison.size > 1)
+    points = Points.of(replace(problem, order=_distinct(problem.order), differ=_distinct(problem.differ)), None)
+    if equal:
+        labels = tuple(comparison.label for comparison in equal)
+        grouping = shared(share, "grouping", labels, lambda: _grouped(_combined_all(equal)))
+        points = _applied(points, grouping)
+    return _settled(points)
+
+
+def refined(points: Points, extra: Comparison) -> Points | None:
+    """The points with one more equality, or None when no pair is left."""
+    key = extra if points.group is None else combined(points.group, extra)
+    return _settled(_applied(points, _grouped(replace(key, label=None))))
+
+
+def combined(first: Comparison, second: Comparison) -> Comparison:
+    """One comparison that is equal where both are."""
+    if first.size * second.size >= _WIDEST:
+        first, second = (hashed(side) if side.size > INT32 else side for side in (first, second))
+    size = first.size * second.size
+    wide = np.int32 if size <= INT32 else np.int64
+
+    def key(left: Ints, right: Ints) -> Ints:
+        mixed = left.astype(wide, copy=False) * wide(second.size)
+        mixed += right
+        return mixed
+
+    s = key(first.s, second.s)
+    t = s if first.s is first.t and second.s is second.t else key(first.t, second.t)
+    return Comparison(s, t, size)
+
+
+def hashed(comparison: Comparison) -> Comparison:
+    """The equality with its values numbered densely."""
+    s, t, size = number_groups(comparison.s, comparison.t)
+    return Comparison(s, t, size, comparison.label)
+
+
+def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
+    """The order with its values ranked densely, so that it is int32."""
+
+    def build() -> Comparison:
+        return Comparison(*dense_ranks(comparison.s, comparison.t, comparison.size), comparison.label)
+
+    return shared(share, "ranks", (comparison.label,), build)
+
+
+def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build):  # type: ignore[no-untyped-def]
+    """What `build` gives, once for these labels where there is something to share them by."""
+    if share is None or any(label is None for label in labels):
+        return build()
+    return share.get((kind, labels), build)
+
+
+def _distinct(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+    """The comparisons without those over the very same arrays as an earlier one."""
+    return tuple({(id(each.s), id(each.t)): each for each in reversed(comparisons)}.values())[::-1]
+
+
+def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
+    key = equal[0]
+    for comparison in equal[1:]:
+        key = combined(key, comparison)
+    return key
+
+
+def _grouped(key: Comparison) -> _Grouping:
+    """Dense group numbers; keys from a wide range are first rid of those without a match."""
+    n = len(key.s) + len(key.t)
+    if key.size <= _DENSE * n + 1024:
+        return _Grouping(None, None, normal(key))
+    if key.s is key.t:
+        s_pick = t_pick = np.flatnonzero(repeated_keys(key.s))
+        s = t = key.s[s_pick]
+    else:
+        s_kept, t_kept = matching_keys(key.s, key.t)
+        s_pick, t_pick = np.flatnonzero(s_kept), np.flatnonzero(t_kept)
+        s, t = key.s[s_pick], key.t[t_pick]
+    return _Grouping(s_pick, t_pick, hashed(Comparison(s, t, key.size)))
+
+
+def _applied(points: Points, grouping: _Grouping) -> Points:
+    if grouping.s_pick is not None and grouping.t_pick is not None:
+        points = replace(points, group=None).chosen(grouping.s_pick, grouping.t_pick)
+    return replace(points, group=grouping.group)
+
+
+def _settled(points: Points) -> Points | None:
+    """The points with `self_pairs` only where a row really matches itself; None without points."""
+    if not points.n_s or not points.n_t:
+        return None
+    if points.self_pairs and not (points.twin and not points.order and not points.differ):
+        points = replace(points, self_pairs=len(points.self_matches()[0]) > 0)
+    return points

@@ -1,0 +1,112 @@
+"""Group numbers for keys from a huge range: exact hashing, and a filter that drops keys without a match first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.signedinteger]
+Flags = NDArray[np.bool_]
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads runs of close keys over the table
+FILTER_BITS = 16  # bits per key of a filter: one key in 16 meets a stranger, and it stays within the caches
+
+
+def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Numbers for the keys of both sides, dense and by first appearance in `t` then `s`, and how many there are.
+
+    Give one array twice where it serves both sides. Open addressing with exact comparison of keys, O(n) expected.
+    """
+    n = len(t) if s is t else len(s) + len(t)
+    bits = max(4, (2 * n - 1).bit_length())
+    known = np.empty(1 << bits, s.dtype)
+    numbers = np.full(1 << bits, -1, np.int32)
+    t_groups = np.empty(len(t), np.int32)
+    total = _number(t, 0, 64 - bits, known, numbers, t_groups)
+    if s is t:
+        return t_groups, t_groups, total
+    s_groups = np.empty(len(s), np.int32)
+    total = _number(s, total, 64 - bits, known, numbers, s_groups)
+    return s_groups, t_groups, total
+
+
+def repeated_keys(keys: Ints) -> Flags:
+    """Flags that are set for every key that occurs more than once, and for few others. O(n)."""
+    bits = _filter_bits(len(keys))
+    once, again = np.zeros((2, 1 << (bits - 3)), np.uint8)
+    kept = np.empty(len(keys), np.bool_)
+    _mark_repeats(keys, 64 - bits, once, again)
+    _test(keys, 64 - bits, again, kept)
+    return kept
+
+
+def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
+    """Flags per side that are set for every key that occurs on the other side, and for few others. O(n)."""
+    s_kept, t_kept = np.empty(len(s), np.bool_), np.empty(len(t), np.bool_)
+    bits = _filter_bits(len(t))
+    seen = np.zeros(1 << (bits - 3), np.uint8)
+    _mark(t, 64 - bits, seen)
+    _test(s, 64 - bits, seen, s_kept)
+    survivors = s[s_kept]
+    bits = _filter_bits(len(survivors))
+    seen = np.zeros(1 << (bits - 3), np.uint8)
+    _mark(survivors, 64 - bits, seen)
+    _test(t, 64 - bits, seen, t_kept)
+    return s_kept, t_kept
+
+
+def _filter_bits(n: int) -> int:
+    return max(10, (FILTER_BITS * n - 1).bit_length())
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(key: int, shift: int) -> int:
+    mixed = np.uint64(key)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _MULTIPLIER
+    return np.int64(mixed >> np.uint64(shift))
+
+
+@njit(cache=True, nogil=True)
+def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np.int32], groups: Ints) -> int:
+    mask = len(known) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        slot = _slot(key, shift)
+        while True:
+            number = numbers[slot]
+            if number < 0:
+                known[slot] = key
+                number = total
+                numbers[slot] = total
+                total += 1
+                break
+            if known[slot] == key:
+                break
+            slot = (slot + 1) & mask
+        groups[i] = number
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
+    for i in range(len(keys)):
+        slot = _slot(keys[i], shift)
+        byte, bit = slot >> 3, np.uint8(1 << (slot & 7))
+        again[byte] |= once[byte] & bit
+        once[byte] |= bit
+
+
+@njit(cache=True, nogil=True)
+def _mark(keys: Ints, shift: int, seen: NDArray[np.uint8]) -> None:
+    for i in range(len(keys)):
+        slot = _slot(keys[i], shift)
+        seen[slot >> 3] |= np.uint8(1 << (slot & 7))
+
+
+@njit(cache=True, nogil=True)
+def _test(keys: Ints, shift: int, seen: NDArray[np.uint8], kept: Flags) -> None:
+    for i in range(len(keys)):
+        slot = _slot(keys[i], shift)
+        kept[i] = (seen[slot >> 3] >> (slot & 7)) & 1
