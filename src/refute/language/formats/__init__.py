@@ -1,0 +1,54 @@
+"""Rule formats of other tools, and our own: read, write, and tell apart by content."""
+
+from __future__ import annotations
+
+from refute.errors import OptionError, did_you_mean
+from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, weever
+from refute.language.formats.format import Format, FormatError, Header
+from refute.language.rulebook import RuleBook, RuleBookError
+
+__all__ = ["FORMATS", "Format", "FormatError", "Header", "detect", "read_rules", "write_rules"]
+
+FORMATS = {
+    item.name: item
+    for item in (
+        native.YAML,
+        nadeef.FORMAT,
+        weever.FORMAT,
+        holoclean.FORMAT,
+        desbordante.FORMAT,
+        metanome.FORMAT,
+        native.TEXT,
+    )
+}
+_BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
+
+
+def detect(text: str) -> Format:
+    """The format a text is in, told from its content; what is like none of them is taken for YAML."""
+    return next((FORMATS[name] for name in _BY_CONTENT if FORMATS[name].sniff(text)), FORMATS["yaml"])
+
+
+def read_rules(
+    text: str, *, format: str | None = None, header: Header | None = None, source: str | None = None
+) -> RuleBook:
+    """The rule book of a text in any format; `format` names it, else its content tells. `source` is for messages."""
+    chosen = detect(text) if format is None else named(format)
+    if chosen.read is None:
+        raise OptionError(f"{chosen.title} can be written, not read")
+    try:
+        return chosen.read(text, header)
+    except RuleBookError as error:
+        raise type(error)(error.problems, source) from None
+
+
+def write_rules(book: RuleBook, format: str, *, header: Header | None = None) -> str:
+    """The rules as text in a format; an error names each rule that the format has no words for."""
+    return named(format).write(book, header)
+
+
+def named(name: str) -> Format:
+    """The format of this name."""
+    if name not in FORMATS:
+        raise OptionError(f"there is no format {name!r}.{did_you_mean(name, FORMATS)} There are {', '.join(FORMATS)}.")
+    return FORMATS[name]

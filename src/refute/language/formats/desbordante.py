@@ -1,0 +1,53 @@
+"""Desbordante: `!(s.State == t.State and s.Rate > t.Rate)`; names and constants stand without quotes."""
+
+from __future__ import annotations
+
+from refute.language.constraint import DenialConstraint
+from refute.language.formats.format import Format, Header, UnwritableError, lines_of, read_each_line, write_each_line
+from refute.language.formats.loose import check_name, guess, read_constraint, spell
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant
+from refute.language.rulebook import RuleBook
+
+
+def read(text: str, header: Header | None = None) -> RuleBook:
+    """The rule book of constraints as Desbordante verifies (`!(...)`) or mines (`¬{ ... }`) them, one per line."""
+    return read_each_line(text, FORMAT.title, lambda line: read_constraint(line, escapes=True, quotes=False))
+
+
+def write(book: RuleBook, header: Header | None = None) -> str:
+    """The rules as Desbordante's verifier takes them, one per line; names of rules are not kept."""
+    return write_each_line(book, FORMAT.title, _line)
+
+
+def sniff(text: str) -> bool:
+    """Whether the first rule is a negation over rows named `s` and `t` and written with `!` or in curly brackets."""
+    first = next(lines_of(text), (0, ""))[1].replace(" ", "")
+    return first.startswith(("!(s.", "!(t.", "¬{s.", "¬{t."))
+
+
+def _line(constraint: DenialConstraint) -> str:
+    return f"!({' and '.join(map(_comparison, _operands(constraint)))})"
+
+
+def _operands(constraint: DenialConstraint) -> list[tuple[str, Operator, str]]:
+    return [(_spell(item.left), item.op, _spell(item.right)) for item in constraint.predicates]
+
+
+def _comparison(parts: tuple[str, Operator, str]) -> str:
+    left, op, right = parts
+    return f"{left} {'==' if op is Operator.EQ else op.symbol} {right}"
+
+
+def _spell(operand: Column | Constant) -> str:
+    if isinstance(operand, Column):
+        return f"{operand.row.value}.{check_name(operand.name)}".replace("\\", "\\\\", 1)
+    text = spell(operand.value)
+    if isinstance(operand.value, str) and isinstance(guess(text), str):
+        if text.startswith(("s.", "t.")):
+            raise UnwritableError(f"the constant {text!r} would be read as a column")
+        check_name(text)
+    return text
+
+
+FORMAT = Format("desbordante", "Desbordante", sniff, read, write)

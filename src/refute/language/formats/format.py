@@ -1,0 +1,101 @@
+"""What a foreign rule format is to us: how to know it, read it and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from refute.errors import RuleError
+from refute.language.constraint import DenialConstraint
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook, RuleBookError
+
+
+class FormatError(RuleBookError):
+    """Text that does not follow its format, or a rule that a format has no words for."""
+
+    @classmethod
+    def cannot_express(cls, rule: str, title: str, what: str) -> FormatError:
+        """The error for a rule that cannot be written in a format."""
+        return cls([Problem(f"rule {rule!r} cannot be written as {title}: {what}")])
+
+
+class UnwritableError(RuleError):
+    """What a format has no words for; a writer's inner step raises it, and the writer adds the rule's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The names of a table's columns in order, for formats that number columns; types where they are known."""
+
+    names: tuple[str, ...]
+    types: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A rule format. `sniff` tells from the text alone whether it is this one; a format without `read` only writes."""
+
+    name: str
+    title: str
+    sniff: Callable[[str], bool]
+    read: Callable[[str, Header | None], RuleBook] | None
+    write: Callable[[RuleBook, Header | None], str]
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with their numbers: neither blank nor a comment after `#`."""
+    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), start=1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            yield number, stripped
+
+
+def read_each_line(text: str, title: str, parse: Callable[[str], DenialConstraint]) -> RuleBook:
+    """The rule book of a text with one constraint per line; all lines that do not parse are reported together."""
+    log = ProblemLog()
+    constraints: list[DenialConstraint] = []
+    for number, line in lines_of(text):
+        try:
+            constraints.append(parse(line))
+        except RuleError as error:
+            log.add(f"not {title}: {error}", number)
+    return book_of(constraints, log, title)
+
+
+def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, title: str) -> RuleBook:
+    """The rule book of what was read, or one error with every problem met on the way; no rule at all is one too."""
+    found = list(rules)
+    if not found and not log:
+        log.add(f"no rule in this {title} text")
+    try:
+        log.raise_if_any()
+    except RuleBookError as error:
+        raise FormatError(error.problems) from None
+    return RuleBook.of(found)
+
+
+def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstraint], str]) -> str:
+    """One line of text per rule; an error names every rule that the format cannot express, and why."""
+    log: list[Problem] = []
+    lines: list[str] = []
+    for rule in book:
+        try:
+            line = render(plain_constraint(rule))
+            if "\n" in line or "\r" in line:
+                raise UnwritableError("a name or constant has a line break, and a rule is one line there")
+            lines.append(line)
+        except UnwritableError as error:
+            log.extend(FormatError.cannot_express(rule.name, title, str(error)).problems)
+    if log:
+        raise FormatError(log)
+    return "".join(line + "\n" for line in lines)
+
+
+def plain_constraint(rule: Rule) -> DenialConstraint:
+    """The rule's constraint, if that says all about which rows clash: foreign formats have no `where`, no null mode."""
+    if rule.where is not None:
+        raise UnwritableError("it has a `where`")
+    if rule.nulls is not Nulls.SQL:
+        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`")
+    return rule.constraint

@@ -1,0 +1,110 @@
+"""HoloClean: `t1&t2&EQ(t1.Zip,t2.Zip)&IQ(t1.City,t2.City)`, one constraint per line; constants in quotes, all text."""
+
+from __future__ import annotations
+
+import re
+
+from refute.errors import RuleError, did_you_mean
+from refute.language.constraint import DenialConstraint
+from refute.language.formats.format import Format, Header, UnwritableError, lines_of, read_each_line, write_each_line
+from refute.language.formats.loose import guess
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.language.rulebook import RuleBook
+
+_NAMES = {
+    Operator.EQ: "EQ",
+    Operator.NE: "IQ",
+    Operator.LT: "LT",
+    Operator.LE: "LTE",
+    Operator.GT: "GT",
+    Operator.GE: "GTE",
+}
+_OPERATORS = {name: operator for operator, name in _NAMES.items()}
+_VARIABLES = ("t1", "t2")
+_QUOTED = r"'[^']*'|\"[^\"]*\""
+_PART = re.compile(rf"(?:{_QUOTED}|[^&'\"])+")
+_ARGUMENT = re.compile(rf"(?:{_QUOTED}|[^,'\"])+")
+_CALL = re.compile(r"(\w+)\s*\((.*)\)", re.DOTALL)
+_RESERVED = re.compile(r"[&,()'\"\n]")
+
+
+def read(text: str, header: Header | None = None) -> RuleBook:
+    """The rule book of a HoloClean constraint file."""
+    return read_each_line(text, FORMAT.title, _constraint)
+
+
+def write(book: RuleBook, header: Header | None = None) -> str:
+    """The rules as a HoloClean constraint file; names are not kept, since the format has none."""
+    return write_each_line(book, FORMAT.title, _line)
+
+
+def sniff(text: str) -> bool:
+    """Whether the first rule begins with tuple names joined by `&`."""
+    first = next(lines_of(text), (0, ""))[1]
+    return re.match(r"\w+\s*&\s*(\w+\s*&\s*)?(EQ|IQ|LTE|GTE|LT|GT)\s*\(", first) is not None
+
+
+def _constraint(line: str) -> DenialConstraint:
+    parts = [part.strip() for part in _PART.findall(line)]
+    names = tuple(part for part in parts if "(" not in part)
+    if not 1 <= len(names) <= 2 or parts[: len(names)] != list(names):
+        raise RuleError("a constraint begins with one or two tuple names, as in t1&t2&EQ(...)")
+    predicates = tuple(_predicate(part, names) for part in parts[len(names) :])
+    if not predicates:
+        raise RuleError("no predicate follows the tuple names")
+    return DenialConstraint(predicates)
+
+
+def _predicate(text: str, names: tuple[str, ...]) -> Predicate:
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise RuleError(f"expected a predicate such as EQ(t1.A,t2.A), but found {text!r}")
+    if call[1] not in _OPERATORS:
+        raise RuleError(f"unknown operator {call[1]!r}.{did_you_mean(call[1], _OPERATORS)}")
+    operands = [_operand(argument.strip(), names) for argument in _ARGUMENT.findall(call[2])]
+    if len(operands) != 2:
+        raise RuleError(f"{text!r} compares {len(operands)} things, not two")
+    if all(isinstance(operand, Constant) for operand in operands):
+        raise RuleError(f"{text!r} compares two constants")
+    return Predicate.of(operands[0], _OPERATORS[call[1]], operands[1])
+
+
+def _operand(text: str, names: tuple[str, ...]) -> Column | Constant:
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return Constant(text[1:-1])
+    variable, dot, column = text.partition(".")
+    if dot and variable in names and column:
+        return Column((Row.S, Row.T)[names.index(variable)], column)
+    value = guess(text)
+    if isinstance(value, str):
+        raise RuleError(f"{text!r} is neither a column of {' or '.join(names)} nor a constant in quotes")
+    return Constant(value)
+
+
+def _line(constraint: DenialConstraint) -> str:
+    if constraint.rows == {Row.T}:
+        constraint = constraint.swapped()
+    variables = dict(zip(Row, _VARIABLES, strict=True))
+    calls = (
+        f"{_NAMES[predicate.op]}({_spell(predicate.left, variables)},{_spell(predicate.right, variables)})"
+        for predicate in constraint.predicates
+    )
+    return "&".join((*(variables[row] for row in Row if row in constraint.rows), *calls))
+
+
+def _spell(operand: Column | Constant, variables: dict[Row, str]) -> str:
+    if isinstance(operand, Column):
+        if _RESERVED.search(operand.name) or operand.name != operand.name.strip():
+            raise UnwritableError(f"the column {operand.name!r} has a character that separates, or blanks at an end")
+        return f"{variables[operand.row]}.{operand.name}"
+    if not isinstance(operand.value, str):
+        raise UnwritableError(
+            f"all constants are text there, and {operand.value!r} is a {type(operand.value).__name__}"
+        )
+    if re.search(r"[&,'\"\n]", operand.value):
+        raise UnwritableError(f"the constant {operand.value!r} has a quote, comma, & or line break")
+    return f'"{operand.value}"'
+
+
+FORMAT = Format("holoclean", "HoloClean", sniff, read, write)

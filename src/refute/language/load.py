@@ -1,0 +1,39 @@
+"""Rule books from files, text and plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from refute.errors import RuleError
+from refute.language.formats import Header, read_rules
+from refute.language.rulebook import RuleBook
+from refute.language.rulebook.book import is_file_like
+from refute.language.rulebook.loader import book_from_plain
+
+
+def load_rules(
+    rules: str | os.PathLike[str] | Mapping[str, object], *, format: str | None = None, header: Header | None = None
+) -> RuleBook:
+    """The rule book of a file, of its text, or of plain mappings in the shape of the YAML.
+
+    Our YAML and the formats of other tools are told apart by content, or named by `format`. Every mistake of a file is
+    reported in one `RuleBookError`, each with its line.
+    """
+    if isinstance(rules, Mapping):
+        return book_from_plain(rules)
+    if isinstance(rules, os.PathLike) or is_file_like(rules):
+        path = Path(rules)
+        return read_rules(read_file(path), format=format, header=header, source=str(path))
+    return read_rules(rules, format=format, header=header)
+
+
+def read_file(path: Path) -> str:
+    """The text of a rule file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RuleError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise RuleError(f"cannot read {path}: it is not UTF-8 text (byte {error.start})") from None

@@ -1,0 +1,169 @@
+"""A rule book: named rules over one table, in the order they were written."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from refute.errors import RuleError, did_you_mean
+from refute.language.constraint import DenialConstraint
+from refute.language.nulls import Nulls
+from refute.language.rulebook.entry import Entry
+from refute.language.rulebook.expand import classify
+from refute.language.rulebook.fields import VERSION
+from refute.language.rulebook.naming import distinct, suggest_name
+from refute.language.rulebook.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What holds for the whole table: the columns that identify a row, and what a null means."""
+
+    key: tuple[str, ...] = ()
+    nulls: Nulls = Nulls.SQL
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """Rules under distinct names. `entries` are the lines as written, of which some stand for several rules."""
+
+    rules: tuple[Rule, ...]
+    entries: tuple[Entry, ...]
+    dataset: Dataset = Dataset()
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if len({rule.name for rule in self.rules}) < len(self.rules):
+            names = [rule.name for rule in self.rules]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}")
+
+    @classmethod
+    def of(cls, rules: object) -> RuleBook:
+        """The rule book of a rule's text, a constraint, a rule, the path of a rule file, or a list of these.
+
+        Rules without a name get one that says what they are about.
+        """
+        if isinstance(rules, RuleBook):
+            return rules
+        if isinstance(rules, os.PathLike | Mapping) or (isinstance(rules, str) and is_file_like(rules)):
+            from refute.language.load import load_rules  # it knows every format, and these know rule books
+
+            return load_rules(rules)
+        several = isinstance(rules, Iterable) and not isinstance(rules, str)
+        drafts = [draft for item in (rules if several else (rules,)) for draft in _drafts(item)]  # type: ignore[attr-defined]
+        if not drafts:
+            raise RuleError("there is no rule")
+        taken = {draft.name for draft in drafts if draft.named}
+        renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
+        made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
+        return cls(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))
+
+    @classmethod
+    def of_entries(cls, entries: Iterable[Entry], dataset: Dataset | None = None, version: int = VERSION) -> RuleBook:
+        """The rule book of entries as written."""
+        kept, dataset = tuple(entries), dataset or Dataset()
+        return cls(tuple(rule for entry in kept for rule in entry.rules(dataset.nulls)), kept, dataset, version)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, name: str | int) -> Rule:
+        if isinstance(name, int):
+            return self.rules[name]
+        for rule in self.rules:
+            if rule.name == name:
+                return rule
+        raise KeyError(f"there is no rule {name!r}.{did_you_mean(name, self.names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in (rule.name, rule) for rule in self.rules)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rules, in order."""
+        return tuple(rule.name for rule in self.rules)
+
+    def to_plain(self) -> dict[str, object]:
+        """The book as plain mappings and lists, in the shape of its YAML."""
+        dataset: dict[str, object] = {}
+        if self.dataset.key:
+            dataset["key"] = list(self.dataset.key)
+        if self.dataset.nulls is not Nulls.SQL:
+            dataset["nulls"] = self.dataset.nulls.value
+        head: dict[str, object] = {"version": self.version, **({"dataset": dataset} if dataset else {})}
+        return {**head, "rules": [entry.plain() for entry in self.entries]}
+
+    def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The book as YAML text, which is also written to `path` where one is given."""
+        yaml = YAML(typ="safe", pure=True)
+        yaml.default_flow_style = False
+        yaml.allow_unicode = True
+        yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+        yaml.width = 4096
+        stream = io.StringIO()
+        yaml.dump(self.to_plain(), stream)
+        if path is not None:
+            Path(path).write_text(stream.getvalue(), encoding="utf-8")
+        return stream.getvalue()
+
+
+def is_file_like(text: str) -> bool:
+    """Whether a text is meant as the path of a rule file: one line that ends as such files do, or names a file."""
+    if "\n" in text or len(text) > _LONGEST_PATH:
+        return False
+    return text.endswith(_SUFFIXES) or os.path.isfile(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A rule to be, whose name may still change."""
+
+    name: str
+    named: bool
+    make: Callable[[str], tuple[Entry, tuple[Rule, ...]]]
+
+
+def _drafts(item: object) -> list[_Draft]:
+    if isinstance(item, Rule):
+        return [_Draft(item.name, True, lambda _: (Entry.of(item), (item,)))]
+    if isinstance(item, DenialConstraint):
+        return [_Draft(suggest_name(item), False, lambda name: _of_constraint(item, name))]
+    if isinstance(item, str) and not is_file_like(item):
+        kind, source = classify(item)
+        entry = Entry(name="rule", kind=kind, source=source)
+        rules = entry.rules()
+        if len(rules) > 1:
+            return [draft for rule in rules for draft in _drafts(rule.constraint)]
+        name = suggest_name(rules[0].constraint)
+        return [_Draft(name, False, lambda name: _of_entry(replace(entry, name=name)))]
+    if isinstance(item, RuleBook | str | os.PathLike | Mapping):
+        book = RuleBook.of(item)
+        return [_Draft(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
+    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}")
+
+
+def _of_constraint(constraint: DenialConstraint, name: str) -> tuple[Entry, tuple[Rule, ...]]:
+    entry = Entry.of(Rule(name=name, constraint=constraint))
+    return entry, (Rule(name=name, constraint=constraint, kind=entry.kind, source=entry.source),)
+
+
+def _of_entry(entry: Entry, nulls: Nulls = Nulls.SQL) -> tuple[Entry, tuple[Rule, ...]]:
+    return entry, entry.rules(nulls)
+
+
+def _keep(entry: Entry, nulls: Nulls) -> Callable[[str], tuple[Entry, tuple[Rule, ...]]]:
+    explicit = replace(entry, nulls=entry.nulls or nulls) if nulls is not Nulls.SQL else entry
+    return lambda _: _of_entry(explicit)
+
+
+_LONGEST_PATH = 1000
+_SUFFIXES = (".yaml", ".yml", ".json", ".txt", ".dc", ".rules")

@@ -1,0 +1,58 @@
+"""Between the text of an entry and the constraints it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from refute.language.constraint import DenialConstraint
+from refute.language.parser import RuleKind, parse_kind, parse_statement
+from refute.language.render.text import quote_bare, render_condition, render_sugar, render_text
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderRule, RowRule, Sugar, recognise
+
+_KINDS: dict[type[Sugar], RuleKind] = {
+    Key: RuleKind.UNIQUE,
+    FunctionalDependency: RuleKind.FD,
+    OrderRule: RuleKind.ORDER,
+    NoOverlap: RuleKind.NO_OVERLAP,
+    RowRule: RuleKind.ROW,
+}
+
+
+def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], ...]:
+    """The constraints a text stands for, each with a label: the column a dependency fixes, else a number from 1."""
+    found = parse_kind(kind, source)
+    if isinstance(found, DenialConstraint):
+        return (("1", found),)
+    constraints = found.constraints()
+    labels = dict.fromkeys(found.right) if isinstance(found, FunctionalDependency) else range(1, len(constraints) + 1)
+    return tuple((str(label), constraint) for label, constraint in zip(labels, constraints, strict=True))
+
+
+def classify(text: str) -> tuple[RuleKind, str]:
+    """The key under which a rule's text belongs in a rule file, and the value it has there."""
+    found = parse_statement(text)
+    return (RuleKind.DC, text) if isinstance(found, DenialConstraint) else (_KINDS[type(found)], _value(found))
+
+
+def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[RuleKind, str]:
+    """A key and a text that stand for exactly this constraint: the source if it does, else the shortest form."""
+    if source and [item for _, item in expand(kind, source)] == [constraint]:
+        return kind, source
+    sugar = recognise(constraint)
+    if sugar is None or sugar.constraints() != (constraint,):
+        return RuleKind.DC, render_text(constraint)
+    return _KINDS[type(sugar)], _value(sugar)
+
+
+def join_names(names: Iterable[str]) -> str:
+    """The names as a list in rule text, quoted where they need it."""
+    return ", ".join(quote_bare(name) for name in names)
+
+
+def _value(sugar: Sugar) -> str:
+    """The text of a short form without the word that is already its key."""
+    if isinstance(sugar, RowRule):
+        return render_condition(sugar.condition)
+    if isinstance(sugar, Key):
+        return join_names(sugar.columns)
+    return render_sugar(sugar).removeprefix(_KINDS[type(sugar)].value)

@@ -1,0 +1,188 @@
+"""The keys of a rule file: for each its meaning, its JSON schema and how it is read. Loader and schema share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from refute.errors import RuleError, did_you_mean
+from refute.language.nulls import Nulls
+from refute.language.parser import RuleKind
+from refute.language.rulebook.expand import join_names
+from refute.language.rulebook.problems import ProblemLog
+from refute.language.rulebook.rule import Severity, Status
+from refute.language.rulebook.tolerance import Limit, Tolerance
+from refute.language.rulebook.tree import Node
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One key. `read` turns its node into a value, and raises a `RuleError` that says what would be right."""
+
+    key: str
+    doc: str
+    schema: Mapping[str, object]
+    read: Callable[[Node, ProblemLog], object]
+
+
+def read_mapping(node: Node, fields: tuple[Field, ...], log: ProblemLog, owner: str) -> dict[str, object]:
+    """The values of a mapping by key. Unknown keys and values that cannot be read are noted and left out."""
+    if not isinstance(node.value, dict):
+        log.add(f"{owner} is a mapping of keys to values, not {node.kind}", node.line)
+        return {}
+    known = {field.key: field for field in fields}
+    values: dict[str, object] = {}
+    for key, child in node.items.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or f" The keys are {', '.join(known)}."
+            log.add(f"{owner} has an unknown key {key!r}.{hint}", node.line_of(key))
+            continue
+        try:
+            values[key] = known[key].read(child, log)
+        except RuleError as error:
+            log.add(f"{owner}: {key}: {error}", node.line_of(key))
+    return values
+
+
+def _text(node: Node, log: ProblemLog) -> str:
+    if not isinstance(node.value, str):
+        hint = "; put it in quotes" if isinstance(node.value, bool | int | float) else ""
+        raise RuleError(f"expected text, not {node.kind}{hint}")
+    if not node.value.strip():
+        raise RuleError("the text is empty")
+    return node.value
+
+
+def _texts(node: Node, log: ProblemLog) -> tuple[str, ...]:
+    if isinstance(node.value, list):
+        if not node.value:
+            raise RuleError("the list is empty")
+        return tuple(_text(element, log) for element in node.elements)
+    return (_text(node, log),)
+
+
+def _text_or_names(node: Node, log: ProblemLog) -> str:
+    return join_names(_texts(node, log)) if isinstance(node.value, list) else _text(node, log)
+
+
+def _choice(choices: type[Enum]) -> Callable[[Node, ProblemLog], Enum]:
+    names = [str(choice.value) for choice in choices]
+
+    def read(node: Node, log: ProblemLog) -> Enum:
+        if node.value in names:
+            return choices(node.value)
+        hint = did_you_mean(node.value, names) if isinstance(node.value, str) else ""
+        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}")
+
+    return read
+
+
+def _version(node: Node, log: ProblemLog) -> int:
+    if node.value != VERSION or isinstance(node.value, bool):
+        raise RuleError(f"this Refute reads version {VERSION}, not {node.kind}")
+    return VERSION
+
+
+def _limit(node: Node, log: ProblemLog) -> Limit:
+    return Limit.of(node.value)
+
+
+def _tolerance(node: Node, log: ProblemLog) -> Tolerance:
+    if not isinstance(node.value, dict):
+        raise RuleError(f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}")
+    values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
+    if not node.items:
+        raise RuleError("it sets no limit: give rows or violations, as in {rows: 0.1%}")
+    return Tolerance.of(**values)
+
+
+def _dataset(node: Node, log: ProblemLog) -> dict[str, object]:
+    return read_mapping(node, DATASET_FIELDS, log, "dataset")
+
+
+def _rules(node: Node, log: ProblemLog) -> list[Node]:
+    if not isinstance(node.value, list):
+        raise RuleError(f"expected a list of rules, not {node.kind}")
+    return node.elements
+
+
+def _enum_schema(choices: type[Enum]) -> dict[str, object]:
+    return {"enum": [choice.value for choice in choices]}
+
+
+_TEXT: dict[str, object] = {"type": "string", "pattern": r"\S"}
+_NAME_LIST: dict[str, object] = {"type": "array", "items": _TEXT, "minItems": 1}
+_TEXT_OR_LIST: dict[str, object] = {"anyOf": [_TEXT, _NAME_LIST]}
+_LIMIT: dict[str, object] = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": r"^\s*(\d+|(\d+(\.\d+)?|\.\d+)\s*%)\s*$"},
+    ]
+}
+
+TOLERANCE_FIELDS = (
+    Field(
+        "rows",
+        "How many rows may be part of a violation: a number, or a share of all rows such as 0.1%.",
+        _LIMIT,
+        _limit,
+    ),
+    Field(
+        "violations",
+        "How many violations there may be: a number, or a share of all ordered pairs (of all rows, for a row rule).",
+        _LIMIT,
+        _limit,
+    ),
+)
+DATASET_FIELDS = (
+    Field("key", "The columns that identify a row.", _TEXT_OR_LIST, _texts),
+    Field(
+        "nulls",
+        "What a null means where a rule does not say: sql (the default) or equal.",
+        _enum_schema(Nulls),
+        _choice(Nulls),
+    ),
+)
+KIND_FIELDS = (
+    Field("dc", "A denial constraint, e.g. not (s.zip = t.zip and s.city != t.city).", _TEXT, _text),
+    Field("fd", "A functional dependency, e.g. zip -> city, state.", _TEXT, _text),
+    Field("unique", "Columns whose values no two rows share.", _TEXT_OR_LIST, _text_or_names),
+    Field(
+        "order", "Two columns that never run against each other, e.g. (salary asc, rate asc) by state.", _TEXT, _text
+    ),
+    Field("no_overlap", "Intervals that do not overlap, e.g. (from, to) by room.", _TEXT, _text),
+    Field("row", "What every single row fulfils, e.g. qty >= 0.", _TEXT, _text),
+)
+RULE_FIELDS = (
+    Field("name", "The name of the rule; no two rules share one.", _TEXT, _text),
+    *KIND_FIELDS,
+    Field("severity", "error (the default) fails a run, warn does not.", _enum_schema(Severity), _choice(Severity)),
+    Field(
+        "tolerance",
+        "How far the rule may be broken before it fails.",
+        {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": {}},
+        _tolerance,
+    ),
+    Field("nulls", "What a null means: sql or equal.", _enum_schema(Nulls), _choice(Nulls)),
+    Field("where", "Which rows the rule is about, e.g. country = 'DE'.", _TEXT, _text),
+    Field("description", "What the rule says, for people.", _TEXT, _text),
+    Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
+    Field(
+        "status", "active (the default), or proposed until somebody accepts it.", _enum_schema(Status), _choice(Status)
+    ),
+)
+BOOK_FIELDS = (
+    Field("version", "The version of this file format.", {"const": VERSION}, _version),
+    Field(
+        "dataset",
+        "What holds for the whole table.",
+        {"type": "object", "additionalProperties": False, "properties": {}},
+        _dataset,
+    ),
+    Field("rules", "The rules.", {"type": "array", "minItems": 1}, _rules),
+)
+
+assert [field.key for field in KIND_FIELDS] == [kind.value for kind in RuleKind]

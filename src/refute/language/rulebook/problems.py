@@ -1,0 +1,58 @@
+"""Everything that is wrong with a file of rules, gathered and reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from refute.errors import RuleError
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: what is wrong, and the line it is on where the text has lines (1 is the first)."""
+
+    message: str
+    line: int | None = None
+
+    def located(self, source: str | None) -> str:
+        """The message behind `file:line:`, as editors and terminals link it; further lines are indented."""
+        place = ":".join(str(part) for part in (source, self.line) if part is not None)
+        text = self.message.replace("\n", "\n    ")
+        if not place:
+            return text
+        return f"{place}: {text}" if source is not None else f"line {place}: {text}"
+
+
+class RuleBookError(RuleError):
+    """A file of rules that cannot be used. `problems` holds all of its mistakes, in order of their lines."""
+
+    def __init__(self, problems: Iterable[Problem], source: str | None = None) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line or 0))
+        self.source = source
+        super().__init__("\n".join(problem.located(source) for problem in self.problems))
+
+
+class ProblemLog:
+    """A list of problems that grows while a file is read, so that one mistake does not hide the next."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+
+    def add(self, message: str, line: int | None = None) -> None:
+        """Notes one more problem; the same one is noted once."""
+        problem = Problem(message, line)
+        if problem not in self._problems:
+            self._problems.append(problem)
+
+    def shift(self, problems: Iterable[Problem], lines: int) -> None:
+        """Notes problems of an embedded text that begins `lines` lines further down."""
+        self._problems.extend(replace(item, line=None if item.line is None else item.line + lines) for item in problems)
+
+    def __bool__(self) -> bool:
+        return bool(self._problems)
+
+    def raise_if_any(self, source: str | None = None) -> None:
+        """Raises a `RuleBookError` with all problems noted so far; returns when there are none."""
+        if self._problems:
+            raise RuleBookError(self._problems, source)

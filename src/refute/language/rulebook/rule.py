@@ -1,0 +1,58 @@
+"""A rule: one denial constraint with a name and what follows when it is broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from refute.errors import RuleError
+from refute.language.conditions import Condition
+from refute.language.constraint import DenialConstraint
+from refute.language.nulls import Nulls
+from refute.language.parser import RuleKind
+from refute.language.rulebook.tolerance import STRICT, Tolerance
+
+
+class Severity(Enum):
+    """Whether a broken rule fails a run, or only warns."""
+
+    ERROR = "error"
+    WARN = "warn"
+
+
+class Status(Enum):
+    """Whether a rule was accepted by someone, or only put forward, as discovery does."""
+
+    ACTIVE = "active"
+    PROPOSED = "proposed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One constraint under a name. `source` is its text as written, which may have made other rules too."""
+
+    name: str
+    constraint: DenialConstraint
+    severity: Severity = Severity.ERROR
+    tolerance: Tolerance = STRICT
+    nulls: Nulls = Nulls.SQL
+    where: Condition | None = None
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    status: Status = Status.ACTIVE
+    kind: RuleKind = RuleKind.DC
+    source: str = ""
+
+    @classmethod
+    def of(cls, rule: object) -> Rule:
+        """The rule of a text, a constraint or a rule; a text that stands for several rules is an error."""
+        from refute.language.rulebook.book import RuleBook  # a book is made of rules
+
+        book = RuleBook.of(rule)
+        if len(book) != 1:
+            raise RuleError(f"one rule is asked for here, and this stands for {len(book)}: {', '.join(book.names)}")
+        return book[0]
+
+    def allows(self, violations: int, rows: int, n_rows: int) -> bool:
+        """Whether a table of `n_rows` rows with these counts passes the rule within its tolerance."""
+        return self.tolerance.allows(violations, rows, n_rows, single_row=self.constraint.is_single_row)

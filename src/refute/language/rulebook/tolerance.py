@@ -1,0 +1,95 @@
+"""How far a rule may be broken before it counts as failed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from refute.errors import RuleError
+
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*")
+_WHOLE = re.compile(r"\s*\d+\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A most: a number of things, or with `percent` a share of all of them. Shares are exact, never floats."""
+
+    amount: Fraction
+    percent: bool = False
+
+    def __post_init__(self) -> None:
+        if self.amount < 0 or (self.percent and self.amount > 100):
+            raise RuleError(f"a limit of {self} makes no sense: it lies between 0 and 100%")
+
+    @classmethod
+    def of(cls, value: object) -> Limit:
+        """The limit written as `5`, `'5'` or `'0.1%'`."""
+        if isinstance(value, Limit):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return cls(Fraction(value))
+        if isinstance(value, str):
+            if match := _PERCENT.fullmatch(value):
+                return cls(Fraction(match[1]), percent=True)
+            if _WHOLE.fullmatch(value):
+                return cls(Fraction(int(value)))
+        raise RuleError(f"{value!r} is no limit: write a whole number such as 10, or a share such as 0.1%")
+
+    def allows(self, found: int, total: int) -> bool:
+        """Whether `found` of `total` stays within the limit."""
+        return found * 100 <= self.amount * total if self.percent else found <= self.amount
+
+    def plain(self) -> int | str:
+        """The limit as it is written in YAML: a number, or a text that ends in `%`."""
+        return str(self) if self.percent else int(self.amount)
+
+    def __str__(self) -> str:
+        if not self.percent:
+            return str(self.amount)
+        whole, rest = divmod(self.amount, 1)
+        digits = ""
+        while rest:
+            digit, rest = divmod(rest * 10, 1)
+            digits += str(digit)
+        return f"{whole}.{digits}%" if digits else f"{whole}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Limits on violations and on rows in some violation. Without any limit, nothing is tolerated."""
+
+    rows: Limit | None = None
+    violations: Limit | None = None
+
+    @classmethod
+    def of(cls, *, rows: object = None, violations: object = None) -> Tolerance:
+        """The tolerance with these limits, each a number, a text such as `'0.1%'`, or None."""
+        return cls(
+            rows=None if rows is None else Limit.of(rows),
+            violations=None if violations is None else Limit.of(violations),
+        )
+
+    def __bool__(self) -> bool:
+        return self.rows is not None or self.violations is not None
+
+    def allows(self, violations: int, rows: int, n_rows: int, *, single_row: bool = False) -> bool:
+        """Whether these counts pass. A share of violations is of the n(n-1) ordered pairs, or of n single rows."""
+        if not self:
+            return violations == 0
+        candidates = n_rows if single_row else n_rows * (n_rows - 1)
+        within_rows = self.rows is None or self.rows.allows(rows, n_rows)
+        return within_rows and (self.violations is None or self.violations.allows(violations, candidates))
+
+    def plain(self) -> dict[str, int | str]:
+        """The limits as a YAML mapping."""
+        limits = {"rows": self.rows, "violations": self.violations}
+        return {name: limit.plain() for name, limit in limits.items() if limit is not None}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{value} {name}" for name, value in self.plain().items()) or "none"
+
+
+STRICT = Tolerance()
+"""Nothing is tolerated."""
