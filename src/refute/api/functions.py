@@ -1,0 +1,116 @@
+"""The functions that users call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from refute.api.tables import as_key, engine_for, like_input, name_of, split_rows
+from refute.api.violations import Violations
+from refute.detect.local import LocalEngine
+from refute.detect.results import Verdict
+from refute.errors import OptionError
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule, RuleBook
+from refute.report import DataSummary, Report, RuleResult
+
+if TYPE_CHECKING:
+    from refute.plan.planner import Plan
+
+
+def verify(
+    table: Any,
+    rule: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    nulls: str | Nulls | None = None,
+    method: str = "auto",
+    engine: str | None = None,
+    threads: int | None = None,
+) -> Verdict:
+    """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
+    chosen = _one(rule, nulls)
+    return engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads).verify(chosen)
+
+
+def count(
+    table: Any,
+    rule: Any,
+    *,
+    nulls: str | Nulls | None = None,
+    method: str = "auto",
+    engine: str | None = None,
+    threads: int | None = None,
+) -> int:
+    """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
+    chosen = _one(rule, nulls)
+    return engine_for(table, engine=engine, method=method, threads=threads).count(chosen)
+
+
+def violations(
+    table: Any,
+    rule: Any,
+    limit: int | None = None,
+    *,
+    key: str | Sequence[str] | None = None,
+    nulls: str | Nulls | None = None,
+    method: str = "auto",
+    engine: str | None = None,
+    threads: int | None = None,
+) -> Violations:
+    """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
+    if limit is not None and limit < 1:
+        raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
+    chosen = _one(rule, nulls)
+    found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads)
+    return found.violations(chosen, limit) if not isinstance(found, LocalEngine) else Violations(found, chosen, limit)
+
+
+def check(
+    table: Any,
+    rules: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    counts: bool = True,
+    nulls: str | Nulls | None = None,
+    method: str = "auto",
+    engine: str | None = None,
+    threads: int | None = None,
+    name: str | None = None,
+    progress: Callable[[Rule], None] | None = None,
+) -> Report:
+    """A report with one result per rule. With `counts=False` rules are only verified, which is cheaper."""
+    book = _with_nulls(RuleBook.of(rules), nulls)
+    chosen = list(book)
+    found = engine_for(table, key=as_key(key) or book.key, engine=engine, method=method, threads=threads)
+    timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
+    n_rows = found.n_rows
+    results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
+    summary = DataSummary(name or name_of(table), n_rows, tuple(found.columns))
+    if isinstance(found, LocalEngine):
+        return Report(summary, results, lambda: like_input(table, found.annotated(chosen)), split_rows)
+    return Report(summary, results, lambda: found.annotated(chosen), found.split)
+
+
+def explain(
+    table: Any, rules: Any, *, nulls: str | Nulls | None = None, method: str = "auto", engine: str | None = None
+) -> Plan:
+    """How the rules would be answered: shape, method, order, expected work and worst case. Nothing is run."""
+    book = _with_nulls(RuleBook.of(rules), nulls)
+    plan: Plan = engine_for(table, engine=engine, method=method).explain(list(book))
+    return plan
+
+
+def _one(rule: Any, nulls: str | Nulls | None) -> Rule:
+    """The single rule meant; several at once belong to `check`."""
+    book = _with_nulls(RuleBook.of(rule), nulls)
+    if len(book) != 1:
+        raise OptionError(
+            f"This stands for {len(book)} constraints ({', '.join(one.name for one in book)}); "
+            "give one of them, or use check() for all."
+        )
+    return next(iter(book))
+
+
+def _with_nulls(book: RuleBook, nulls: str | Nulls | None) -> RuleBook:
+    return book if nulls is None else book.with_nulls(Nulls.of(nulls))

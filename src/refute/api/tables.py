@@ -1,0 +1,85 @@
+"""Which engine answers for a table, and tables of the kind that came in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refute.detect.local import BREACHES, LocalEngine
+from refute.errors import OptionError, did_you_mean
+from refute.plan.method import MethodName
+from refute.relation.files import read_local
+
+ENGINES = ("spark", "local")
+
+
+def engine_for(
+    table: Any, *, key: Sequence[str] = (), engine: str | None = None, method: str = "auto", threads: int | None = None
+) -> Any:
+    """The engine for a table: Spark for its DataFrames and for paths, else this process."""
+    chosen = MethodName.of(method)
+    if engine is not None and engine not in ENGINES:
+        raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads must be at least 1, not {threads}.")
+    names = as_key(key)
+    if is_spark(table) or (is_path(table) and engine != "local") or engine == "spark":
+        from refute.spark import SparkEngine
+
+        return SparkEngine(table, key=names, method=chosen)
+    data = read_local(table) if is_path(table) else table
+    return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+def as_key(key: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The key columns as a tuple; one name may stand alone."""
+    return () if key is None else (key,) if isinstance(key, str) else tuple(key)
+
+
+def is_spark(table: Any) -> bool:
+    """Whether it is a Spark DataFrame, without importing Spark."""
+    return any(cls.__module__.startswith("pyspark.") for cls in type(table).__mro__)
+
+
+def is_path(table: Any) -> bool:
+    """Whether it names a file, a folder, a glob or a catalog table."""
+    return isinstance(table, str | Path)
+
+
+def like_input(table: Any, annotated: pa.Table) -> Any:
+    """An Arrow table as the kind of table that came in: pandas, polars or Arrow."""
+    root = type(table).__module__.partition(".")[0]
+    if root == "pandas":
+        return table.assign(**{BREACHES: annotated.column(BREACHES).to_pylist()})
+    if root == "polars":
+        import polars
+
+        return polars.from_arrow(annotated)
+    return annotated
+
+
+def split_rows(rows: Any) -> tuple[Any, Any]:
+    """Annotated rows split into those that break nothing and those that do, without the added column."""
+    root = type(rows).__module__.partition(".")[0]
+    if root == "pandas":
+        dirty = rows[BREACHES].map(len) > 0
+        plain = rows.drop(columns=BREACHES)
+        return plain[~dirty], plain[dirty]
+    if root == "polars":
+        import polars
+
+        dirty = polars.col(BREACHES).list.len() > 0
+        return rows.filter(~dirty).drop(BREACHES), rows.filter(dirty).drop(BREACHES)
+    dirty = pc.greater(pc.list_value_length(rows.column(BREACHES)), 0)
+    plain = rows.drop_columns([BREACHES])
+    return plain.filter(pc.invert(dirty)), plain.filter(dirty)
+
+
+def name_of(table: Any) -> str:
+    """What a report calls the table."""
+    return os.fspath(table) if is_path(table) else f"{type(table).__name__}"

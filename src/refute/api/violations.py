@@ -1,0 +1,69 @@
+"""Listed violations: lazy until asked for as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from refute.detect.local import LocalEngine
+from refute.language.rulebook import Rule
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Violations:
+    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
+
+    def __init__(self, engine: LocalEngine, rule: Rule, limit: int | None) -> None:
+        self._engine = engine
+        self.rule = rule
+        self.limit = limit
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        return self._engine.schema(self.rule)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The violations in bounded Arrow batches, made as they are read."""
+        return self._engine.batches(self.rule, self.limit)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The violations as an Arrow reader, for writing billions of them without holding them."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def to_arrow(self) -> pa.Table:
+        """The violations as one Arrow table."""
+        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The violations as a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The violations as a polars DataFrame."""
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def to_spark(self, session: SparkSession | None = None) -> DataFrame:
+        """The violations as a Spark DataFrame, in the given session or the running one."""
+        from refute.spark import frame_of
+
+        return frame_of(self.to_arrow(), session)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        names = [name for name in ("s", "t") if name in self.schema.names]
+        for batch in self.batches():
+            yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+    def __repr__(self) -> str:
+        limit = "" if self.limit is None else f", limit={self.limit}"
+        return f"Violations({self.rule.name}{limit})"

@@ -1,0 +1,154 @@
+"""The in-process engine: a table in memory, answered by the kernels of this process. No JVM is started."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refute.detect.detector import Detector, PartnerCounts
+from refute.detect.identity import Identity
+from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.language.rulebook import Rule
+from refute.plan.method import MethodName
+from refute.plan.planner import Plan, plan_rules
+from refute.relation import Relation
+
+BREACHES = "refute"  # the column that `annotated` adds
+_BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
+
+
+class LocalEngine:
+    """Answers rules about one in-memory table."""
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        key: Sequence[str] = (),
+        method: MethodName = MethodName.AUTO,
+        threads: int | None = None,
+    ) -> None:
+        self.relation = Relation.of(table)
+        self.identity = Identity(self.relation, key)
+        self._method = method
+        self._threads = threads or available_cores()
+        self._detector = Detector(self.relation, method=method, threads=self._threads)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the table."""
+        return self.relation.n_rows
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the table's columns."""
+        return list(self.relation.names)
+
+    def verify(self, rule: Rule) -> Verdict:
+        """Whether the rule holds, with a witness by row id."""
+        verdict = self._detector.verify(rule)
+        return verdict if verdict.witness is None else Verdict(False, self._named(verdict.witness))
+
+    def count(self, rule: Rule) -> int:
+        """The exact number of violations."""
+        return self._detector.count(rule)
+
+    def batches(self, rule: Rule, limit: int | None) -> Iterator[pa.RecordBatch]:
+        """The violations as Arrow batches with the columns of `schema`."""
+        schema = self.schema(rule)
+        for s_rows, t_rows in self._detector.pairs(rule, limit):
+            columns = self._side("s", s_rows) | ({} if t_rows is None else self._side("t", t_rows))
+            arrays = [columns[name] for name in schema.names]
+            yield from pa.table(arrays, schema=schema).combine_chunks().to_batches()
+
+    def schema(self, rule: Rule) -> pa.Schema:
+        """The columns of listed violations: `s` and `t`, then the key columns of each side."""
+        sides = ("s",) if rule.constraint.is_single_row else ("s", "t")
+        empty = np.empty(0, dtype=np.int64)
+        kinds = [{name: array.type for name, array in self._side(side, empty).items()} for side in sides]
+        fields = [(side, kind[side]) for side, kind in zip(sides, kinds, strict=True)]
+        for side, kind in zip(sides, kinds, strict=True):
+            fields.extend((name, type_) for name, type_ in kind.items() if name != side)
+        return pa.schema(fields)
+
+    def measure(
+        self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
+    ) -> list[Timed]:
+        """A finding for each rule, in order. Rules run on all cores and share encodings, groupings and sorts."""
+
+        def run(rule: Rule) -> Timed:
+            started = time.perf_counter()
+            finding = self._detector.measure(rule, counts=counts)
+            named = None if finding.witness is None else self._named(finding.witness)
+            values = None if finding.witness is None else self._values(finding.witness)
+            seconds = time.perf_counter() - started
+            if progress is not None:
+                progress(rule)
+            return Timed(_with_witness(finding, named), values, seconds)
+
+        if self._threads == 1 or len(rules) == 1:
+            return [run(rule) for rule in rules]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(run, rules))
+
+    def annotated(self, rules: Sequence[Rule]) -> pa.Table:
+        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+        counts = [self._detector.partners(rule) for rule in rules]
+        return self.relation.arrow.append_column(BREACHES, _breaches(self.n_rows, list(rules), counts))
+
+    def explain(self, rules: Sequence[Rule]) -> Plan:
+        """How the rules would be answered; only a sample of rows is looked at."""
+        return plan_rules(self.relation, list(rules), self._method)
+
+    def _named(self, witness: Witness) -> Witness:
+        return Witness(*(None if row is None else self.identity.one(row) for row in witness))
+
+    def _values(self, witness: Witness) -> dict[str, dict[str, Any] | None]:
+        return {
+            side: None if row is None else self.identity.values(row)
+            for side, row in zip(("s", "t"), witness, strict=True)
+        }
+
+    def _side(self, side: str, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, pa.Array | pa.ChunkedArray]:
+        columns = {side: self.identity.many(rows)}
+        for name in self.identity.key:
+            columns[f"{side}_{name}"] = self.relation.arrow.column(name).take(pa.array(rows))
+        return columns
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _with_witness(finding: Finding, witness: Witness | None) -> Finding:
+    return Finding(
+        finding.holds, finding.violations, finding.rows, finding.skipped_nulls, witness, finding.method
+    )
+
+
+def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa.Array:
+    """A list per row of what it breaks, in the order of the rules, `s` before `t`."""
+    rows, names, roles, partners = [], [], [], []
+    for number, (rule, count) in enumerate(zip(rules, counts, strict=True)):
+        for role, values in (("s", count.as_s), ("t", count.as_t)):
+            found = np.flatnonzero(values)
+            rows.append(found)
+            names.append(np.full(len(found), number))
+            roles.append(np.full(len(found), role == "t"))
+            partners.append(values[found])
+    row = np.concatenate([np.empty(0, np.int64), *rows])
+    order = np.argsort(row, kind="stable")
+    offsets = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int32)
+    rule_names = pa.array([rule.name for rule in rules], pa.string())
+    rule_column = rule_names.take(pa.array(np.concatenate([np.empty(0, np.int64), *names])[order]))
+    role_column = pa.array(["s", "t"]).take(pa.array(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8)))
+    partner_column = pa.array(np.concatenate([np.empty(0, np.int64), *partners])[order])
+    entries = pa.StructArray.from_arrays([rule_column, role_column, partner_column], ["rule", "role", "partners"])
+    return pa.ListArray.from_arrays(pa.array(offsets), entries).cast(_BREACH_TYPE)

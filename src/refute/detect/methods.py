@@ -1,0 +1,36 @@
+"""The ways to answer a problem, behind one small protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.plan.method import MethodName
+from refute.plan.problem import Problem, Rows
+from refute.plan.share import Share
+
+
+class Method(Protocol):
+    """What every method can do with a problem. All methods give equal answers."""
+
+    def exists(self, problem: Problem, share: Share | None = None) -> tuple[int, int] | None:
+        """Some violating pair of row numbers, or None."""
+
+    def count(self, problem: Problem, share: Share | None = None) -> int:
+        """The number of violating ordered pairs."""
+
+    def partners(self, problem: Problem, share: Share | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each point of side s, and of side t, its number of partners."""
+
+    def pairs(self, problem: Problem, share: Share | None = None, limit: int | None = None) -> Iterator[tuple[Rows, Rows]]:
+        """The violating pairs in bounded chunks of row numbers, at most `limit`."""
+
+
+def method_of(name: MethodName) -> Method:
+    """The implementation of a method; each is imported, and so compiled, only when it is first used."""
+    assert name is not MethodName.AUTO
+    return cast(Method, import_module(f"refute.detect.{name.value}"))

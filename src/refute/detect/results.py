@@ -1,0 +1,45 @@
+"""What detection gives back about one rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Witness(NamedTuple):
+    """One violation by row ids; `t` is None for a rule about one row."""
+
+    s: Any
+    t: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a rule holds, with one violation when it does not. True where the rule holds."""
+
+    holds: bool
+    witness: Witness | None = None
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The exact extent to which a table violates a rule. Counts are None where only a verdict was asked for."""
+
+    holds: bool
+    violations: int | None
+    rows: int | None
+    skipped_nulls: int
+    witness: Witness | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A finding with the values of its witness rows and the seconds it took."""
+
+    finding: Finding
+    values: dict[str, dict[str, Any] | None] | None
+    seconds: float

@@ -1,0 +1,26 @@
+"""Types of CSV columns, told from their text: a column gets a type only if nothing is lost by it.
+
+`05401` stays text because as a number it would equal `5401`; `NA` and `nan` are text like any other. The patterns are
+plain enough to mean the same to Arrow's and to Java's regular expressions, so that a file has the same types whoever
+reads it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class CsvType(Enum):
+    """A type that the cells of a CSV column can have, narrowest first; the value is the pattern of every cell."""
+
+    INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
+    BIG_INTEGER = r"^(?:0|-?[1-9][0-9]{0,36})$"
+    FLOAT = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?$"
+    BOOLEAN = r"^(?:true|false|True|False|TRUE|FALSE)$"
+    DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+    TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
+
+
+def narrowest(fits: dict[CsvType, bool]) -> CsvType | None:
+    """The narrowest type that every cell fits, or None where only text does."""
+    return next((kind for kind in CsvType if fits.get(kind)), None)

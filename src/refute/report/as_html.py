@@ -1,0 +1,65 @@
+"""The report as one HTML page: no script, no style sheet and no font from elsewhere."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from refute.errors import EngineError
+from refute.language.render import render_logic
+from refute.report.numbers import counted
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from refute.report.report import Report
+    from refute.report.result import RuleResult
+
+
+def render(report: Report) -> str:
+    """The page. Cell values are escaped: they are whatever the data holds."""
+    return _template().render(
+        report=report,
+        cards=[_card(result, report.data.rows) for result in report],
+        passed=sum(result.passed for result in report),
+    )
+
+
+@cache
+def _template() -> Template:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise EngineError("HTML reports need the package jinja2: install refute with the extra `report`.") from error
+    environment = Environment(
+        loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("report.html")
+
+
+def _card(result: RuleResult, n_rows: int) -> dict[str, Any]:
+    """What the template shows of one rule."""
+    columns = result.rule.constraint.columns
+    clash = []
+    if result.values is not None and result.finding.witness is not None:
+        shown = {role: values for role, values in result.values.items() if values is not None}
+        for role, values in shown.items():
+            cells = [
+                {"text": "null" if values[name] is None else str(values[name]), "null": values[name] is None}
+                for name in columns
+            ]
+            clash.append({"role": role, "id": getattr(result.finding.witness, role), "cells": cells})
+    rows = result.finding.rows
+    return {
+        "name": result.name,
+        "state": "pass" if result.finding.holds else "tolerated" if result.passed else result.rule.severity.value,
+        "sentence": result.sentence,
+        "formula": render_logic(result.rule.constraint),
+        "extent": counted(result),
+        "share": 0.0 if not rows or not n_rows else 100.0 * rows / n_rows,
+        "skipped": result.finding.skipped_nulls,
+        "seconds": result.seconds,
+        "method": result.finding.method,
+        "columns": columns,
+        "clash": clash,
+    }

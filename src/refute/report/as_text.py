@@ -1,0 +1,53 @@
+"""The report as plain text: one line a rule, and the clashing rows of those that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from refute.report.numbers import counted
+
+if TYPE_CHECKING:
+    from refute.report.report import Report
+    from refute.report.result import RuleResult
+
+CELL_WIDTH = 24
+
+
+def render(report: Report) -> str:
+    """The text, without colours."""
+    lines = [f"{report.data.name}: {report.data.rows:,} rows, {len(report)} rules"]
+    for result in report:
+        lines.extend(_lines(result))
+    return "\n".join(lines)
+
+
+def _lines(result: RuleResult) -> Iterator[str]:
+    mark = "ok  " if result.finding.holds else "ok~ " if result.passed else f"{result.rule.severity.value:<4}"
+    yield f"{mark}  {result.name}: {counted(result)}"
+    if result.finding.skipped_nulls:
+        yield f"      {result.finding.skipped_nulls:,} rows passed over for nulls"
+    if result.finding.holds:
+        return
+    yield f"      {result.sentence}"
+    if result.values is not None:
+        yield from (f"      {line}" for line in witness_table(result))
+
+
+def witness_table(result: RuleResult) -> list[str]:
+    """The clashing rows as an aligned table of the columns that the rule reads."""
+    assert result.values is not None and result.finding.witness is not None
+    columns = result.rule.constraint.columns
+    rows = [["row", *columns]]
+    for role, values in result.values.items():
+        if values is not None:
+            row_id = getattr(result.finding.witness, role)
+            rows.append([f"{role} = {_cell(row_id)}", *(_cell(values[name]) for name in columns)])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _cell(value: Any) -> str:
+    text = "null" if value is None else str(value)
+    text = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"

@@ -1,0 +1,123 @@
+"""The report of a check: one result per rule, and the rows that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from refute.errors import RefuteError
+from refute.language.rulebook import Severity
+from refute.report.result import RuleResult
+
+
+@dataclass(frozen=True, slots=True)
+class DataSummary:
+    """What was checked."""
+
+    name: str
+    rows: int
+    columns: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as the JSON of `check` has it."""
+        return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
+
+
+class Report:
+    """Results of all rules, in their order. `rows` and `split` give tables of the kind that was checked."""
+
+    def __init__(
+        self,
+        data: DataSummary,
+        results: tuple[RuleResult, ...],
+        annotate: Callable[[], Any],
+        split: Callable[[Any], tuple[Any, Any]],
+    ) -> None:
+        self.data = data
+        self.results = results
+        self._annotate = annotate
+        self._split = split
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rule holds, or stays within its tolerance."""
+        return all(result.passed for result in self.results)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all rules hold, 1 a rule of severity `error` failed, 2 only rules of severity `warn` failed."""
+        failed = {result.failed for result in self.results} - {None}
+        return 1 if Severity.ERROR in failed else 2 if failed else 0
+
+    @cached_property
+    def rows(self) -> Any:
+        """The input with one more column, `refute`: which rules each row breaks, in which role, with how many partners."""
+        return self._annotate()
+
+    def split(self) -> tuple[Any, Any]:
+        """The rows that break no rule, and those that break one, both with the columns of the input."""
+        return self._split(self.rows)
+
+    def __iter__(self) -> Iterator[RuleResult]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, name: str) -> RuleResult:
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        broken = sum(not result.passed for result in self.results)
+        return f"Report({len(self.results)} rules, {broken} failed, {self.data.rows:,} rows)"
+
+    def __str__(self) -> str:
+        from refute.report.as_text import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from refute.report.as_html import render
+
+        return render(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values: the JSON of `check`."""
+        return {
+            "data": self.data.to_dict(),
+            "rules": [result.to_dict() for result in self.results],
+            "ok": self.ok,
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The report as JSON text, written to `path` where given."""
+        from refute.report.as_json import render
+
+        return _written(render(self), path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as one HTML page that needs nothing else, written to `path` where given."""
+        from refute.report.as_html import render
+
+        return _written(render(self), path)
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """The report as JUnit XML, for CI servers, written to `path` where given."""
+        from refute.report.as_junit import render
+
+        return _written(render(self), path)
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise RefuteError(f"Could not write {path}: {error.strerror}.") from error
+    return text
