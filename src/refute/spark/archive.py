@@ -1,0 +1,119 @@
+"""A class archive for Spark: its classes loaded once, written to the cache, and mapped by every later start.
+
+Java calls this application class-data sharing. Spark loads some ten thousand classes before its first row, and with an
+archive it need not parse and verify them again. Java itself checks that an archive fits its version and its class path,
+and goes on without it when not, so that an archive can only ever save time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from refute.spark.cache import cache_directory, fingerprint
+from refute.spark.java import Java, find_java
+
+_ABANDONED = 600  # seconds after which a lock is left over from a process that died
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """The archive of one Java and one Spark: a base of Java's own classes, and Spark's on top."""
+
+    java: Java
+    folder: Path
+
+    @classmethod
+    def of(cls, java: Java) -> ClassArchive:
+        """The archive for this Java and the installed Spark, whether it exists or not."""
+        package = importlib.util.find_spec("pyspark")
+        jars = Path(package.origin or "").parent / "jars" if package else Path()
+        changed = jars.stat().st_mtime_ns if jars.is_dir() else 0
+        return cls(java, cache_directory() / "classes" / fingerprint(java.executable, java.version, jars, changed))
+
+    @property
+    def base(self) -> Path:
+        """Java's own classes. Trimmed Java images ship none, so we make our own."""
+        return self.folder / "java.jsa"
+
+    @property
+    def top(self) -> Path:
+        """Spark's classes."""
+        return self.folder / "spark.jsa"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a start can use it."""
+        return self.top.exists() and self.base.exists()
+
+    def options(self) -> list[str]:
+        """The arguments with which Java uses it; none when it does not exist."""
+        return [f"-XX:SharedArchiveFile={self.base}{os.pathsep}{self.top}"] if self.exists else []
+
+    def make(self) -> bool:
+        """Make it unless it exists or another process is at it; say whether it exists now."""
+        if self.exists:
+            return True
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._lock() as mine:
+            if not mine:
+                return False
+            draft = self.folder / f"spark-{os.getpid()}.draft"
+            try:
+                self._dump(draft)
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(draft, self.top)
+            finally:
+                draft.unlink(missing_ok=True)
+        return self.exists
+
+    def _dump(self, draft: Path) -> None:
+        """Write both files; the second at the exit of a Spark that did a little of everything."""
+        base = self.folder / f"java-{os.getpid()}.draft"
+        dump = [self.java.executable, "-Xlog:disable", "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
+        if subprocess.run(dump, capture_output=True, check=False).returncode == 0 and base.exists():
+            os.replace(base, self.base)
+            # Java writes the file when it exits, after Python; capturing its output waits for that end too.
+            rehearsal = [sys.executable, "-m", "refute.spark.rehearsal", self.base, draft]
+            subprocess.run(rehearsal, capture_output=True, check=False)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[bool]:
+        lock = self.folder / "lock"
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - lock.stat().st_mtime > _ABANDONED:
+                lock.unlink()
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def make_in_background() -> None:
+    """Start making the archive in a process of its own, at the lowest priority, unless there is one."""
+    archive = ClassArchive.of(find_java())
+    if not archive.exists:
+        subprocess.Popen(
+            [sys.executable, "-m", "refute.spark.archive"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=lambda: os.nice(19),
+        )
+
+
+if __name__ == "__main__":
+    ClassArchive.of(find_java()).make()

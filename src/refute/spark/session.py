@@ -1,0 +1,141 @@
+"""A Spark session: the one that runs already, or one of our own that starts fast and says little."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from refute.errors import EngineError
+from refute.spark.archive import ClassArchive
+from refute.spark.java import Java, find_java
+from refute.spark.memory import memory_for_spark
+
+_QUIET_LOG = Path(__file__).with_name("log4j2-quiet.properties")
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
+
+
+def session(
+    master: str | None = None, remote: str | None = None, verbose: bool = False, *, brief: bool = False
+) -> SparkSession:
+    """The session to work in: the running one unless a place is named, else a new one.
+
+    `master` is a Spark master such as `local[4]` or `spark://host:7077`, `remote` a Connect server such as
+    `sc://host:15002`. `brief` says that seconds of work are expected, so that Java compiles less: that saves a second of
+    start, and costs up to half of the speed of work that lasts.
+    """
+    if remote is not None and not remote.startswith("local"):
+        return _connect(remote)
+    if master is None and remote is None:
+        running = SparkSession.getActiveSession()
+        if running is not None:
+            return running
+    java = find_java()
+    options = [*ClassArchive.of(java).options(), *(_BRIEF if brief else ())]
+    return start(remote or master or "local[*]", java, options, verbose=verbose, connect=remote is not None)
+
+
+def start(
+    master: str, java: Java, options: Sequence[str] = (), *, verbose: bool = False, connect: bool = False
+) -> SparkSession:
+    """A new session whose driver runs in this Java with these options."""
+    for host, port in _addresses(master, "spark", 7077):
+        _require_answer(host, port, f"Spark master {master!r}")
+    java_options = list(options)
+    if not verbose:
+        java_options += ["-Xlog:disable", f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()}"]
+    settings = {
+        "spark.app.name": "refute",
+        "spark.driver.defaultJavaOptions": " ".join(java_options),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": memory_for_spark(),
+        }
+    builder = SparkSession.builder.remote(master) if connect else SparkSession.builder.master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=_python()), _calm():
+        try:
+            return builder.getOrCreate()
+        except (Py4JError, PySparkException, RuntimeError) as error:
+            raise EngineError(f"Spark did not start with master {master!r}: {_sentence(error)}") from error
+
+
+def _connect(remote: str) -> SparkSession:
+    if not remote.startswith("sc://"):
+        raise EngineError(f"{remote!r} is no Spark Connect server; write it as sc://host:port.")
+    for host, port in _addresses(remote, "sc", 15002):
+        _require_answer(host, port, f"Spark Connect server {remote!r}")
+    with _calm():
+        try:
+            return SparkSession.builder.remote(remote).getOrCreate()
+        except (PySparkException, RuntimeError, ImportError) as error:
+            raise EngineError(f"Spark Connect server {remote!r} did not answer: {_sentence(error)}") from error
+
+
+def _addresses(url: str, scheme: str, port: int) -> list[tuple[str, int]]:
+    """The hosts and ports that a URL names, as in `spark://a:7077,b:7077`; none when its scheme is another."""
+    found = re.match(rf"{scheme}://([^/;]+)", url)
+    if not found:
+        return []
+    parts = (part.rpartition(":") for part in found.group(1).split(","))
+    return [(host, int(number)) if number.isdigit() and host else (host or number, port) for host, _, number in parts]
+
+
+def _require_answer(host: str, port: int, what: str) -> None:
+    """Ask whether anything listens there: Spark itself would try for a minute and then fail in many words."""
+    try:
+        socket.create_connection((host, port), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise EngineError(f"{what} does not answer: {error.strerror or error}.") from error
+
+
+def _sentence(error: Exception) -> str:
+    """The line of an error that tells the cause: the last `Caused by`, else the first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
+    java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return (causes[-1:] or java or lines)[0]
+
+
+def _python() -> str:
+    """The Python for Spark's workers: what the user chose, else this one, which has Refute installed."""
+    return os.environ.get("PYSPARK_PYTHON") or sys.executable
+
+
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Set variables for the processes started meanwhile, and put back what was there."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _calm() -> Iterator[None]:
+    """Keep away what PySpark says of pandas 3, which we use nowhere on Spark."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
