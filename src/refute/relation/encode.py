@@ -6,21 +6,110 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.types as pt
 
+from refute.relation.arrays import combined, valid_bytes
+from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
 from refute.relation.exact import distinct_codes
+from refute.relation.floats import float_codes, floats_of, whole_steps
+from refute.relation.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
+from refute.relation.strings import string_codes
 
 
 def encode_columns(columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool) -> tuple[Encoded, ...]:
     """One encoding per column over a dictionary that all of them share."""
-    codes, size = distinct_codes([_decoded(column) for column in columns])
-    return tuple(Encoded(_narrow(code, size), size, int(np.count_nonzero(code < 0)), True, True) for code in codes)
+    plain = [_dictionary_values(column) if pt.is_dictionary(column.type) else column for column in columns]
+    codes, size, is_ordered, is_dense = _plain_codes(plain, ordered)
+    codes = [
+        _through_dictionary(column, part) if pt.is_dictionary(column.type) else part
+        for column, part in zip(columns, codes, strict=True)
+    ]
+    if dense and not (is_dense and all(source is column for source, column in zip(plain, columns, strict=True))):
+        codes, size = dense_codes(codes, size)
+        is_dense = True
+    else:
+        is_dense = dense
+    return tuple(Encoded(part, size, int(np.count_nonzero(part < 0)), is_ordered, is_dense) for part in codes)
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool) -> tuple[list[Ints], int, bool, bool]:
+    """Codes, size, whether they are ordered, and whether they are dense, for columns that are no dictionaries."""
+    held = [position for position, column in enumerate(columns) if not pt.is_null(column.type)]
+    codes, size, is_ordered, is_dense = _typed_codes([combined(columns[i]) for i in held], ordered)
+    found: list[Ints] = [np.full(len(column), -1, dtype=int_dtype(size)) for column in columns]
+    for position, part in zip(held, codes, strict=True):
+        found[position] = part
+    return found, size, is_ordered, is_dense
 
 
-def _narrow(codes: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
-    return codes.astype(np.int32) if size < 2**31 - 1 else codes
+def _typed_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints], int, bool, bool]:
+    if not arrays:
+        return [], 0, True, True
+    if any(_is_string(array.type) for array in arrays):
+        codes, size, is_ordered = string_codes(arrays, ordered=ordered)
+        return codes, size, is_ordered, False
+    if all(pt.is_floating(array.type) for array in arrays):
+        codes, size = float_codes([floats_of(array) for array in arrays])
+        return codes, size, True, False
+    steps = [_steps(array) for array in arrays]
+    found = None
+    if all(isinstance(column, Steps) for column in steps):
+        found = step_codes([column for column in steps if isinstance(column, Steps)])
+    known = [column for column in steps if column is not None]
+    if found is None and len(known) == len(steps) and len({column.unit for column in known}) == 1:
+        found = limb_codes(known)
+    if found is not None:
+        return *found, True, False
+    ranks, size = distinct_codes([pa.chunked_array([array]) for array in arrays])
+    return [part.astype(int_dtype(size), copy=False) for part in ranks], size, True, True
+
+
+def _steps(array: pa.Array) -> Steps | Wide | None:
+    """The array as whole numbers of a unit; None for floats with fractions or beyond 62 bits."""
+    return whole_steps(floats_of(array)) if pt.is_floating(array.type) else integers_of(array)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def _dictionary_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The dictionaries of all chunks, each once."""
+    return pa.chunked_array(_dictionaries(column)[0], type=column.type.value_type)
+
+
+def _dictionaries(column: pa.ChunkedArray) -> tuple[list[pa.Array], list[int]]:
+    """The different dictionaries of the chunks, and for each chunk where its own starts when they are put in a row."""
+    starts: dict[tuple[int | None, ...], int] = {}
+    found: list[pa.Array] = []
+    places = []
+    end = 0
+    for chunk in column.chunks:
+        values = chunk.dictionary
+        identity = (len(values), values.offset, *(part.address if part else None for part in values.buffers()))
+        if identity not in starts:
+            starts[identity] = end
+            end += len(values)
+            found.append(values)
+        places.append(starts[identity])
+    return found, places
+
+
+def _through_dictionary(column: pa.ChunkedArray, codes: Ints) -> Ints:
+    """The code of each row, given the codes of the dictionaries put in a row."""
+    found = np.empty(len(column), dtype=codes.dtype)
+    at = 0
+    for chunk, place in zip(column.chunks, _dictionaries(column)[1], strict=True):
+        indices = chunk.indices
+        valid = valid_bytes(indices)
+        rows = indices.fill_null(0).to_numpy(zero_copy_only=False)
+        part = found[at : at + len(chunk)]
+        if len(chunk.dictionary) == 0:
+            part[:] = -1
+        else:
+            np.take(codes[place : place + len(chunk.dictionary)], rows, out=part, mode="clip")
+            if len(valid):
+                part[valid == 0] = -1
+        at += len(chunk)
+    return found

@@ -108,8 +108,9 @@ class Relation:
 
     def null_count(self, name: str) -> int:
         """How many rows are null (or NaN) in this column."""
-        if self.type_of(name).family is not Family.FLOAT:
-            return int(self.column(name).null_count)
+        column = self.column(name)
+        if not pa.types.is_floating(column.type) and not pa.types.is_dictionary(column.type):
+            return int(column.null_count)
         return self._once.get(("null count", name), lambda: int(np.count_nonzero(self.is_null(name))))
 
     def mask(self, predicate: Predicate, nulls: Nulls = Nulls.SQL) -> Mask:
@@ -133,4 +134,6 @@ class Relation:
 
     def _is_null(self, name: str) -> Mask:
         column = self.column(name)
-        return np.asarray(column.is_null(nan_is_null=True).to_numpy(), dtype=np.bool_)
+        if pa.types.is_dictionary(column.type):  # null in its indices, or in the entry that they point to
+            return self.encode(name, ordered=False).values < 0
+        return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)).to_numpy(), dtype=np.bool_)

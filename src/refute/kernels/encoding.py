@@ -1,0 +1,225 @@
+"""Integers to codes: bounds, shifts, and dense ranks by bitmap, hash table or radix sort.
+
+Everywhere -1 is null in a code array, and an empty `valid` means that every row is valid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.signedinteger]
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+DIGIT = 9  # bits per radix pass: 512 write streams stay within the first-level cache
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def bounds(values: Ints, valid: Bytes) -> tuple[int, int, int]:
+    """Smallest and largest valid value, and the number of valid rows; (0, 0, 0) if there are none. O(n)."""
+    n = len(values)
+    if len(valid) == 0:
+        if n == 0:
+            return 0, 0, 0
+        low = values[0]
+        high = values[0]
+        for i in range(n):
+            value = values[i]
+            low = min(low, value)
+            high = max(high, value)
+        return low, high, n
+    count = 0
+    low = values[0] if n else 0
+    high = low
+    for i in range(n):
+        if valid[i]:
+            value = values[i]
+            if count == 0:
+                low = value
+                high = value
+            count += 1
+            low = min(low, value)
+            high = max(high, value)
+    return low, high, count
+
+
+@njit(cache=True, nogil=True)
+def affine(values: Ints, valid: Bytes, factor: int, shift: int, out: Ints) -> None:
+    """Fills `out` with value * factor + shift, -1 where invalid. Wraps modulo 2^64, so only the result must fit. O(n)."""
+    if len(valid) == 0:
+        if factor == 1:
+            for i in range(len(values)):
+                out[i] = values[i] + shift
+        else:
+            for i in range(len(values)):
+                out[i] = values[i] * factor + shift
+    else:
+        for i in range(len(values)):
+            out[i] = values[i] * factor + shift if valid[i] else -1
+
+
+@njit(cache=True, nogil=True)
+def mark(codes: Ints, words: Words) -> None:
+    """Sets the bit of every code that occurs. O(n)."""
+    one = np.uint64(1)
+    for i in range(len(codes)):
+        code = codes[i]
+        if code >= 0:
+            words[code >> 6] |= one << np.uint64(code & 63)
+
+
+@njit(cache=True, nogil=True)
+def count_before(words: Words, before: NDArray[np.int32]) -> int:
+    """Fills `before` with the number of set bits in all words before each; the total comes back. O(words)."""
+    total = 0
+    for i in range(len(words)):
+        before[i] = total
+        total += _ones(words[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def rank_by_bits(codes: Ints, words: Words, before: NDArray[np.int32], out: Ints) -> None:
+    """Fills `out` with the rank of each code among the set bits, -1 for null. O(n)."""
+    one = np.uint64(1)
+    for i in range(len(codes)):
+        code = codes[i]
+        if code >= 0:
+            word = code >> 6
+            below = (one << np.uint64(code & 63)) - one
+            out[i] = before[word] + _ones(words[word] & below)
+        else:
+            out[i] = -1
+
+
+@njit(cache=True, nogil=True)
+def _ones(word: int) -> int:
+    """The number of set bits."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def hash_codes(codes: Ints, slots: NDArray[np.int64], keys: NDArray[np.int64], known: int, out: Ints) -> int:
+    """Numbers codes in order of appearance into `out`, -1 for null; the new number of keys, or -1 when keys overflow.
+
+    `slots` is an open-addressing table of a power of two with -1 for free, holding positions in `keys`, of which
+    `known` are taken from earlier calls. O(n) expected.
+    """
+    bits = np.uint64(64)
+    size = len(slots)
+    while size > 1:
+        size >>= 1
+        bits -= np.uint64(1)
+    wrap = len(slots) - 1
+    for i in range(len(codes)):
+        code = np.int64(codes[i])
+        if code < 0:
+            out[i] = -1
+            continue
+        slot = np.int64((np.uint64(code) * _MULTIPLIER) >> bits)
+        while True:
+            position = slots[slot]
+            if position < 0:
+                if known == len(keys):
+                    return -1
+                slots[slot] = known
+                keys[known] = code
+                out[i] = known
+                known += 1
+                break
+            if keys[position] == code:
+                out[i] = position
+                break
+            slot = (slot + 1) & wrap
+    return known
+
+
+@njit(cache=True, nogil=True)
+def relabel(codes: Ints, table: NDArray[np.int64]) -> None:
+    """Replaces each code by its entry in the table; -1 stays. O(n)."""
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            codes[i] = table[codes[i]]
+
+
+@njit(cache=True, nogil=True)
+def pack_rows(codes: Ints, first_row: int, row_bits: int, at: int, packed: Words) -> int:
+    """Appends `code << row_bits | row` of every non-null code from position `at`; the new end comes back. O(n)."""
+    shift = np.uint64(row_bits)
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            packed[at] = (np.uint64(codes[i]) << shift) | np.uint64(first_row + i)
+            at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def radix_sort(packed: Words, spare: Words, low_bit: int, bits: int) -> bool:
+    """Sorts by the bits [low_bit, low_bit + bits), stably; True when the result lies in `spare`. O(n bits / 9)."""
+    passes = (bits + DIGIT - 1) // DIGIT
+    counts = np.zeros((passes, 1 << DIGIT), dtype=np.int64)
+    wrap = np.uint64((1 << DIGIT) - 1)
+    low = np.uint64(low_bit)
+    step = np.uint64(DIGIT)
+    n = len(packed)
+    for i in range(n):
+        key = packed[i] >> low
+        for p in range(passes):
+            counts[p, key & wrap] += 1
+            key >>= step
+    source, target = packed, spare
+    swapped = False
+    for p in range(passes):
+        shift = np.uint64(low_bit + p * DIGIT)
+        starts = counts[p]
+        if n > 0 and starts[(source[0] >> shift) & wrap] == n:
+            continue
+        start = 0
+        for d in range(1 << DIGIT):
+            count = starts[d]
+            starts[d] = start
+            start += count
+        for i in range(n):
+            word = source[i]
+            d = (word >> shift) & wrap
+            target[starts[d]] = word
+            starts[d] += 1
+        source, target = target, source
+        swapped = not swapped
+    return swapped
+
+
+@njit(cache=True, nogil=True)
+def rank_sorted(packed: Words, row_bits: int, out: Ints) -> int:
+    """Writes the dense rank of each row of a sorted packed array; the number of distinct keys comes back. O(n)."""
+    shift = np.uint64(row_bits)
+    rows = (np.uint64(1) << shift) - np.uint64(1)
+    rank = -1
+    last = np.uint64(0)
+    for i in range(len(packed)):
+        key = packed[i] >> shift
+        if rank < 0 or key != last:
+            rank += 1
+            last = key
+        out[packed[i] & rows] = rank
+    return rank + 1
+
+
+@njit(cache=True, nogil=True)
+def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> bool:
+    """Fills `out` with two's complement numbers of shape (n, limbs), if all valid ones fit 64 bits; else False. O(n)."""
+    for i in range(len(limbs)):
+        low = np.int64(limbs[i, 0])
+        out[i] = low
+        if len(valid) == 0 or valid[i]:
+            sign = np.uint64(low >> 63)
+            for j in range(1, limbs.shape[1]):
+                if limbs[i, j] != sign:
+                    return False
+    return True

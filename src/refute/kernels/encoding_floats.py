@@ -1,0 +1,100 @@
+"""Floats to integers that sort and tie as they do: decimals by scaling, all others by their bits. NaN is null."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.signedinteger]
+
+BLOCK = 1024
+_MAGNITUDE = np.uint64(0x7FFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def decimal_places(values: Floats, start: int, most: int) -> int:
+    """The fewest places d in [start, most] with round(x * 10^d) / 10^d == x for all x, or -1. Skips NaN. O(n).
+
+    A value with d places has them for every larger d too, as long as x * 10^d stays well below 2^53, which the caller
+    checks by the bounds. Hence one pass that raises d where it must.
+    """
+    places = start
+    power = 10.0**places
+    n = len(values)
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        while True:
+            wrong = 0
+            for i in range(first, last):
+                x = values[i]
+                wrong += (np.rint(x * power) / power != x) & (x == x)
+            if wrong == 0:
+                break
+            if places == most:
+                return -1
+            places += 1
+            power = 10.0**places
+    return places
+
+
+@njit(cache=True, nogil=True)
+def float_bounds(values: Floats) -> tuple[float, float, int]:
+    """Smallest and largest value that is not NaN, and how many there are; (0, 0, 0) if there are none. O(n)."""
+    low = np.inf
+    high = -np.inf
+    count = 0
+    for i in range(len(values)):
+        x = values[i]
+        low = x if x < low else low
+        high = x if x > high else high
+        count += x == x
+    return (low, high, count) if count else (0.0, 0.0, 0)
+
+
+@njit(cache=True, nogil=True)
+def scale(values: Floats, power: float, base: int, out: Ints) -> None:
+    """Fills `out` with round(x * power) - base, -1 for NaN. O(n)."""
+    for i in range(len(values)):
+        x = values[i]
+        out[i] = np.int64(np.rint(x * power)) - base if x == x else -1
+
+
+@njit(cache=True, nogil=True)
+def magnitudes(bits: NDArray[np.uint64]) -> tuple[int, int, int]:
+    """Smallest and largest magnitude bits that are neither zero nor NaN, and all of them or-ed; (0, 0, 0) if none."""
+    low = _MAGNITUDE
+    high = np.uint64(0)
+    union = np.uint64(0)
+    infinity = np.uint64(0x7FF0000000000000)
+    for i in range(len(bits)):
+        magnitude = bits[i] & _MAGNITUDE
+        if magnitude <= infinity:
+            union |= magnitude
+            high = max(high, magnitude)
+            if magnitude != 0:
+                low = min(low, magnitude)
+    return (low, high, union) if high != 0 else (np.uint64(0), np.uint64(0), np.uint64(0))
+
+
+@njit(cache=True, nogil=True)
+def signed_keys(bits: NDArray[np.uint64], low: int, shift: int, out: NDArray[np.int64]) -> None:
+    """Fills `out` with 0 for zero, else the sign times (magnitude - low) >> shift plus 1; int64's minimum for NaN. O(n).
+
+    Magnitudes order as their bits do; taking off the smallest closes the gap around zero, and the shift drops bits that
+    are zero in all values, so that keys of one column usually span far less than 63 bits.
+    """
+    infinity = np.uint64(0x7FF0000000000000)
+    drop = np.uint64(shift)
+    base = np.uint64(low)
+    null = np.int64(-(2**63))
+    for i in range(len(bits)):
+        magnitude = bits[i] & _MAGNITUDE
+        if magnitude > infinity:
+            out[i] = null
+        elif magnitude == 0:
+            out[i] = 0
+        else:
+            key = np.int64((magnitude - base) >> drop) + 1
+            out[i] = -key if bits[i] >> np.uint64(63) else key

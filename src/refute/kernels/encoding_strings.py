@@ -1,0 +1,102 @@
+"""Strings to integers: order-preserving packing of the bits that vary.
+
+A column of strings is its bytes and n + 1 offsets into them, as Arrow holds it. Word w of a string is its bytes
+8w .. 8w + 7 as a big-endian number, with zeros past the end, so that words compare as the bytes do. An empty `valid`
+means that every row is valid.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+
+
+@intrinsic  # type: ignore[misc]
+def _load_big_endian(typing_context: Any, data: Any, position: Any) -> Any:
+    """Eight bytes of a byte array at any position, as a big-endian number; the caller checks the end."""
+    signature = types.uint64(types.Array(types.uint8, 1, "C", readonly=not data.mutable), types.int64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        word = ir.IntType(64)
+        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), word.as_pointer())
+        loaded = builder.load(pointer, align=1)
+        return builder.bswap(loaded)
+
+    return signature, generate
+
+
+@njit(cache=True, nogil=True)
+def _word(data: Bytes, first: int, last: int) -> int:
+    """The big-endian number of the bytes [first, last), at most eight of them, filled up with zeros."""
+    length = last - first
+    if length <= 0:
+        return np.uint64(0)
+    if first + 8 <= len(data):
+        word = _load_big_endian(data, first)
+        if length < 8:
+            spare = np.uint64(64 - 8 * length)
+            word = (word >> spare) << spare
+        return word
+    word = np.uint64(0)
+    for i in range(min(length, 8)):
+        word |= np.uint64(data[first + i]) << np.uint64(56 - 8 * i)
+    return word
+
+
+@njit(cache=True, nogil=True)
+def longest(offsets: Offsets, data: Bytes, valid: Bytes) -> tuple[int, bool]:
+    """The most bytes of a valid string, and whether some valid string ends in a NUL byte. O(n)."""
+    most = 0
+    nul = False
+    for i in range(len(offsets) - 1):
+        length = offsets[i + 1] - offsets[i]
+        if length > 0 and (len(valid) == 0 or valid[i]):
+            most = max(most, length)
+            nul |= data[offsets[i + 1] - 1] == 0
+    return most, nul
+
+
+@njit(cache=True, nogil=True)
+def varying_bits(data: Bytes, offsets: Offsets, valid: Bytes, word: int) -> tuple[int, int, int]:
+    """All words of this number and-ed, or-ed, and how many there are, over valid rows. O(n)."""
+    every = ~np.uint64(0)
+    some = np.uint64(0)
+    count = 0
+    for i in range(len(offsets) - 1):
+        if len(valid) == 0 or valid[i]:
+            value = _word(data, offsets[i] + 8 * word, offsets[i + 1])
+            every &= value
+            some |= value
+            count += 1
+    return every, some, count
+
+
+@njit(cache=True, nogil=True)
+def append_bits(
+    data: Bytes, offsets: Offsets, valid: Bytes, word: int, runs: NDArray[np.uint64], bits: int, out: NDArray[np.int64]
+) -> None:
+    """Shifts each code left and appends the bits of one word that vary; -1 where invalid. O(n runs).
+
+    Row (shift, mask) of `runs`, shape (r, 2), takes a run of varying bits to its place among the `bits` new ones. Bits
+    that are the same in all values are left out, which changes neither order nor equality.
+    """
+    room = np.uint64(bits)
+    for i in range(len(offsets) - 1):
+        if len(valid) == 0 or valid[i]:
+            value = _word(data, offsets[i] + 8 * word, offsets[i + 1])
+            packed = np.uint64(0)
+            for r in range(len(runs)):
+                packed |= (value >> runs[r, 0]) & runs[r, 1]
+            out[i] = np.int64((np.uint64(out[i]) << room) | packed)
+        else:
+            out[i] = -1

@@ -1,0 +1,42 @@
+"""Arrow memory as NumPy arrays, without a copy where layouts agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+ALL_VALID: Bytes = np.zeros(0, dtype=np.uint8)  # what kernels take for "no row is null"
+
+
+def combined(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array: itself if it has one chunk, else a copy."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if column.num_chunks == 0:
+        return pa.array([], type=column.type)
+    return pa.concat_arrays(column.chunks)
+
+
+def valid_bytes(array: pa.Array) -> Bytes:
+    """One byte per row, 0 for null; empty when no row is null."""
+    bitmap = array.buffers()[0]
+    if array.null_count == 0 or bitmap is None:
+        return ALL_VALID
+    first = array.offset // 8
+    last = (array.offset + len(array) + 7) // 8
+    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8)[first:last], bitorder="little")
+    return bits[array.offset - 8 * first :][: len(array)]
+
+
+def stored(array: pa.Array, dtype: Any, buffer: int = 1, per_row: int = 1, extra: int = 0) -> NDArray[Any]:
+    """The numbers of one buffer of an array, `per_row` of them for each row and `extra` at the end."""
+    held = array.buffers()[buffer]
+    if held is None or (held.size == 0 and extra):
+        return np.zeros(len(array) * per_row + extra, dtype=dtype)
+    first = array.offset * per_row
+    return np.frombuffer(held, dtype=dtype)[first : first + len(array) * per_row + extra]

@@ -1,0 +1,135 @@
+"""String columns as integers: the bits that vary, packed in order; a dictionary for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from refute.kernels import encoding_strings as kernel
+from refute.relation.arrays import Bytes, stored, valid_bytes
+from refute.relation.dense import dense_codes, int_dtype
+from refute.relation.integers import Ints
+
+MOST_BITS = 62
+MOST_WORDS = 8  # packing reads every string once per word; longer ones go to the dictionary
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """A column of strings: n + 1 offsets into bytes."""
+
+    data: Bytes
+    offsets: NDArray[np.int64]
+    valid: Bytes
+
+
+def string_codes(arrays: Sequence[pa.Array], *, ordered: bool) -> tuple[list[Ints], int, bool]:
+    """Codes over one dictionary, their size, and whether they are ordered. Sorts strings only if that was asked for."""
+    columns = [_strings_of(array) for array in arrays]
+    measures = [kernel.longest(column.offsets, column.data, column.valid) for column in columns]
+    longest = max(length for length, _ in measures)
+    if longest <= MOST_WORDS * _WORD and not any(nul for _, nul in measures):  # a final NUL would pack as no byte
+        codes, size = _packed(columns, -(-longest // _WORD))
+        return codes, size, True
+    codes, size = _dictionary_codes(arrays, ordered)
+    return codes, size, ordered
+
+
+def _strings_of(array: pa.Array) -> Strings:
+    valid = valid_bytes(array)
+    if not pa.types.is_string(array.type) and not pa.types.is_large_string(array.type):
+        array = array.cast(pa.large_string())
+    wide = pa.types.is_large_string(array.type)
+    offsets = stored(array, np.int64 if wide else np.int32, extra=1).astype(np.int64, copy=False)
+    held = array.buffers()[2]
+    data = np.zeros(0, dtype=np.uint8) if held is None else np.frombuffer(held, dtype=np.uint8)
+    return Strings(data, offsets, valid)
+
+
+def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
+    """The varying bits of all words, first to last; what no longer fits is appended to the ranks of what came before."""
+    codes: list[Ints] = [_blank(column) for column in columns]
+    size = 1 if any(len(column.offsets) - 1 > int(np.count_nonzero(c < 0)) for column, c in zip(columns, codes)) else 0
+    for word in range(words):
+        varying = _varying(columns, word)
+        while varying:
+            room = MOST_BITS - max(size - 1, 1).bit_length()
+            count = varying.bit_count()
+            if room < min(count, MOST_BITS // 2):
+                codes, size = dense_codes(codes, size)
+                codes = [part.astype(np.int64) for part in codes]
+                continue
+            taken = varying if count <= room else _top_bits(varying, room)
+            runs, bits = _runs(taken)
+            for column, part in zip(columns, codes, strict=True):
+                kernel.append_bits(column.data, column.offsets, column.valid, word, runs, bits, part)
+            size <<= bits
+            varying &= ~taken
+    return _trimmed(codes, size)
+
+
+def _blank(column: Strings) -> Ints:
+    if len(column.valid):
+        return column.valid.astype(np.int64) - 1
+    return np.zeros(len(column.offsets) - 1, dtype=np.int64)
+
+
+def _varying(columns: Sequence[Strings], word: int) -> int:
+    every, some = 2**64 - 1, 0
+    for column in columns:
+        part_every, part_some, count = kernel.varying_bits(column.data, column.offsets, column.valid, word)
+        if count:
+            every &= int(part_every)
+            some |= int(part_some)
+    return some & ~every
+
+
+def _top_bits(mask: int, count: int) -> int:
+    """The `count` highest set bits of a mask."""
+    while mask.bit_count() > count:
+        mask &= mask - 1
+    return mask
+
+
+def _runs(mask: int) -> tuple[NDArray[np.uint64], int]:
+    """Shift and target mask of each run of set bits, such that the runs end up side by side; and their total length."""
+    runs = []
+    placed = 0
+    position = 0
+    while mask >> position:
+        if not (mask >> position) & 1:
+            position += 1
+            continue
+        length = 0
+        while (mask >> (position + length)) & 1:
+            length += 1
+        runs.append((position - placed, ((1 << length) - 1) << placed))
+        placed += length
+        position += length
+    return np.array(runs, dtype=np.uint64).reshape(-1, 2), placed
+
+
+def _trimmed(codes: list[Ints], size: int) -> tuple[list[Ints], int]:
+    """The codes in the narrowest type."""
+    return [part.astype(int_dtype(size), copy=False) for part in codes], size
+
+
+def _dictionary_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints], int]:
+    plain = [array.cast(pa.large_string()) for array in arrays]
+    encoded = pa.concat_arrays(plain).dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    size = len(encoded.dictionary)
+    if ordered:
+        ranks = np.empty(size + 1, dtype=np.int64)
+        ranks[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(size)
+        ranks[-1] = -1
+        codes = ranks[codes]
+    codes = codes.astype(int_dtype(size), copy=False)
+    ends = np.cumsum([len(array) for array in arrays])
+    return list(np.split(codes, ends[:-1])), size
