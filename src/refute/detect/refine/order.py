@@ -1,0 +1,147 @@
+"""The order of predicates and their algorithms, from column sketches (FACET, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose, Stage, leading_reflexive
+from refute.detect.refine.tuning import Tuning
+from refute.kernels.hyperloglog import estimate, sketch
+from refute.plan.problem import Comparison, Ints, Problem
+from refute.plan.share import Share
+
+_EXACT = 256  # encodings of at most this many codes are small whatever occurs of them
+_SAMPLE = 100  # one row in so many is sampled for pairs of columns (section 7.1)
+_LEAST_SAMPLE = 4096
+
+
+def cardinality(values: Ints, size: int, share: Share | None, key: object) -> float:
+    """The estimated number of distinct values of one side of a comparison."""
+    if size <= _EXACT or len(values) == 0:
+        return float(min(size, len(values)))
+
+    def build() -> float:
+        return min(float(size), float(len(values)), estimate(sketch(values)))
+
+    return build() if share is None or key is None else share.get(("refine", "cardinality", key), build)
+
+
+def pair_cardinality(first: Stage, second: Stage) -> float:
+    """The estimated number of distinct pairs of values of two single-column stages.
+
+    A sample's estimate, corrected by how far the same estimator is off the sketches of the single columns, as in
+    Freitag and Neumann 2019 (section 6.1), and kept between the bounds that the columns give.
+    """
+    x, y = first.comparisons[0].s, second.comparisons[0].s
+    n = len(x)
+    step = max(1, min(_SAMPLE, n // _LEAST_SAMPLE))
+    x, y = (np.unique(values[::step], return_inverse=True)[1] for values in (x, y))
+    found = _estimated(x.astype(np.int64) * (int(y.max(initial=0)) + 1) + y, n)
+    off = [stage.cardinality / max(1.0, _estimated(codes, n)) for stage, codes in ((first, x), (second, y))]
+    least = max(first.cardinality, second.cardinality)
+    return min(max(found * float(np.sqrt(off[0] * off[1])), least), float(n), first.cardinality * second.cardinality)
+
+
+def _estimated(sample: Ints, n: int) -> float:
+    """The guaranteed-error estimate of distinct values among n rows: singletons of the sample stand for sqrt(n/r)."""
+    _, counts = np.unique(sample, return_counts=True)
+    single = int(np.count_nonzero(counts == 1))
+    return float(np.sqrt(n / max(1, len(sample))) * single + (len(counts) - single))
+
+
+def greedy_hll(stages: Sequence[Stage], n: int) -> list[Stage]:
+    """Single-column equalities in the order of GreedyHLL (section 6.2).
+
+    Pairs of predicates are taken by ascending rank: the share of rows that a pair leaves over, times the tenth root
+    of the table entries that it costs. Within a pair, the column with fewer values comes first.
+    """
+    by_values = sorted(stages, key=lambda stage: stage.cardinality)
+    if len(by_values) <= 2:
+        return by_values
+    ranks = []
+    for i, j in combinations(range(len(by_values)), 2):
+        together = pair_cardinality(by_values[i], by_values[j])
+        ranks.append(((n - together) / max(1, n) * (by_values[i].cardinality + together) ** 0.1, i, j))
+    order = dict.fromkeys(index for _, i, j in sorted(ranks) for index in (i, j))
+    return [by_values[index] for index in order]
+
+
+def stage_of(kind: Kind, comparison: Comparison, share: Share | None) -> Stage:
+    """The comparison as a stage, by hash or HSM, with its estimated cardinality and build side."""
+    label = comparison.label
+    s = cardinality(comparison.s, comparison.size, share, None if label is None else (label, "s"))
+    t = s
+    if comparison.t is not comparison.s:
+        t = cardinality(comparison.t, comparison.size, share, None if label is None else (label, "t"))
+    algorithm = Algorithm.HSM if kind is Kind.ORDER else Algorithm.HASH
+    return Stage(kind, algorithm, (comparison,), max(s, t), s <= t)
+
+
+def plan(problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None = None) -> Pipeline:
+    """The pipeline of a problem: equalities, then inequalities, then non-equalities (section 6.2).
+
+    To count, non-equalities come before inequalities: a signed batch of equal values costs no more than an equality,
+    and the last inequality's sets are never read.
+    """
+    equal, differ, order = (
+        [stage_of(kind, comparison, share) for comparison in comparisons]
+        for kind, comparisons in (
+            (Kind.EQUAL, problem.equal),
+            (Kind.DIFFER, problem.differ),
+            (Kind.ORDER, problem.order),
+        )
+    )
+    ordered = _equalities(equal, problem)
+    differ = sorted(differ, key=lambda stage: (not stage.single_column, stage.cardinality))
+    inequalities = sorted(order, key=lambda stage: stage.cardinality)
+    if purpose is Purpose.COUNT:
+        stages = [*ordered, *differ, *inequalities]
+    else:
+        stages = [*ordered, *inequalities, *differ]
+    chosen = choose_algorithms(stages, tuning)
+    return Pipeline(chosen, leading_reflexive(chosen, problem.aligned))
+
+
+def _equalities(stages: Sequence[Stage], problem: Problem) -> list[Stage]:
+    """Single-column equalities first while pairs are reflexive, then by the smaller cardinality."""
+    single = [stage for stage in stages if problem.aligned and stage.single_column]
+    rest = [stage for stage in stages if not (problem.aligned and stage.single_column)]
+    return greedy_hll(single, problem.s_size) + sorted(rest, key=lambda stage: stage.cardinality)
+
+
+def choose_algorithms(stages: Sequence[Stage], tuning: Tuning) -> tuple[Stage, ...]:
+    """The stages with HSM, BHSM or IEJoin chosen for each inequality (section 6.2).
+
+    The sets of a last stage are never read, so HSM is the cheapest there. Before another stage BHSM keeps them small,
+    unless the values are few. IEJoin takes two last inequalities of many values at once.
+    """
+    chosen: list[Stage] = []
+    todo = list(stages)
+    while todo:
+        stage = todo.pop(0)
+        if stage.kind is not Kind.ORDER:
+            chosen.append(stage)
+            continue
+        if len(todo) == 1 and todo[0].kind is Kind.ORDER and _iejoin_pays(stage, todo[0], tuning):
+            chosen.append(_paired(stage, todo.pop(0)))
+            continue
+        algorithm = Algorithm.HSM if not todo or stage.cardinality <= tuning.hsm_values else Algorithm.BHSM
+        if tuning.force in (Algorithm.HSM, Algorithm.BHSM):
+            algorithm = tuning.force
+        chosen.append(Stage(stage.kind, algorithm, stage.comparisons, stage.cardinality))
+    return tuple(chosen)
+
+
+def _iejoin_pays(first: Stage, second: Stage, tuning: Tuning) -> bool:
+    if tuning.force is not None:
+        return tuning.force is Algorithm.IEJOIN
+    return min(first.cardinality, second.cardinality) >= tuning.iejoin_values
+
+
+def _paired(first: Stage, second: Stage) -> Stage:
+    """Both inequalities in one stage; the one of more values leads, as its cut of heads and tails is the sharper."""
+    comparisons = second.comparisons + first.comparisons
+    return Stage(Kind.ORDER, Algorithm.IEJOIN, comparisons, max(first.cardinality, second.cardinality))

@@ -1,0 +1,109 @@
+"""Running a pipeline: depth first over bounded parts of batches, so that memory never grows with the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+import numpy as np
+
+from refute.detect.refine.batch import ClusterPairs, all_pairs
+from refute.detect.refine.collect import Collector, self_pairs
+from refute.detect.refine.operators import iejoin_orders, refine
+from refute.detect.refine.order import plan
+from refute.detect.refine.stages import Algorithm, Pipeline, Purpose
+from refute.detect.refine.tuning import Tuning
+from refute.plan.problem import Problem, Rows
+from refute.plan.share import Share
+
+_WAITING = 4  # parts per thread that may wait to be refined
+
+
+def stream(problem: Problem, tuning: Tuning, share: Share | None) -> Iterator[ClusterPairs]:
+    """The cluster pairs whose pairs of points satisfy all comparisons (self-pairs included), first ones early."""
+    pipeline = plan(problem, Purpose.LIST, tuning, share)
+    yield from _stream(pipeline, 0, all_pairs(problem), tuning)
+
+
+def _stream(pipeline: Pipeline, level: int, batch: ClusterPairs, tuning: Tuning) -> Iterator[ClusterPairs]:
+    if level == len(pipeline.stages):
+        yield batch
+        return
+    last = level == len(pipeline.stages) - 1
+    for part in batch.split(tuning.budget, growing=True):
+        drop = level < pipeline.reflexive
+        for found in refine(pipeline.stages[level], part, Purpose.LIST, tuning, last=last, drop=drop):
+            yield from _stream(pipeline, level + 1, found, tuning)
+
+
+class Collection:
+    """One pipeline run to a sum."""
+
+    def __init__(self, problem: Problem, tuning: Tuning, share: Share | None) -> None:
+        self._problem = problem
+        self._tuning = tuning
+        self._threads = 1 if share is None else share.threads
+        self._pipeline = plan(problem, Purpose.COUNT, tuning, share)
+        self._self_pairs = self_pairs(problem)
+        self._itself = np.zeros(problem.s_size if self._pipeline.reflexive else 0, np.bool_)
+        if self._pipeline.reflexive:
+            self._itself[self._self_pairs[0]] = True
+
+    def into(self, collector: Collector) -> None:
+        """Adds all violating pairs to the collector."""
+        if self._pipeline.reflexive == 0:
+            collector.take_self(*self._self_pairs)
+        root = all_pairs(self._problem)
+        if self._threads == 1 or len(self._pipeline.stages) < 2:
+            self._descend(root, 0, collector)
+            return
+        with ThreadPoolExecutor(self._threads) as pool:
+            self._descend_in(pool, root, collector)
+
+    def _descend(self, batch: ClusterPairs, level: int, collector: Collector) -> None:
+        if level == self._pipeline.reflexive > 0:
+            ids = batch.a.ids
+            itself: Rows = ids[self._itself[ids]]
+            collector.take_self(itself, itself)
+        if level == len(self._pipeline.stages):
+            collector.add(batch)
+            return
+        for part in batch.split(self._tuning.budget):
+            self._refine(part, level, collector)
+
+    def _refine(self, part: ClusterPairs, level: int, collector: Collector) -> None:
+        stage = self._pipeline.stages[level]
+        if stage.algorithm is Algorithm.IEJOIN:
+            collector.add_iejoin(iejoin_orders(stage, part), part.sign)
+            return
+        for found in self._found(part, level):
+            self._descend(found, level + 1, collector)
+
+    def _found(self, part: ClusterPairs, level: int) -> Iterator[ClusterPairs]:
+        last, drop = level == len(self._pipeline.stages) - 1, level < self._pipeline.reflexive
+        return refine(self._pipeline.stages[level], part, Purpose.COUNT, self._tuning, last=last, drop=drop)
+
+    def _descend_in(self, pool: ThreadPoolExecutor, root: ClusterPairs, collector: Collector) -> None:
+        """Runs the first stage here and what follows it on all threads, each part into a sum of its own.
+
+        FACET leaves parallelism within one rule open (section 7.3); parts of a batch are independent, so it is plain.
+        """
+        running: set[Future[Collector]] = set()
+        for part in root.split(self._tuning.budget):
+            for found in self._found(part, 0):
+                if self._pipeline.reflexive == 1:
+                    itself: Rows = found.a.ids[self._itself[found.a.ids]]
+                    collector.take_self(itself, itself)
+                share = max(1, min(self._tuning.budget, found.ids // (2 * self._threads)))
+                for piece in found.split(share):
+                    if len(running) >= _WAITING * self._threads:
+                        done, running = wait(running, return_when=FIRST_COMPLETED)
+                        for future in done:
+                            collector.merge(future.result())
+                    running.add(pool.submit(self._apart, piece, collector.fresh()))
+        for future in running:
+            collector.merge(future.result())
+
+    def _apart(self, piece: ClusterPairs, collector: Collector) -> Collector:
+        self._refine(piece, 1, collector)
+        return collector
