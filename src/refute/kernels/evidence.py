@@ -1,0 +1,230 @@
+"""Clues of row pairs, counted: which comparisons come out how, for all pairs inside given rectangles of rows.
+
+A clue is one integer per pair. A comparison that only knows equality owns one bit of it (equal), an ordered one two
+bits (less, equal); greater and different are the absence of those. Bits that depend on one row alone (nulls, one-row
+predicates) come from words per row and cost nothing per pair. Clues are filled comparison by comparison into a buffer
+for one row against a stretch of rows, which the compiler vectorises, then counted in an open-addressing table with runs
+merged. Codes follow the clues of FastADC and DCFinder; tiles and the derivation of reversed clues are ours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+STRETCH = 1024  # rows of side t in one buffer: 4 KB per word, so that buffer and codes stay in the first-level cache
+_EMPTY = np.int64(-1)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_ZERO = np.int32(0)
+
+
+class Facts(NamedTuple):
+    """The comparisons of a clue, F of them over S rows of side s and T of side t, in W words of 32 bits.
+
+    `s[f, i]` and `t[f, j]` are compared; `less[f]` is the bit of `<` (0 when only equality is asked), `equal[f]` that of
+    `=`, both within word `word[f]`. `s_bits[w, i] | t_bits[w, j]` is what the pair's word w starts from.
+    """
+
+    s: NDArray[np.int32]  # (F, S)
+    t: NDArray[np.int32]  # (F, T)
+    word: NDArray[np.int64]  # (F,)
+    less: NDArray[np.int32]  # (F,)
+    equal: NDArray[np.int32]  # (F,)
+    s_bits: NDArray[np.int32]  # (W, S)
+    t_bits: NDArray[np.int32]  # (W, T)
+
+
+@njit(cache=True, nogil=True)
+def _fill(facts, i, start, stop, buffer):
+    """Write the clue words of row i of side s against rows start .. stop of side t into buffer[w, :stop - start]."""
+    size = stop - start
+    for w in range(facts.s_bits.shape[0]):
+        bits = facts.s_bits[w, i]
+        stretch = facts.t_bits[w, start:stop]
+        out = buffer[w]
+        for j in range(size):
+            out[j] = bits | stretch[j]
+    for f in range(facts.s.shape[0]):
+        value = facts.s[f, i]
+        stretch = facts.t[f, start:stop]
+        out = buffer[facts.word[f]]
+        equal = facts.equal[f]
+        less = facts.less[f]
+        if less == 0:
+            for j in range(size):
+                out[j] |= equal if stretch[j] == value else _ZERO
+        else:
+            for j in range(size):
+                out[j] |= (less if value < stretch[j] else _ZERO) | (equal if stretch[j] == value else _ZERO)
+
+
+@njit(cache=True, nogil=True)
+def _place(keys, key, mask):
+    """The position of `key` in the table, or of the empty cell where it belongs."""
+    at = np.int64((np.uint64(key) * _SPREAD) >> np.uint64(32)) & mask
+    while keys[at] != key and keys[at] != _EMPTY:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _grown(keys, counts):
+    """The table with twice the cells."""
+    size = 2 * keys.shape[0]
+    new_keys = np.full(size, _EMPTY, np.int64)
+    new_counts = np.zeros(size, np.int64)
+    for at in range(keys.shape[0]):
+        if keys[at] != _EMPTY:
+            place = _place(new_keys, keys[at], size - 1)
+            new_keys[place] = keys[at]
+            new_counts[place] = counts[at]
+    return new_keys, new_counts
+
+
+@njit(cache=True, nogil=True)
+def _tally(low, high, start, stop, keys, counts, used):
+    """Add the clues of buffer positions start .. stop to the table; the caller has room for STRETCH new ones."""
+    mask = keys.shape[0] - 1
+    if start >= stop:
+        return used
+    last = (np.int64(high[start]) << 32) | np.int64(low[start])
+    run = np.int64(0)
+    for j in range(start, stop):
+        key = (np.int64(high[j]) << 32) | np.int64(low[j])
+        if key != last:
+            at = _place(keys, last, mask)
+            if keys[at] == _EMPTY:
+                keys[at] = last
+                used += 1
+            counts[at] += run
+            last = key
+            run = 0
+        run += 1
+    at = _place(keys, last, mask)
+    if keys[at] == _EMPTY:
+        keys[at] = last
+        used += 1
+    counts[at] += run
+    return used
+
+
+@njit(cache=True, nogil=True)
+def count_clues(facts, rectangles, own, keys, counts):
+    """The table (keys, counts) with the clues of all pairs in the rectangles added; at most two words of 31 bits.
+
+    rectangles: (R, 4) rows s_start, s_stop, t_start, t_stop. With `own` empty both sides hold the same rows in the same
+    order and only pairs i < j are taken; else `own[i]` is the position in t of row i of s, which is left out. Cells of
+    the table are a power of two; -1 marks an empty one. Cost: pairs x F / (vector width), plus one probe per run.
+    """
+    low = np.zeros((2, STRETCH), np.int32)
+    used = np.int64(0)
+    for at in range(keys.shape[0]):
+        if keys[at] != _EMPTY:
+            used += 1
+    wide = facts.s_bits.shape[0] > 1
+    zeros = np.zeros(STRETCH, np.int32)
+    triangle = own.shape[0] == 0
+    for r in range(rectangles.shape[0]):
+        s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
+        for begin in range(t_start, t_stop, STRETCH):
+            end = min(begin + STRETCH, t_stop)
+            for i in range(s_start, s_stop):
+                start = max(begin, i + 1) if triangle else begin
+                if start >= end:
+                    break
+                if 2 * (used + STRETCH) > keys.shape[0]:
+                    keys, counts = _grown(keys, counts)
+                _fill(facts, i, start, end, low)
+                high = low[1] if wide else zeros
+                if not triangle and start <= own[i] < end:
+                    used = _tally(low[0], high, 0, own[i] - start, keys, counts, used)
+                    used = _tally(low[0], high, own[i] - start + 1, end - start, keys, counts, used)
+                else:
+                    used = _tally(low[0], high, 0, end - start, keys, counts, used)
+    return keys, counts
+
+
+@njit(cache=True, nogil=True)
+def _place_wide(table, counts, clue):
+    """The position of a clue of many words, or of the empty cell where it belongs."""
+    mask = np.int64(counts.shape[0] - 1)
+    state = np.uint64(0)
+    for w in range(clue.shape[0]):
+        state = (state ^ np.uint64(clue[w])) * _SPREAD
+        state ^= state >> np.uint64(29)
+    at = np.int64(state >> np.uint64(20)) & mask
+    while counts[at] != 0:
+        same = True
+        for w in range(clue.shape[0]):
+            if table[at, w] != clue[w]:
+                same = False
+                break
+        if same:
+            return at
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _grown_wide(table, counts):
+    """The table of many-word clues with twice the cells."""
+    new_table = np.zeros((2 * table.shape[0], table.shape[1]), np.int32)
+    new_counts = np.zeros(2 * counts.shape[0], np.int64)
+    for at in range(counts.shape[0]):
+        if counts[at] != 0:
+            place = _place_wide(new_table, new_counts, table[at])
+            new_table[place] = table[at]
+            new_counts[place] = counts[at]
+    return new_table, new_counts
+
+
+@njit(cache=True, nogil=True)
+def count_clues_wide(facts, rectangles, own, table, counts):
+    """As `count_clues` for clues of any number of words: table (cells, W) int32, a count of 0 marks an empty cell."""
+    words = facts.s_bits.shape[0]
+    buffer = np.zeros((words, STRETCH), np.int32)
+    clue = np.zeros(words, np.int32)
+    used = np.int64(np.count_nonzero(counts))
+    triangle = own.shape[0] == 0
+    for r in range(rectangles.shape[0]):
+        s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
+        for begin in range(t_start, t_stop, STRETCH):
+            end = min(begin + STRETCH, t_stop)
+            for i in range(s_start, s_stop):
+                start = max(begin, i + 1) if triangle else begin
+                if start >= end:
+                    break
+                if 2 * (used + STRETCH) > counts.shape[0]:
+                    table, counts = _grown_wide(table, counts)
+                _fill(facts, i, start, end, buffer)
+                for j in range(end - start):
+                    if not triangle and own[i] == start + j:
+                        continue
+                    for w in range(words):
+                        clue[w] = buffer[w, j]
+                    at = _place_wide(table, counts, clue)
+                    if counts[at] == 0:
+                        table[at] = clue
+                        used += 1
+                    counts[at] += 1
+    return table, counts
+
+
+@njit(cache=True, nogil=True)
+def clues_of(facts, s_rows, t_rows):
+    """The clues of the given pairs (s_rows[k], t_rows[k]), as (K, W) int32."""
+    words = facts.s_bits.shape[0]
+    out = np.zeros((s_rows.shape[0], words), np.int32)
+    for k in range(s_rows.shape[0]):
+        i, j = s_rows[k], t_rows[k]
+        for w in range(words):
+            out[k, w] = facts.s_bits[w, i] | facts.t_bits[w, j]
+        for f in range(facts.s.shape[0]):
+            if facts.s[f, i] == facts.t[f, j]:
+                out[k, facts.word[f]] |= facts.equal[f]
+            elif facts.s[f, i] < facts.t[f, j]:
+                out[k, facts.word[f]] |= facts.less[f]
+    return out
