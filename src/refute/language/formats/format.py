@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook, RuleBookError
+from refute.language.rulebook import Entry, Problem, ProblemLog, Rule, RuleBook, RuleBookError
 
 
 class FormatError(RuleBookError):
@@ -55,12 +55,16 @@ def read_each_line(text: str, title: str, parse: Callable[[str], DenialConstrain
     """The rule book of a text with one constraint per line; all lines that do not parse are reported together."""
     log = ProblemLog()
     constraints: list[DenialConstraint] = []
+    lines: list[int] = []
     for number, line in lines_of(text):
         try:
             constraints.append(parse(line))
+            lines.append(number)
         except RuleError as error:
             log.add(f"not {title}: {error}", number)
-    return book_of(constraints, log, title)
+    book = book_of(constraints, log, title)
+    rules = tuple(replace(rule, line=line) for rule, line in zip(book.rules, lines, strict=True))
+    return RuleBook(rules, tuple(map(Entry.of, rules)))
 
 
 def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, title: str) -> RuleBook:

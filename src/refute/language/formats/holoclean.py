@@ -61,7 +61,8 @@ def _predicate(text: str, names: tuple[str, ...]) -> Predicate:
     if call is None:
         raise RuleError(f"expected a predicate such as EQ(t1.A,t2.A), but found {text!r}")
     if call[1] not in _OPERATORS:
-        raise RuleError(f"unknown operator {call[1]!r}.{did_you_mean(call[1], _OPERATORS)}")
+        hint = did_you_mean(call[1], _OPERATORS) or f" There are {', '.join(_OPERATORS)}."
+        raise RuleError(f"unknown operator {call[1]!r}.{hint}")
     operands = [_operand(argument.strip(), names) for argument in _ARGUMENT.findall(call[2])]
     if len(operands) != 2:
         raise RuleError(f"{text!r} compares {len(operands)} things, not two")
@@ -83,8 +84,6 @@ def _operand(text: str, names: tuple[str, ...]) -> Column | Constant:
 
 
 def _line(constraint: DenialConstraint) -> str:
-    if constraint.rows == {Row.T}:
-        constraint = constraint.swapped()
     variables = dict(zip(Row, _VARIABLES, strict=True))
     calls = (
         f"{_NAMES[predicate.op]}({_spell(predicate.left, variables)},{_spell(predicate.right, variables)})"

@@ -32,8 +32,6 @@ def sniff(text: str) -> bool:
 
 
 def _line(constraint: DenialConstraint) -> str:
-    if constraint.rows == {Row.T}:
-        constraint = constraint.swapped()
     comparisons = (
         f"{_spell(item.left)} {_SYMBOLS.get(item.op, item.op.symbol)} {_spell(item.right)}"
         for item in constraint.predicates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from refute.errors import RuleError
@@ -119,8 +120,6 @@ def _spell(constraint: DenialConstraint) -> tuple[str, str]:
     sugar = recognise(constraint)
     if isinstance(sugar, FunctionalDependency) and sugar.left and sugar.constraints() == (constraint,):
         return "fd", f"{', '.join(map(_column_name, sugar.left))} | {_column_name(sugar.right[0])}"
-    if constraint.rows == {Row.T}:
-        constraint = constraint.swapped()
     return "dc", f"not({'&'.join(map(_comparison, constraint.predicates))})"
 
 
@@ -134,10 +133,9 @@ def _operand(operand: Column | Constant) -> str:
     value = operand.value
     if isinstance(value, str) and "'" not in value:
         return f"'{value}'"
-    written = str(value)
-    if isinstance(value, bool | str) or Constant(guess(written)) != operand:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or Constant(guess(str(value))) != operand:
         raise UnwritableError(f"constants are plain numbers or text without quotes in it, and {value!r} is neither")
-    return written
+    return str(value)
 
 
 def _column_name(name: str) -> str:

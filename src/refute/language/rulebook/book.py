@@ -92,6 +92,12 @@ class RuleBook:
         """The names of the rules, in order."""
         return tuple(rule.name for rule in self.rules)
 
+    def with_nulls(self, nulls: Nulls) -> RuleBook:
+        """The book with every rule read in this null mode, whatever the rules say themselves."""
+        rules = tuple(replace(rule, nulls=nulls) for rule in self.rules)
+        entries = tuple(replace(entry, nulls=None) for entry in self.entries)
+        return RuleBook(rules, entries, replace(self.dataset, nulls=nulls), self.version)
+
     def to_plain(self) -> dict[str, object]:
         """The book as plain mappings and lists, in the shape of its YAML."""
         dataset: dict[str, object] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind, parse_condition
@@ -26,6 +26,7 @@ class Entry:
     description: str = ""
     tags: tuple[str, ...] = ()
     status: Status = Status.ACTIVE
+    line: int | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, rule: Rule, *, default_nulls: Nulls = Nulls.SQL) -> Entry:
@@ -42,6 +43,7 @@ class Entry:
             description=rule.description,
             tags=rule.tags,
             status=rule.status,
+            line=rule.line,
         )
 
     def rules(self, default_nulls: Nulls = Nulls.SQL) -> tuple[Rule, ...]:
@@ -61,6 +63,7 @@ class Entry:
                 status=self.status,
                 kind=self.kind,
                 source=self.source,
+                line=self.line,
             )
             for label, constraint in parts
         )

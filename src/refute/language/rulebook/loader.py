@@ -44,6 +44,8 @@ def _book(root: Node | None, log: ProblemLog, source: str | None) -> RuleBook:
     entries = [entry for number, node in enumerate(nodes, start=1) if (entry := _entry(node, number, log, dataset))]
     _check_names(nodes, log)
     log.raise_if_any(source)
+    _check_expanded(entries, log)
+    log.raise_if_any(source)
     return RuleBook.of_entries(entries, dataset)
 
 
@@ -65,7 +67,7 @@ def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> Entry 
     if written[0] not in values:
         return None
     options: dict[str, Any] = {key: value for key, value in values.items() if key not in _KINDS}
-    entry = Entry(**{"name": "", **options}, kind=RuleKind(written[0]), source=str(values[written[0]]))
+    entry = Entry(**{"name": "", **options}, kind=RuleKind(written[0]), source=str(values[written[0]]), line=node.line)
     try:
         entry.rules(dataset.nulls)
     except RuleSyntaxError as error:
@@ -89,6 +91,16 @@ def _check_names(nodes: list[Node] | tuple[Node, ...], log: ProblemLog) -> None:
             log.add(f"the name {name!r} is given twice{where}", node.line_of("name"))
         else:
             first[name] = node.line_of("name")
+
+
+def _check_expanded(entries: list[Entry], log: ProblemLog) -> None:
+    """Notes names that two entries make: `a[b]` as written, and as the part of an entry `a` about column `b`."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        for rule in entry.rules():
+            if rule.name in first:
+                log.add(f"rule {entry.name!r} makes a rule {rule.name!r}, and there is one already", entry.line)
+            first.setdefault(rule.name, entry)
 
 
 def _known(values: object) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from refute.errors import RuleError
@@ -29,7 +29,10 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One constraint under a name. `source` is its text as written, which may have made other rules too."""
+    """One constraint under a name. `source` is its text as written, which may stand for other rules too.
+
+    `line` is where its file has it, if it came from one; it is no part of what the rule says.
+    """
 
     name: str
     constraint: DenialConstraint
@@ -42,6 +45,7 @@ class Rule:
     status: Status = Status.ACTIVE
     kind: RuleKind = RuleKind.DC
     source: str = ""
+    line: int | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, rule: object) -> Rule:

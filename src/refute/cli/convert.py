@@ -1,0 +1,97 @@
+"""`refute convert`: rules from one tool's format to another's."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import click
+
+from refute.cli.exits import Exit
+from refute.cli.options import Shared, shared
+from refute.errors import DataError, OptionError
+from refute.language.formats import FORMATS, Header, detect, named, read_rules, write_rules
+from refute.language.load import read_file
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule, RuleBook
+
+
+@click.command("convert")
+@click.argument("rules", metavar="IN")
+@click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
+@click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
+@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file with them, for weever.")
+@shared
+def command(options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None) -> Exit:
+    """Write the rules of IN (a file, or - for stdin) in another format.
+
+    A rule that the format has no words for is an error that names it.
+    """
+    return convert(rules, to=target, origin=origin, out=out, header=header, nulls=options.nulls, quiet=options.quiet)
+
+
+def convert(
+    rules: str,
+    *,
+    to: str,
+    origin: str | None = None,
+    out: Path | None = None,
+    header: str | None = None,
+    nulls: str | None = None,
+    quiet: bool = False,
+) -> Exit:
+    """Write the rules of a file in another format, to `out` or stdout."""
+    target = named(to)
+    names = None if header is None else read_header(header)
+    text = sys.stdin.read() if rules == "-" else read_file(Path(rules))
+    chosen = origin or detect(text).name
+    book = read_rules(text, format=chosen, header=names, source=None if rules == "-" else rules)
+    if nulls is not None:
+        book = book.with_nulls(Nulls(nulls))
+    written = write_rules(book, to, header=names)
+    lost = _lost(book, to)
+    if lost and not quiet:
+        click.echo(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
+    if out is None:
+        click.echo(written, nl=False)
+        return Exit.HOLDS
+    try:
+        out.write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot write {out}: {error.strerror or error}") from None
+    if not quiet:
+        click.echo(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
+    return Exit.HOLDS
+
+
+def read_header(given: str) -> Header:
+    """The header written as `a,b,c`, or as the first line of a CSV file; `name:FLOAT` gives a type too."""
+    path = Path(given)
+    if path.is_file():
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as stream:
+                cells = next(csv.reader(stream), [])
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise DataError(f"cannot read the header of {path}: {error}") from None
+    elif path.suffix.lower() == ".csv":
+        raise OptionError(f"there is no file {given}")
+    else:
+        cells = next(csv.reader([given]), [])
+    pairs = [_typed(cell.strip()) for cell in cells]
+    if not pairs or not all(name for name, _ in pairs):
+        raise OptionError(f"the header {given!r} has a column without a name")
+    return Header(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
+
+
+def _typed(cell: str) -> tuple[str, str | None]:
+    name, colon, kind = cell.rpartition(":")
+    return (name, kind) if colon and kind in ("INTEGER", "FLOAT", "STRING") else (cell, None)
+
+
+def _lost(book: RuleBook, to: str) -> list[str]:
+    """What the rules say beyond their constraints, and only YAML keeps."""
+    plain = Rule(name="", constraint=book[0].constraint)
+    keys = ("severity", "tolerance", "description", "tags", "status") if to != "yaml" else ()
+    return [key for key in keys if any(getattr(rule, key) != getattr(plain, key) for rule in book)]

@@ -1,0 +1,58 @@
+"""`refute lint`: everything that is wrong, or of no use, in a file of rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from refute.cli.exits import Exit
+from refute.cli.options import Shared, shared
+from refute.language.load import load_rules
+from refute.language.nulls import Nulls
+from refute.language.rulebook import RuleBook, RuleBookError
+from refute.language.rulebook.advice import advise
+
+
+@click.command("lint")
+@click.argument("rules", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RULES...")
+@click.option("--from", "source_format", metavar="FORMAT", help="The format of the files; else their content tells.")
+@shared
+def command(options: Shared, rules: tuple[Path, ...], source_format: str | None) -> Exit:
+    """Check files of rules without any data.
+
+    Every mistake is shown as file:line. Rules that are legal but of no use (never broken, said twice, implied by
+    another, with a comparison too many) are warnings. The exit code is 3 if there is a mistake, else 0.
+    """
+    return lint(rules, source_format=source_format, nulls=options.nulls, quiet=options.quiet)
+
+
+def lint(
+    rules: tuple[Path, ...], *, source_format: str | None = None, nulls: str | None = None, quiet: bool = False
+) -> Exit:
+    """Print the mistakes of these files to stderr and the warnings to stdout; the exit code tells of mistakes."""
+    outcome = Exit.HOLDS
+    for path in rules:
+        try:
+            book = load_rules(path, format=source_format)
+        except RuleBookError as error:
+            for problem in error.problems:
+                click.echo(problem.located(str(path)), err=True)
+            click.echo(f"{path}: {_counted(len(error.problems), 'mistake')}", err=True)
+            outcome = Exit.FAILED
+        else:
+            _report(path, book if nulls is None else book.with_nulls(Nulls(nulls)), quiet)
+    return outcome
+
+
+def _report(path: Path, book: RuleBook, quiet: bool) -> None:
+    advice = advise(book)
+    for item in advice:
+        place = f"{path}:{item.rule.line}" if item.rule.line is not None else str(path)
+        click.echo(f"{place}: warning: {item}")
+    if not quiet:
+        click.echo(f"{path}: {_counted(len(book), 'rule')}, {_counted(len(advice), 'warning')}")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
