@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from refute.language.predicate import Predicate, Row
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Row
+
+_FINGERPRINT_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class DenialConstraint:
-    """`not (p1 and ... and pm)` over two distinct rows `s` and `t`, or over one row when only one is mentioned."""
+    """`not (p1 and ... and pm)` over two distinct rows `s` and `t`, or over one row when only one is mentioned.
+
+    A rule about one row is always about row `s`.
+    """
 
     predicates: tuple[Predicate, ...]
 
     def __post_init__(self) -> None:
         if not self.predicates:
             raise ValueError("a denial constraint needs at least one predicate")
-        if self.rows == {Row.T}:  # a rule about one row is always about row s
+        if self.rows == {Row.T}:
             object.__setattr__(self, "predicates", tuple(predicate.swapped() for predicate in self.predicates))
 
     @property
@@ -34,6 +43,53 @@ class DenialConstraint:
         """The names of the columns it reads, each once, in order of appearance."""
         return tuple(dict.fromkeys(column.name for predicate in self.predicates for column in predicate.columns))
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging the rows changes nothing, so that each clash is two violations."""
+        return not self.is_single_row and _tidied(self.predicates) == _tidied(self.swapped().predicates)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex digits that are equal for constraints with one canonical form, in every process and version."""
+        text = json.dumps([predicate.sort_key for predicate in self.canonical().predicates])
+        return hashlib.sha256(text.encode()).hexdigest()[:_FINGERPRINT_DIGITS]
+
     def swapped(self) -> DenialConstraint:
         """The constraint with the roles of the two rows exchanged: its violations are the same pairs reversed."""
         return DenialConstraint(tuple(predicate.swapped() for predicate in self.predicates))
+
+    def canonical(self) -> DenialConstraint:
+        """The same rule in one spelling: comparisons of the same operands merged, order and roles of rows settled.
+
+        Holds in both null modes. Its violations are the same pairs, or all of them reversed.
+        """
+        spellings = [_tidied(predicates) for predicates in (self.predicates, self.swapped().predicates)]
+        return DenialConstraint(min(spellings, key=lambda found: [predicate.sort_key for predicate in found]))
+
+
+def _tidied(predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
+    """Each pair of operands compared once where one operator can say it, in a fixed order."""
+    operators: dict[tuple[Column, Column | Constant], set[Operator]] = {}
+    for predicate in predicates:
+        operators.setdefault((predicate.left, predicate.right), set()).add(predicate.op)
+    found = [
+        Predicate(left, op, right)
+        for (left, right), ops in operators.items()
+        for op in _merged(ops, same=left == right, constant=isinstance(right, Constant))
+    ]
+    return tuple(sorted(found, key=lambda predicate: predicate.sort_key))
+
+
+def _merged(ops: set[Operator], *, same: bool, constant: bool) -> Iterable[Operator]:
+    """The fewest operators that say what all of these say about the same operands, whatever the null mode.
+
+    `=` may hold between nulls where order comparisons never do, so `<=` with `>=` is not `=`: it is `=` with `<=`.
+    """
+    outcomes = frozenset.intersection(*(op.outcomes for op in ops))
+    ordered = any(op.is_order for op in ops)
+    if same and 0 in outcomes:
+        return (Operator.LE,) if ordered else (Operator.EQ,)
+    if not outcomes or not ordered:
+        return ops
+    op = Operator.accepting(outcomes)
+    return (op, Operator.LE) if op is Operator.EQ and not constant else (op,)

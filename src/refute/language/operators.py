@@ -45,6 +45,11 @@ class Operator(Enum):
         """Whether no value stands in this relation to itself."""
         return 0 not in self.outcomes
 
+    @classmethod
+    def accepting(cls, outcomes: frozenset[int]) -> Operator:
+        """The operator that is true for exactly these signs of `left - right`: some, but not all three."""
+        return _BY_OUTCOMES[outcomes]
+
     def implies(self, other: Operator) -> bool:
         """Whether `a self b` makes `a other b` true for all values."""
         return self.outcomes <= other.outcomes

@@ -99,6 +99,20 @@ class Predicate:
         """Whether it compares two columns of different names."""
         return isinstance(self.right, Column) and self.right.name != self.left.name
 
+    @property
+    def sort_key(self) -> tuple[int, str, str, str, str, str]:
+        """Its place among predicates: equalities, then order, then differences; equal for equal predicates only."""
+        right = self.right
+        kind, value = (right.row.value, right.name) if isinstance(right, Column) else _constant_key(right.value)
+        return (
+            _RANKS[self.op],
+            "column" if isinstance(right, Column) else "constant",
+            self.left.name,
+            self.left.row.value,
+            kind,
+            value,
+        )
+
     def swapped(self) -> Predicate:
         """The predicate with the roles of the two rows exchanged."""
         right = self.right.swapped() if isinstance(self.right, Column) else self.right
@@ -107,6 +121,25 @@ class Predicate:
     def negated(self) -> Predicate:
         """The predicate that is true on non-null values exactly where this one is false."""
         return Predicate(self.left, self.op.negated, self.right)
+
+
+_RANKS = {
+    op: rank for rank, op in enumerate((Operator.EQ, Operator.LT, Operator.LE, Operator.GT, Operator.GE, Operator.NE))
+}
+
+
+def _constant_key(value: Value) -> tuple[str, str]:
+    """Type and value as text; equal for equal constants only."""
+    match value:
+        case float():
+            return "float", value.hex()
+        case Decimal():
+            numerator, denominator = value.as_integer_ratio()
+            return "decimal", f"{numerator}/{denominator}"
+        case dt.date():
+            return type(value).__name__, value.isoformat()
+        case _:
+            return type(value).__name__, str(value)
 
 
 def _plain(value: object) -> Value:
@@ -121,7 +154,7 @@ def _plain(value: object) -> Value:
                 raise RuleError(
                     "NaN counts as null, and a comparison with null is never true: it cannot be a constant."
                 )
-            return float(value)
+            return float(value) + 0.0  # -0.0 is 0.0
         case Decimal():
             if not value.is_finite():
                 raise RuleError(f"{value} is no decimal number: it cannot be a constant.")

@@ -104,7 +104,7 @@ def recognise(constraint: DenialConstraint) -> Sugar | None:
     """The short form that stands for exactly this constraint; None when there is none."""
     predicates = tuple(dict.fromkeys(constraint.predicates))
     if constraint.is_single_row:
-        parts = tuple(Compare(predicate.negated()) for predicate in predicates)
+        parts = tuple(_opposite(predicate) for predicate in predicates)
         return RowRule(parts[0] if len(parts) == 1 else Or(parts))
     by = tuple(p.left.name for p in predicates if _is_across(p) and p.op is Operator.EQ)
     rest = tuple(p for p in predicates if not (_is_across(p) and p.op is Operator.EQ))
@@ -119,6 +119,13 @@ def recognise(constraint: DenialConstraint) -> Sugar | None:
             return _order(first, second, by) or _no_overlap(first, second, by)
         case _:
             return None
+
+
+def _opposite(predicate: Predicate) -> Compare | IsNull:
+    """The condition that a one-row predicate denies."""
+    if predicate.op is Operator.LE and predicate.left == predicate.right:
+        return IsNull(predicate.left.name)
+    return Compare(predicate.negated())
 
 
 def _order(first: Predicate, second: Predicate, by: tuple[str, ...]) -> OrderRule | None:

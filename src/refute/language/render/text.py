@@ -13,10 +13,9 @@ from refute.language.predicate import Column, Constant, Predicate, Value
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar, recognise
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
-_RESERVED = frozenset(
-    ("and", "or", "not", "in", "is", "between", "null", "true", "false", "forall", "date", "timestamp", "float")
-    + ("unique", "order", "no_overlap", "row", "by", "asc", "desc")
-)
+_CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "null", "true", "false")
+_OTHER_WORDS = ("forall", "date", "timestamp", "float", "unique", "order", "no_overlap", "row", "by", "asc", "desc")
+_RESERVED = frozenset((*_CONDITION_WORDS, *_OTHER_WORDS))
 
 
 def render_text(constraint: DenialConstraint) -> str:
@@ -47,9 +46,17 @@ def render_sugar(sugar: Sugar) -> str:
 
 def render_predicate(predicate: Predicate) -> str:
     """`s.zip = t.zip`."""
-    right = predicate.right
-    other = _column(right) if isinstance(right, Column) else render_constant(right)
-    return f"{_column(predicate.left)} {predicate.op.symbol} {other}"
+    return f"{render_column(predicate.left)} {predicate.op.symbol} {render_operand(predicate.right)}"
+
+
+def render_operand(operand: Column | Constant) -> str:
+    """A column of a row, or a constant."""
+    return render_column(operand) if isinstance(operand, Column) else render_constant(operand)
+
+
+def render_column(column: Column) -> str:
+    """`s.zip`."""
+    return f"{column.row.value}.{quote_name(column.name)}"
 
 
 def render_condition(condition: Condition) -> str:
@@ -104,10 +111,6 @@ def _literal(value: Value) -> str:
             return f"timestamp '{value.isoformat(' ')}'"
         case dt.date():
             return f"date '{value.isoformat()}'"
-
-
-def _column(column: Column) -> str:
-    return f"{column.row.value}.{quote_name(column.name)}"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -1,0 +1,226 @@
+"""What a conjunction of predicates entails: an order graph over columns and constants, closed under transitivity.
+
+The closure rules of Hydra (section 6.4: transitivity, antisymmetry, `<=` with `!=`, substitution of equals) across
+columns and constants, made complete. Values are taken from a dense order without ends. Every real domain (integers,
+dates, booleans, ...) is a part of one, so whatever is entailed here holds there as well; that nothing lies between 1
+and 2 among integers is not used.
+
+Nulls: under `sql` a true predicate means that its columns have values. Under `equal`, `=` and `!=` treat null as one
+more value, which keeps their inferences (map null to a value that occurs nowhere else); order comparisons are entailed
+only between columns that are known to have values.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Value
+
+Term = Column | Constant
+
+
+class Closure:
+    """Everything that follows when all of the predicates are true.
+
+    Terms are numbered; row i of a relation is a bit mask of the terms that term i stands in that relation to.
+    """
+
+    __slots__ = (
+        "_below",
+        "_constants",
+        "_differ",
+        "_index",
+        "_known",
+        "_nulls",
+        "_predicates",
+        "_strictly",
+        "contradictory",
+    )
+
+    def __init__(
+        self, predicates: Iterable[Predicate], nulls: Nulls = Nulls.SQL, constants: Iterable[Constant] = ()
+    ) -> None:
+        self._predicates = tuple(predicates)
+        self._nulls = nulls
+        self._index: dict[Term, int] = {}
+        for predicate in self._predicates:
+            self._index.setdefault(predicate.left, len(self._index))
+            self._index.setdefault(predicate.right, len(self._index))
+        for constant in constants:
+            self._index.setdefault(constant, len(self._index))
+        self._constants = tuple(term for term in self._index if isinstance(term, Constant))
+        weak, strict, differ = self._edges()
+        self._below = _reachable(len(self._index), [*weak, *strict])
+        self._strictly = [0] * len(self._index)
+        for low, high in strict:
+            for i, mask in enumerate(self._below):
+                if mask >> low & 1:
+                    self._strictly[i] |= self._below[high]
+        self._differ = differ
+        self._known = self._having_values()
+        self.contradictory: bool = any(mask >> i & 1 for i, mask in enumerate(self._strictly)) or any(
+            self._equal(i, j) for i, j in differ
+        )
+
+    def entails(self, predicate: Predicate) -> bool:
+        """Whether the predicate is true whenever all of the closed ones are."""
+        if self.contradictory:
+            return True
+        left, right = self._index.get(predicate.left), self._index.get(predicate.right)
+        if left is None:
+            return self._is_empty_truth(predicate)
+        if right is None:
+            if isinstance(predicate.right, Constant):
+                wider = Closure(self._predicates, self._nulls, (*self._constants, predicate.right))
+                return wider.entails(predicate)
+            return False
+        return self._entails(left, predicate.op, right)
+
+    def decides(self, predicate: Predicate) -> bool:
+        """Whether the predicate is surely true or false as on values, rather than false for a null alone."""
+        if self._nulls is Nulls.EQUAL and not predicate.op.is_order:
+            return True
+        return all(self._has_value(term) for term in (predicate.left, predicate.right))
+
+    def _has_value(self, term: Term) -> bool:
+        if isinstance(term, Constant):
+            return True
+        number = self._index.get(term)
+        return number is not None and bool(self._known >> number & 1)
+
+    def _entails(self, x: int, op: Operator, y: int) -> bool:
+        match op:
+            case Operator.EQ:
+                return self._equal(x, y)
+            case Operator.NE:
+                return self._different(x, y)
+            case Operator.LT:
+                return self._less(x, y)
+            case Operator.GT:
+                return self._less(y, x)
+            case Operator.LE:
+                return self._at_most(x, y)
+            case Operator.GE:
+                return self._at_most(y, x)
+
+    def _at_most(self, x: int, y: int) -> bool:
+        both = 1 << x | 1 << y
+        return bool(self._below[x] >> y & 1) and self._known & both == both
+
+    def _equal(self, x: int, y: int) -> bool:
+        return bool(self._below[x] >> y & 1 and self._below[y] >> x & 1)
+
+    def _less(self, x: int, y: int) -> bool:
+        """Strictly below on some path, or below with two terms between that differ: else all between were equal."""
+        if self._strictly[x] >> y & 1:
+            return True
+        if not self._below[x] >> y & 1:
+            return False
+        return any(self._between(x, u, y) and self._between(x, v, y) for u, v in self._differ)
+
+    def _between(self, x: int, u: int, y: int) -> bool:
+        return bool(self._below[x] >> u & 1 and self._below[u] >> y & 1)
+
+    def _different(self, x: int, y: int) -> bool:
+        if self._less(x, y) or self._less(y, x):
+            return True
+        return any(
+            (self._equal(x, u) and self._equal(y, v)) or (self._equal(x, v) and self._equal(y, u))
+            for u, v in self._differ
+        )
+
+    def _is_empty_truth(self, predicate: Predicate) -> bool:
+        """Whether a predicate over columns that nothing is known about is true all the same."""
+        return self._nulls is Nulls.EQUAL and predicate.op is Operator.EQ and predicate.left == predicate.right
+
+    def _edges(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]]:
+        """The pairs (low, high) related by `<=`, by `<`, and the pairs related by `!=`."""
+        weak: list[tuple[int, int]] = []
+        strict: list[tuple[int, int]] = []
+        differ: list[tuple[int, int]] = []
+        facts: list[tuple[Term, Operator, Term]] = [(p.left, p.op, p.right) for p in self._predicates]
+        for i, first in enumerate(self._constants):
+            for second in self._constants[:i]:
+                op = relation_between(first.value, second.value)
+                if op is not None:
+                    facts.append((first, op, second))
+        for left, op, right in facts:
+            x, y = self._index[left], self._index[right]
+            if op is Operator.NE:
+                differ.append((x, y))
+            elif op.is_strict:
+                strict.append((x, y) if op is Operator.LT else (y, x))
+            else:
+                if -1 in op.outcomes or op is Operator.EQ:
+                    weak.append((x, y))
+                if 1 in op.outcomes or op is Operator.EQ:
+                    weak.append((y, x))
+        return weak, strict, differ
+
+    def _having_values(self) -> int:
+        """The terms that cannot be null."""
+        if self._nulls is Nulls.SQL:
+            return (1 << len(self._index)) - 1
+        known = sum(1 << self._index[constant] for constant in self._constants)
+        for predicate in self._predicates:
+            if predicate.op.is_order:
+                known |= 1 << self._index[predicate.left] | 1 << self._index[predicate.right]
+        for i, mask in enumerate(self._below):
+            if any(mask >> j & 1 and self._below[j] >> i & 1 and known >> j & 1 for j in range(len(self._below))):
+                known |= 1 << i
+        return known
+
+
+def _reachable(size: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """Who can be reached from whom, everyone from himself (Warshall on bit masks)."""
+    reach = [1 << i for i in range(size)]
+    for low, high in edges:
+        reach[low] |= 1 << high
+    for k in range(size):
+        for i in range(size):
+            if reach[i] >> k & 1:
+                reach[i] |= reach[k]
+    return reach
+
+
+def relation_between(first: Value, second: Value) -> Operator | None:
+    """How two constants compare for sure, whatever column they are compared with; None when nothing is sure.
+
+    Decimals that are different, but the same once made a double, are only `<=`: against a column of doubles
+    a decimal may stand for its nearest double.
+    """
+    a, b = _comparable(first), _comparable(second)
+    if a[0] != b[0]:
+        return None
+    sign = (a[1] > b[1]) - (a[1] < b[1])
+    if sign and Decimal in (type(first), type(second)) and _as_double(a[1]) == _as_double(b[1]):
+        return Operator.LE if sign < 0 else Operator.GE
+    return {-1: Operator.LT, 0: Operator.EQ, 1: Operator.GT}[sign]
+
+
+def _comparable(value: Value) -> tuple[str, Any]:
+    """The family of a value, and what orders it within the family."""
+    match value:
+        case bool():
+            return "boolean", value
+        case int() | float() | Decimal():
+            return "number", value
+        case str():
+            return "text", value
+        case dt.datetime():
+            return ("moment" if value.tzinfo is None else "zoned moment"), value
+        case dt.date():
+            return "moment", dt.datetime(value.year, value.month, value.day)
+
+
+def _as_double(number: float | Decimal) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
