@@ -9,51 +9,75 @@ from numpy.typing import NDArray
 from refute.kernels.sorting import sorted_positions
 
 Ints = NDArray[np.signedinteger]
+Words = NDArray[np.uint64]
+
+BITMAP = 64  # a bitmap of the values that occur may have this many bits per value before a sort is cheaper
 
 
 def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
     """Ranks of both sides among the values that occur, in the same order, and how many values occur.
 
-    Values lie in `[0, size)`. Give one array twice where it serves both sides. A table of presence where `size` is
-    within 16 times the number of values, else a radix sort.
+    Values lie in `[0, size)`. Give one array twice where it serves both sides. O(n): a bitmap of the values with
+    counts per word where `size` allows, else a radix sort.
     """
     n = len(s) if s is t else len(s) + len(t)
-    if size <= 16 * n + 1024:
-        rank_of = np.zeros(size + 1, np.int32)
-        _mark(s, rank_of)
+    s_ranks = np.empty(len(s), np.int32)
+    if size <= BITMAP * n + 4096:
+        words = np.zeros(size // 64 + 1, np.uint64)
+        _mark(s, words)
         if s is not t:
-            _mark(t, rank_of)
-        total = _running_count(rank_of)
-        s_ranks = _looked_up(s, rank_of)
-        return s_ranks, (s_ranks if s is t else _looked_up(t, rank_of)), total
-    both = s if s is t else np.concatenate((s, t))
+            _mark(t, words)
+        before = np.empty(len(words), np.int32)
+        total = _count_before(words, before)
+        _look_up(s, words, before, s_ranks)
+        if s is t:
+            return s_ranks, s_ranks, total
+        t_ranks = np.empty(len(t), np.int32)
+        _look_up(t, words, before, t_ranks)
+        return s_ranks, t_ranks, total
+    if s is t:
+        return s_ranks, s_ranks, _rank_sorted(s, sorted_positions(s, size), s_ranks)
+    both = np.concatenate((s, t))
     ranks = np.empty(n, np.int32)
-    total = _ranks_of_sorted(both, sorted_positions(both, size), ranks)
-    return (ranks, ranks, total) if s is t else (ranks[: len(s)], ranks[len(s) :], total)
+    total = _rank_sorted(both, sorted_positions(both, size), ranks)
+    return ranks[: len(s)], ranks[len(s) :], total
 
 
-def _looked_up(values: Ints, rank_of: NDArray[np.int32]) -> NDArray[np.int32]:
-    return rank_of[values]
+@njit(cache=True, nogil=True, inline="always")
+def _bits_set(word: np.uint64) -> np.int64:
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
-def _mark(values: Ints, present: NDArray[np.int32]) -> None:
+def _mark(values: Ints, words: Words) -> None:
     for i in range(len(values)):
-        present[values[i]] = 1
+        value = values[i]
+        words[value >> 6] |= np.uint64(1) << np.uint64(value & 63)
 
 
 @njit(cache=True, nogil=True)
-def _running_count(present: NDArray[np.int32]) -> int:
+def _count_before(words: Words, before: NDArray[np.int32]) -> int:
     total = 0
-    for value in range(len(present)):
-        here = present[value]
-        present[value] = total
-        total += here
+    for w in range(len(words)):
+        before[w] = total
+        total += _bits_set(words[w])
     return total
 
 
 @njit(cache=True, nogil=True)
-def _ranks_of_sorted(values: Ints, positions: Ints, ranks: NDArray[np.int32]) -> int:
+def _look_up(values: Ints, words: Words, before: NDArray[np.int32], ranks: NDArray[np.int32]) -> None:
+    for i in range(len(values)):
+        value = values[i]
+        w = value >> 6
+        below = (np.uint64(1) << np.uint64(value & 63)) - np.uint64(1)
+        ranks[i] = before[w] + _bits_set(words[w] & below)
+
+
+@njit(cache=True, nogil=True)
+def _rank_sorted(values: Ints, positions: Ints, ranks: NDArray[np.int32]) -> int:
     if len(values) == 0:
         return 0
     rank = 0

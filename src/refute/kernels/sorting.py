@@ -31,11 +31,18 @@ def sorted_positions(keys: Ints, size: int) -> Ints:
     return positions
 
 
+def segment_sizes(keys: Ints, size: int) -> NDArray[np.int64]:
+    """How often each key in `[0, size)` occurs."""
+    sizes = np.zeros(size, np.int64)
+    _count(keys, sizes)
+    return sizes
+
+
 def segment_starts(keys: Ints, size: int) -> NDArray[np.int64]:
     """Where each key in `[0, size)` starts among the sorted keys, with the total at the end: shape (size + 1,)."""
     starts = np.zeros(size + 1, np.int64)
-    _count_into(keys, starts)
-    return starts
+    _count(keys, starts[1:])
+    return np.cumsum(starts, out=starts)
 
 
 def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
@@ -48,13 +55,9 @@ def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def _count_into(keys: Ints, starts: NDArray[np.int64]) -> None:
+def _count(keys: Ints, sizes: NDArray[np.int64]) -> None:
     for i in range(len(keys)):
-        starts[keys[i] + 1] += 1
-    total = 0
-    for g in range(len(starts)):
-        total += starts[g]
-        starts[g] = total
+        sizes[keys[i]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -125,3 +128,19 @@ def _radix_passes(
             next_order[place] = here_order[i]
         here_order, next_order = next_order, here_order
         source = 1 - source
+
+
+def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The least and the greatest value per key in `[0, size)`; for a key that does not occur, greatest < least."""
+    first = np.full(size, np.iinfo(np.int32).max, np.int32)
+    last = np.full(size, -1, np.int32)
+    _widen(keys, values, first, last)
+    return first, last
+
+
+@njit(cache=True, nogil=True)
+def _widen(keys: Ints, values: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32]) -> None:
+    for i in range(len(keys)):
+        g = keys[i]
+        first[g] = min(first[g], values[i])
+        last[g] = max(last[g], values[i])

@@ -1,8 +1,8 @@
 """The method `sweep`: dominance kernels in rank space for every shape of rule (DESIGN, section 3)."""
 
-from refute.detect.sweep.counting import count
+from refute.detect.sweep.counting import count, partners
 from refute.detect.sweep.existence import exists
 from refute.detect.sweep.listing import pairs
-from refute.detect.sweep.partnership import partners
+from refute.detect.sweep.tuning import Tuning
 
-__all__ = ["count", "exists", "pairs", "partners"]
+__all__ = ["Tuning", "count", "exists", "pairs", "partners"]

@@ -1,14 +1,121 @@
-"""How many pairs satisfy a problem."""
+"""How many pairs satisfy a problem, and how many partners each point has."""
 
 from __future__ import annotations
 
-from refute.detect.sweep.partnership import point_partners
-from refute.detect.sweep.reduce import reduce
-from refute.plan.problem import Problem
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.detect.sweep.forest import Forests
+from refute.detect.sweep.layout import Layout, choose
+from refute.detect.sweep.points import Points
+from refute.detect.sweep.reduce import reduce, refined
+from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.kernels.dominance_sweeps import count_below
+from refute.kernels.sorting import segment_sizes
+from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
+Longs = NDArray[np.int64]
 
-def count(problem: Problem, share: Share | None = None) -> int:
+_NOBODY = np.empty(0, np.int64)
+
+
+def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
     """The number of violating ordered pairs."""
     points = reduce(problem, share)
-    return 0 if points is None else int(point_partners(points, share)[0].sum())
+    return 0 if points is None else _Tally(share, tuning, None, None).total(points, 1)
+
+
+def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
+    """For each point of side s, and of side t, its number of partners."""
+    s_partners, t_partners = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
+    points = reduce(problem, share)
+    if points is not None:
+        _Tally(share, tuning, s_partners, t_partners).total(points, 1)
+    return s_partners, t_partners
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """Counts pairs of different rows, and adds them up per point where arrays are given.
+
+    Each `!=` is the count without it minus the count with `=` in its place, but where there are too many of them.
+    """
+
+    share: Share | None
+    tuning: Tuning
+    s_partners: Longs | None
+    t_partners: Longs | None
+
+    def total(self, points: Points, sign: int) -> int:
+        """`sign` times the number of pairs."""
+        if not points.differ or len(points.differ) > self.tuning.subsets:
+            return self._settled(points, sign)
+        widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
+        simpler = replace(points, differ=tuple(others), self_pairs=True)
+        found = self.total(simpler, sign)
+        agreeing = refined(simpler, widest)
+        return found if agreeing is None else found + self.total(agreeing, -sign)
+
+    def _settled(self, points: Points, sign: int) -> int:
+        s_self, t_self = points.self_matches() if points.self_pairs else (_NOBODY, _NOBODY)
+        if self.s_partners is None or self.t_partners is None:
+            return sign * (self._dominance(points, None) - len(s_self))
+        s_found, t_found = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
+        if points.differ:
+            s_found, t_found = Forests.of(points, self.share, leaf=self.tuning.leaf).partners()
+        else:
+            self._dominance(points, t_found)
+            self._dominance(points.mirrored(), s_found)
+        s_found[s_self] -= 1
+        t_found[t_self] -= 1
+        _add(self.s_partners, points.s_pick, s_found, sign)
+        _add(self.t_partners, points.t_pick, t_found, sign)
+        return sign * int(t_found.sum())
+
+    def _dominance(self, points: Points, per_t: Longs | None) -> int:
+        if points.differ:
+            return self._boxes(points, per_t)
+        if not points.order:
+            return _group_products(points, per_t)
+        dimensions = choose(points, points.order, self.share, self.tuning)
+        if dimensions is None or dimensions.steps > self.tuning.tree_steps:
+            return self._boxes(points, per_t)
+        layout = Layout.of(points, dimensions, (), self.share)
+        tree = np.zeros(layout.cells, np.int32)
+        below = np.empty(0 if per_t is None else points.n_t, np.int64)
+        found = count_below(layout.s, layout.t, layout.base, layout.length, layout.spans, tree, below)
+        if per_t is not None:
+            per_t[layout.t_order] = below
+        return int(found)
+
+    def _boxes(self, points: Points, per_t: Longs | None) -> int:
+        t_found = Forests.of(points, self.share, leaf=self.tuning.leaf).partners()[1]
+        if per_t is not None:
+            per_t[:] = t_found
+        return int(t_found.sum())
+
+
+def _group_products(points: Points, per_t: Longs | None) -> int:
+    """Pairs by group sizes alone."""
+    if points.group is None:
+        if per_t is not None:
+            per_t[:] = points.n_s
+        return points.n_s * points.n_t
+    group = points.group
+    s_sizes = segment_sizes(group.s, group.size)
+    if per_t is not None:
+        per_t[:] = s_sizes[group.t]
+    t_sizes = s_sizes if group.s is group.t else segment_sizes(group.t, group.size)
+    if points.n_s * points.n_t < 2**63:
+        return int(np.dot(s_sizes, t_sizes))
+    return sum(int(s) * int(t) for s, t in zip(s_sizes, t_sizes, strict=True))
+
+
+def _add(into: Longs, pick: Rows | None, found: Longs, sign: int) -> None:
+    if pick is None:
+        into += found if sign > 0 else -found
+    else:
+        into[pick] += found if sign > 0 else -found

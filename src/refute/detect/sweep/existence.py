@@ -1,20 +1,45 @@
-"""Whether any pair satisfies a problem, with a witness."""
+"""Whether any pair satisfies a problem, with a witness.
+
+Every way but the last only finds a point t that has a partner, from tables or trees of extrema; a scan then finds its
+partner. One `!=`, or that the rows differ, is a code: extrema are kept for two different codes.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
 from refute.detect.sweep.forest import Forests
-from refute.detect.sweep.points import Points
-from refute.detect.sweep.reduce import reduce
-from refute.plan.problem import Problem
+from refute.detect.sweep.layout import Layout, choose
+from refute.detect.sweep.points import INT32, Points
+from refute.detect.sweep.reduce import ranked, reduce
+from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.kernels.dominance_sweeps import find_above, find_above_coded
+from refute.kernels.dominance_tables import (
+    NONE,
+    first_above,
+    first_above_entry,
+    first_clash,
+    first_repeat,
+    lower_cells,
+    lower_entries,
+    spread_entries,
+)
+from refute.plan.problem import Comparison, Ints, Problem
 from refute.plan.share import Share
 
+Pair = tuple[int, int]
 
-def exists(problem: Problem, share: Share | None = None) -> tuple[int, int] | None:
+
+def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Pair | None:
     """Row numbers of some violating pair, or None."""
     points = reduce(problem, share)
     if points is None:
         return None
-    found = _find(points, share)
+    found = _Search(share, tuning).find(points)
     if found is None:
         return None
     s, t = found
@@ -24,5 +49,135 @@ def exists(problem: Problem, share: Share | None = None) -> tuple[int, int] | No
     )
 
 
-def _find(points: Points, share: Share | None) -> tuple[int, int] | None:
-    return Forests.of(points, share).find()
+class _Search:
+    """The ways to find a pair of points, the cheapest that fits first."""
+
+    def __init__(self, share: Share | None, tuning: Tuning) -> None:
+        self._share = share
+        self._tuning = tuning
+
+    def find(self, points: Points) -> Pair | None:
+        """Some pair of points, or None."""
+        if len(points.differ) > 1 or (points.differ and points.self_pairs):
+            return self._find_hard(points)
+        codes = _codes(points)
+        t = self._first_by_table(points, codes)
+        if t is None:
+            t = self._first_by_sweep(points, codes)
+        if t is None:
+            return self._find_by_boxes(points)
+        return None if t < 0 else _with_partner(points, t)
+
+    def _find_hard(self, points: Points) -> Pair | None:
+        """Without its `!=` a problem is easier, and often holds or has a witness that differs anyway."""
+        if points.order:
+            easier = self.find(replace(points, differ=(), self_pairs=points.self_pairs or _loose(points)))
+            if easier is None:
+                return None
+            if all(each.s[easier[0]] != each.t[easier[1]] for each in points.differ):
+                return easier
+        return self._find_by_boxes(points)
+
+    def _find_by_boxes(self, points: Points) -> Pair | None:
+        probe = self._tuning.probe
+        if probe and max(points.n_s, points.n_t) > 8 * probe:
+            found = self.find(points.prefix(probe))
+            if found is not None:
+                return found
+        return Forests.of(points, self._share, leaf=self._tuning.leaf).find()
+
+    def _first_by_table(self, points: Points, codes: Codes | None) -> int | None:
+        """The first point t with a partner, -1 when there is none, None when the tables would be too large."""
+        if points.twin and not points.order and points.group is not None:
+            if not points.differ:
+                return int(first_repeat(points.group.s, np.zeros(points.groups, np.bool_)))
+            (differ,) = points.differ
+            return int(first_clash(points.group.s, differ.s, np.full(points.groups, -1, differ.s.dtype)))
+        table = self._tuning.table(points.n_s + points.n_t)
+        if codes is not None:
+            table //= 4
+        *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
+        if points.groups * prod(each.size + 1 for each in small) > table and small:
+            small = [ranked(each, self._share) if each.size > 64 else each for each in small]
+        shape = tuple(each.size + 1 for each in small)
+        if points.groups * prod(shape) > table:
+            return None
+        s_cells, t_cells = _cells(points, small, shape)
+        shift = sum(prod(shape[place + 1 :]) for place in range(len(shape)))  # s stands one above in each dimension
+        cells = points.groups * prod(shape)
+        if codes is None:
+            least = np.full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
+            lower_cells(s_cells, shift, value.s, least)
+            boxed = least.reshape((points.groups, *shape))
+            for axis in range(1, boxed.ndim):
+                np.minimum.accumulate(boxed, axis=axis, out=boxed)
+            return int(first_above(t_cells, value.t, least))
+        entries = np.tile(np.array([NONE, -1, NONE, -1]), (cells, 1))
+        lower_entries(s_cells, shift, value.s, codes[0], entries)
+        for place, length in enumerate(shape):
+            spread_entries(entries, length, prod(shape[place + 1 :]))
+        return int(first_above_entry(t_cells, value.t, codes[1], entries))
+
+    def _first_by_sweep(self, points: Points, codes: Codes | None) -> int | None:
+        """As `_first_by_table` with one dimension swept and a Fenwick tree of extrema over the rest."""
+        if len(points.order) < 2:
+            return None
+        order = tuple(ranked(each, self._share) if each.size > INT32 else each for each in points.order)
+        *rest, value = sorted(order, key=lambda each: each.size)
+        dimensions = choose(points, tuple(rest), self._share, self._tuning, most=3 if codes is None else 1)
+        if dimensions is None or dimensions.steps > self._tuning.tree_steps:
+            return None
+        carried = codes or (value.s, value.s if value.s is value.t else value.t)
+        layout = Layout.of(points, dimensions, ((value.s, value.t), carried), self._share)
+        if codes is None:
+            tree = np.full(layout.cells, np.iinfo(np.int32).max, np.int32)
+            j = find_above(layout.s, layout.t, layout.base, layout.length, layout.spans, tree)
+        else:
+            entries = np.tile(np.array([NONE, -1, NONE, -1]), (layout.cells, 1))
+            j = find_above_coded(layout.s, layout.t, layout.base, layout.length, entries)
+        return -1 if j < 0 else int(layout.t_order[j])
+
+
+Codes = tuple[Ints, Ints]
+
+
+def _codes(points: Points) -> Codes | None:
+    """A code per point of each side that partners must not share; None when any partner will do."""
+    if points.differ:
+        (differ,) = points.differ
+        if differ.size > INT32:
+            differ = ranked(differ)
+        return differ.s, differ.t
+    return points.row_numbers() if points.self_pairs else None
+
+
+def _loose(points: Points) -> bool:
+    """Whether a row may match itself once `!=` is not asked for."""
+    return len(replace(points, differ=()).self_matches()[0]) > 0
+
+
+def _constant(points: Points) -> Comparison:
+    """An order that every pair satisfies."""
+    return Comparison(np.zeros(points.n_s, np.int32), np.ones(points.n_t, np.int32), 2)
+
+
+def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """The cell of each point: its group, then its values."""
+    group = points.group
+    s: NDArray[np.signedinteger] = np.zeros(points.n_s, np.int32) if group is None else group.s
+    t: NDArray[np.signedinteger] = s if group is None and points.n_s == points.n_t else (
+        np.zeros(points.n_t, np.int32) if group is None else group.t
+    )
+    wide = np.int32 if points.groups * prod(shape) <= INT32 else np.int64
+    for comparison, length in zip(small, shape, strict=True):
+        same = s is t and comparison.s is comparison.t
+        s_next = s.astype(wide, copy=False) * wide(length) + comparison.s
+        t = s_next if same else t.astype(wide, copy=False) * wide(length) + comparison.t
+        s = s_next
+    return s, t
+
+
+def _with_partner(points: Points, t: int) -> Pair:
+    for found in points.partners_of_t(t):
+        return int(found[0]), t
+    raise AssertionError(f"point {t} has no partner")

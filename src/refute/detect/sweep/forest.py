@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.sweep.points import INT32, Points
+from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import ranked
 from refute.kernels.dominance_boxes import EXTRA, build_forest, count_partners, find_pair, list_pairs
 from refute.kernels.sorting import segment_order, segment_starts
@@ -59,7 +59,7 @@ class Forests:
     def of(cls, source: Points, share: Share | None = None, *, leaf: int = LEAF) -> Forests:
         """Forests over the points; a side that equals the other is built once."""
         compared = [ranked(comparison, share) for comparison in source.order + source.differ]
-        s_rows, t_rows = _row_numbers(source)
+        s_rows, t_rows = source.row_numbers()
         group = source.group
         s = Forest.of([c.s for c in compared], None if group is None else group.s, source.groups, s_rows, leaf)
         if source.twin:
@@ -101,16 +101,3 @@ class Forests:
                 yield found[0, :filled], found[1, :filled]
             if filled < chunk:
                 return
-
-
-def _row_numbers(source: Points) -> tuple[Ints, Ints]:
-    """A number per point of each side that is equal for equal rows and fits 32 bits."""
-    s = np.arange(source.n_s) if source.s_rows is None else source.s_rows
-    if source.aligned:
-        every = np.arange(source.n_s)
-        return every, every
-    t = np.arange(source.n_t) if source.t_rows is None else source.t_rows
-    if max(s[-1], t[-1]) < INT32:  # both ascend
-        return s, t
-    numbers = np.unique(np.concatenate((s, t)), return_inverse=True)[1]
-    return numbers[: len(s)], numbers[len(s) :]

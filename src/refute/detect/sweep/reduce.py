@@ -44,7 +44,8 @@ def reduce(problem: Problem, share: Share | None = None) -> Points | None:
 def refined(points: Points, extra: Comparison) -> Points | None:
     """The points with one more equality, or None when no pair is left."""
     key = extra if points.group is None else combined(points.group, extra)
-    return _settled(_applied(points, _grouped(replace(key, label=None))))
+    points = _applied(points, _grouped(key))
+    return points if points.n_s and points.n_t else None
 
 
 def combined(first: Comparison, second: Comparison) -> Comparison:
@@ -52,7 +53,7 @@ def combined(first: Comparison, second: Comparison) -> Comparison:
     if first.size * second.size >= _WIDEST:
         first, second = (hashed(side) if side.size > INT32 else side for side in (first, second))
     size = first.size * second.size
-    wide = np.int32 if size <= INT32 else np.int64
+    wide = np.int32 if size < INT32 else np.int64  # the second size itself is a factor
 
     def key(left: Ints, right: Ints) -> Ints:
         mixed = left.astype(wide, copy=False) * wide(second.size)

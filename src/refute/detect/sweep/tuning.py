@@ -1,0 +1,32 @@
+"""The sizes at which the method sweep changes its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Thresholds of the method; every choice gives the same answer.
+
+    `cells`: entries of a table per point. `leaf`: points in a leaf of a box tree. `tree_steps`: steps of a
+    multi-dimensional Fenwick tree above which dividing is cheaper. `group_pairs`: pairs per point that are compared one
+    by one inside groups. `subsets`: most `!=` that are counted by inclusion and exclusion. `probe`: rows of the prefix
+    that existence looks at first. `chunk`: pairs listed at a time. `parallel`: points that pay for a second thread.
+    """
+
+    cells: float = 2.0
+    leaf: int = 16
+    tree_steps: int = 400
+    group_pairs: int = 256
+    subsets: int = 10
+    probe: int = 2048
+    chunk: int = 1 << 16
+    parallel: int = 200_000
+
+    def table(self, n: int) -> int:
+        """The largest table for n points."""
+        return int(self.cells * n) + 4096 if self.cells else 0
+
+
+DEFAULT = Tuning()
