@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from relation.columns import KINDS, Sample, samples
 
 from refute.relation import Encoded, Relation
+from relation.columns import KINDS, Sample, samples
 
 REALMS = sorted({kind.realm for kind in KINDS})
 
@@ -106,8 +106,8 @@ WORDS = {
     "codes": [f"{n:05d}" for n in RNG.integers(0, 99999, 20000)],
     "keys with a common start": [f"Customer#{n:09d}" for n in RNG.integers(0, 10**8, 20000)],
     "random words": ["".join(RNG.choice(LETTERS, size)) for size in RNG.integers(0, 40, 6000)],
-    "long words, few": [("word %d " % n) * 12 for n in RNG.integers(0, 300, 6000)],
-    "long words, many": [("word %d " % n) * 12 for n in RNG.permutation(6000)],
+    "long words, few": [f"word {n} " * 12 for n in RNG.integers(0, 300, 6000)],
+    "long words, many": [f"word {n} " * 12 for n in RNG.permutation(6000)],
 }
 
 

@@ -18,7 +18,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def bounds(values: Ints, valid: Bytes) -> tuple[int, int, int]:
+def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[int, int, int]:
     """Smallest and largest valid value, and the number of valid rows; (0, 0, 0) if there are none. O(n)."""
     n = len(values)
     if len(valid) == 0:
@@ -47,8 +47,8 @@ def bounds(values: Ints, valid: Bytes) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def affine(values: Ints, valid: Bytes, factor: int, shift: int, out: Ints) -> None:
-    """Fills `out` with value * factor + shift, -1 where invalid. Wraps modulo 2^64, so only the result must fit. O(n)."""
+def affine(values: NDArray[np.integer], valid: Bytes, factor: int, shift: int, out: Ints) -> None:
+    """Fills `out` with value * factor + shift, -1 where invalid. Wraps modulo 2^64: only the result must fit. O(n)."""
     if len(valid) == 0:
         if factor == 1:
             for i in range(len(values)):
@@ -72,7 +72,7 @@ def mark(codes: Ints, words: Words) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_before(words: Words, before: NDArray[np.int32]) -> int:
+def count_before(words: Words, before: Ints) -> int:
     """Fills `before` with the number of set bits in all words before each; the total comes back. O(words)."""
     total = 0
     for i in range(len(words)):
@@ -82,7 +82,7 @@ def count_before(words: Words, before: NDArray[np.int32]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def rank_by_bits(codes: Ints, words: Words, before: NDArray[np.int32], out: Ints) -> None:
+def rank_by_bits(codes: Ints, words: Words, before: Ints, out: Ints) -> None:
     """Fills `out` with the rank of each code among the set bits, -1 for null. O(n)."""
     one = np.uint64(1)
     for i in range(len(codes)):
@@ -96,12 +96,12 @@ def rank_by_bits(codes: Ints, words: Words, before: NDArray[np.int32], out: Ints
 
 
 @njit(cache=True, nogil=True)
-def _ones(word: int) -> int:
+def _ones(word: np.uint64) -> int:
     """The number of set bits."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
@@ -213,7 +213,7 @@ def rank_sorted(packed: Words, row_bits: int, out: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> bool:
-    """Fills `out` with two's complement numbers of shape (n, limbs), if all valid ones fit 64 bits; else False. O(n)."""
+    """Fills `out` with two's complement numbers of shape (n, limbs) if all valid ones fit 64 bits, else False. O(n)."""
     for i in range(len(limbs)):
         low = np.int64(limbs[i, 0])
         out[i] = low

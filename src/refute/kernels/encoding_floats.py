@@ -62,7 +62,7 @@ def scale(values: Floats, power: float, base: int, out: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def magnitudes(bits: NDArray[np.uint64]) -> tuple[int, int, int]:
+def magnitudes(bits: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Smallest and largest magnitude bits that are neither zero nor NaN, and all of them or-ed; (0, 0, 0) if none."""
     low = _MAGNITUDE
     high = np.uint64(0)
@@ -80,7 +80,7 @@ def magnitudes(bits: NDArray[np.uint64]) -> tuple[int, int, int]:
 
 @njit(cache=True, nogil=True)
 def signed_keys(bits: NDArray[np.uint64], low: int, shift: int, out: NDArray[np.int64]) -> None:
-    """Fills `out` with 0 for zero, else the sign times (magnitude - low) >> shift plus 1; int64's minimum for NaN. O(n).
+    """Fills `out` with the sign times ((magnitude - low) >> shift) + 1; 0 for zero, the least int64 for NaN. O(n).
 
     Magnitudes order as their bits do; taking off the smallest closes the gap around zero, and the shift drops bits that
     are zero in all values, so that keys of one column usually span far less than 63 bits.

@@ -7,47 +7,29 @@ means that every row is valid.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 
 
-@intrinsic  # type: ignore[misc]
-def _load_big_endian(typing_context: Any, data: Any, position: Any) -> Any:
-    """Eight bytes of a byte array at any position, as a big-endian number; the caller checks the end."""
-    signature = types.uint64(types.Array(types.uint8, 1, "C", readonly=not data.mutable), types.int64)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-        word = ir.IntType(64)
-        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), word.as_pointer())
-        loaded = builder.load(pointer, align=1)
-        return builder.bswap(loaded)
-
-    return signature, generate
-
-
 @njit(cache=True, nogil=True)
-def _word(data: Bytes, first: int, last: int) -> int:
+def _word(data: Bytes, first: int, last: int) -> np.uint64:
     """The big-endian number of the bytes [first, last), at most eight of them, filled up with zeros."""
     length = last - first
+    word = np.uint64(0)
     if length <= 0:
-        return np.uint64(0)
+        return word
     if first + 8 <= len(data):
-        word = _load_big_endian(data, first)
+        at = np.uint64(first)  # unsigned, so that the eight loads have no check for negative positions and become one
+        for i in range(8):
+            word |= np.uint64(data[at + np.uint64(i)]) << np.uint64(56 - 8 * i)
         if length < 8:
             spare = np.uint64(64 - 8 * length)
             word = (word >> spare) << spare
         return word
-    word = np.uint64(0)
     for i in range(min(length, 8)):
         word |= np.uint64(data[first + i]) << np.uint64(56 - 8 * i)
     return word
@@ -67,7 +49,7 @@ def longest(offsets: Offsets, data: Bytes, valid: Bytes) -> tuple[int, bool]:
 
 
 @njit(cache=True, nogil=True)
-def varying_bits(data: Bytes, offsets: Offsets, valid: Bytes, word: int) -> tuple[int, int, int]:
+def varying_bits(data: Bytes, offsets: Offsets, valid: Bytes, word: int) -> tuple[np.uint64, np.uint64, int]:
     """All words of this number and-ed, or-ed, and how many there are, over valid rows. O(n)."""
     every = ~np.uint64(0)
     some = np.uint64(0)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from refute.errors import SchemaError, did_you_mean
 from refute.language.constraint import DenialConstraint
-from refute.language.predicate import Column, Constant, Predicate
-from refute.relation.types import ColumnType, Family, clash, constant_family
+from refute.language.predicate import Column, Predicate
+from refute.language.render import render_text
+from refute.relation.types import ColumnType, Family, clash, constant_family, literal_clash
 
 if TYPE_CHECKING:
     from refute.relation.relation import Relation
@@ -17,38 +18,34 @@ READABLE = "rules read numbers, strings, booleans, dates and times"
 
 def bind(relation: Relation, constraint: DenialConstraint, rule: str | None) -> None:
     """Raises SchemaError unless every column exists and every comparison makes sense."""
-    where = f" (in {rule if rule is not None else text_of(constraint)})"
+    where = f" (in {rule if rule is not None else render_text(constraint)})"
     for predicate in constraint.predicates:
         check_predicate(relation, predicate, where)
 
 
 def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -> None:
     """Raises SchemaError unless the columns of one predicate exist and its operands compare."""
-    left = _typed(relation, predicate.left, where)
+    left = check_column(relation, predicate.left.name, where)
     right = predicate.right
     if isinstance(right, Column):
-        other = _typed(relation, right, where)
+        other = check_column(relation, right.name, where)
         hint = clash(left.family, other.family)
         if hint is not None:
             raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}")
         return
-    hint = clash(left.family, constant_family(right.value))
+    literal = constant_family(right.value)
+    hint = literal_clash(left.family, literal)
     if hint is not None:
-        kind = constant_family(right.value).value
-        raise SchemaError(f"cannot compare {left} with the {kind} {right.value!r}{where}. {hint}")
+        raise SchemaError(f"cannot compare {left} with the {literal.value} {right.value!r}{where}. {hint}")
 
 
-def text_of(constraint: DenialConstraint) -> str:
-    """The constraint as a reader would write it."""
-    return f"not ({' and '.join(_predicate_text(predicate) for predicate in constraint.predicates)})"
-
-
-def _typed(relation: Relation, column: Column, where: str) -> ColumnType:
-    if column.name not in relation.names:
-        hint = did_you_mean(column.name, relation.names)
+def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
+    """The type of a column; raises SchemaError unless it exists and can be compared."""
+    if name not in relation.names:
+        hint = did_you_mean(name, relation.names)
         known = "" if hint else f" The table has {_listed(relation.names)}."
-        raise SchemaError(f"there is no column {column.name!r}{where}.{hint}{known}")
-    kind = relation.type_of(column.name)
+        raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}")
+    kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
         raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}")
     return kind
@@ -59,13 +56,3 @@ def _listed(names: tuple[str, ...], most: int = 12) -> str:
         return "no columns"
     shown = ", ".join(repr(name) for name in names[:most])
     return f"the columns {shown}" + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _predicate_text(predicate: Predicate) -> str:
-    right = predicate.right
-    shown = repr(right.value) if isinstance(right, Constant) else _column_text(right)
-    return f"{_column_text(predicate.left)} {predicate.op.symbol} {shown}"
-
-
-def _column_text(column: Column) -> str:
-    return f"{column.row.value}.{column.name if column.name.isidentifier() else f'`{column.name}`'}"

@@ -33,7 +33,7 @@ def _by_bitmap(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints],
     words = np.zeros(size // _WORD + 1, dtype=np.uint64)
     for part in codes:
         kernel.mark(part, words)
-    before = np.empty(len(words), dtype=np.int32 if rows < 2**31 else np.int64)
+    before = np.empty(len(words), dtype=int_dtype(rows))
     count = int(kernel.count_before(words, before))
     found: list[Ints] = []
     for part in codes:

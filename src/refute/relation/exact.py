@@ -35,12 +35,10 @@ def unit_of(arrow_type: pa.DataType) -> Fraction:
     return Fraction(1)
 
 
-def comparable(value: Value) -> Any | None:
-    """A literal as what it compares as, in the unit of `unit_of`; None for NaN, which is null."""
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
+def comparable(value: Value) -> Any:
+    """A literal as what it compares as, in the unit of `unit_of`."""
     if isinstance(value, Decimal):
-        return None if value.is_nan() else float(value) if value.is_infinite() else Fraction(value)
+        return Fraction(value)
     if isinstance(value, dt.datetime):
         zone = dt.UTC if value.tzinfo is not None else None
         since = value - dt.datetime(1970, 1, 1, tzinfo=zone)

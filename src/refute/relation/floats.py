@@ -84,9 +84,9 @@ def _by_bits(columns: Sequence[Floats]) -> tuple[list[Ints], int]:
     shift = (union & -union).bit_length() - 1 if union else 0
     most = ((high - low) >> shift) + 1
     keys = []
-    for part in bits:
-        out = np.empty(len(part), dtype=np.int64)
-        float_kernel.signed_keys(part, low, shift, out)
+    for magnitudes in bits:
+        out = np.empty(len(magnitudes), dtype=np.int64)
+        float_kernel.signed_keys(magnitudes, low, shift, out)
         keys.append(out)
     present = [(part != _NULL_KEY).view(np.uint8) for part in keys]
     steps = [Steps.of(part, valid, Fraction(1)) for part, valid in zip(keys, present, strict=True)]

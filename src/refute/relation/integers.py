@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
-from refute.relation.arrays import ALL_VALID, Bytes, stored, valid_bytes
+from refute.relation.arrays import Bytes, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.exact import unit_of
 
@@ -132,10 +132,10 @@ def _half_limb(column: Steps | Wide, limb: int, top: bool) -> NDArray[np.int64]:
         words = column.limbs
         word = words[:, limb // 2] if limb // 2 < words.shape[1] else _sign(words[:, -1])
     elif column.values.dtype == np.uint64:
-        word = column.values if limb < 2 else np.zeros_like(column.values)
+        word = column.values.view(np.uint64) if limb < 2 else np.zeros(len(column.values), dtype=np.uint64)
     else:
-        values = column.values.astype(np.int64).view(np.uint64)
-        word = values if limb < 2 else _sign(values)
+        signed = column.values.astype(np.int64).view(np.uint64)
+        word = signed if limb < 2 else _sign(signed)
     half = ((word >> np.uint64(_LIMB * (limb % 2))) & np.uint64(2**_LIMB - 1)).astype(np.int64)
     return half ^ (1 << (_LIMB - 1)) if top else half
 
@@ -156,5 +156,3 @@ def _decimals(array: pa.Array, valid: Bytes, unit: Fraction) -> Steps | Wide:
     if kernel.narrow(limbs, valid, low):
         return Steps.of(low, valid, unit)
     return Wide(limbs, valid, unit)
-
-

@@ -1,18 +1,24 @@
-"""Predicates about one row as boolean arrays, exact across types."""
+"""Predicates and conditions about one row as boolean arrays, exact across types."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from refute.language.conditions import And, Compare, Condition, IsNull, Or, normal_form
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate
-from refute.relation.binding import check_predicate
+from refute.relation.binding import check_column, check_predicate
+from refute.relation.constants import FUNCTIONS, UFUNCS, constant_mask
 from refute.relation.encoded import Ints
-from refute.relation.exact import comparable, compare_distinct
+from refute.relation.exact import comparable
+from refute.relation.types import Family
 
 if TYPE_CHECKING:
     from refute.relation.relation import Relation
@@ -24,39 +30,51 @@ def predicate_mask(relation: Relation, predicate: Predicate, nulls: Nulls) -> Ma
     """The rows that satisfy the predicate; null makes it false, or counts as one more value where nulls are equal."""
     check_predicate(relation, predicate)
     op = predicate.op
-    right = predicate.right
+    left, right = predicate.left.name, predicate.right
+    reads_nulls = nulls is Nulls.EQUAL and not op.is_order
     if isinstance(right, Column):
-        first, second = relation.encode_joint((predicate.left.name, right.name), ordered=op.is_order)
-        return compare_codes(first.values, op, second.values, nulls)
-    constant = comparable(right.value)
-    if constant is None:
-        return _null_mask(relation.is_null(predicate.left.name), op, nulls)
-    found = compare_distinct(relation.plain(predicate.left.name), op, constant)
-    if op is Operator.NE and nulls is Nulls.EQUAL:
-        return found | relation.is_null(predicate.left.name)
+        if _plain_strings(relation, left) and _plain_strings(relation, right.name) and not reads_nulls:
+            return _compare_strings(relation.column(left), op, relation.column(right.name))
+        first, second = relation.encode_joint((left, right.name), ordered=op.is_order)
+        return _compare_codes(first.values, op, second.values, reads_nulls)
+    found = constant_mask(relation.column(left), op, comparable(right.value))
+    if op is Operator.NE and reads_nulls:
+        found = found | relation.is_null(left)
     return found
 
 
-def compare_codes(first: Ints, op: Operator, second: Ints, nulls: Nulls) -> Mask:
+def condition_mask(relation: Relation, condition: Condition) -> Mask:
+    """The rows for which the condition is true, by SQL's three values of truth: unknown is not true."""
+    return _true_rows(relation, normal_form(condition))
+
+
+def _true_rows(relation: Relation, condition: Condition) -> Mask:
+    match condition:
+        case Compare(predicate):
+            return relation.mask(predicate, Nulls.SQL)
+        case IsNull(name, negated):
+            check_column(relation, name)
+            is_null = relation.is_null(name)
+            return ~is_null if negated else is_null
+        case And(parts):
+            return reduce(np.logical_and, (_true_rows(relation, part) for part in parts))
+        case Or(parts):
+            return reduce(np.logical_or, (_true_rows(relation, part) for part in parts))
+        case other:
+            raise AssertionError(f"the normal form has no {other}")
+
+
+def _compare_codes(first: Ints, op: Operator, second: Ints, reads_nulls: bool) -> Mask:
     """Row by row, whether one code stands in this relation to the other; -1 is null."""
-    found: Mask = _UFUNCS[op](first, second)
-    if nulls is Nulls.EQUAL and not op.is_order:
-        return found
-    return found & (first >= 0) & (second >= 0)
+    found: Mask = UFUNCS[op](first, second)
+    return found if reads_nulls else found & (first >= 0) & (second >= 0)
 
 
-def _null_mask(is_null: Mask, op: Operator, nulls: Nulls) -> Mask:
-    """The mask of a comparison with a literal that is itself null (NaN)."""
-    if nulls is Nulls.SQL or op.is_order:
-        return np.zeros(len(is_null), dtype=np.bool_)
-    return is_null if op is Operator.EQ else ~is_null
+def _plain_strings(relation: Relation, name: str) -> bool:
+    return relation.type_of(name).family is Family.STRING and not pt.is_dictionary(relation.column(name).type)
 
 
-_UFUNCS = {
-    Operator.EQ: np.equal,
-    Operator.NE: np.not_equal,
-    Operator.LT: np.less,
-    Operator.LE: np.less_equal,
-    Operator.GT: np.greater,
-    Operator.GE: np.greater_equal,
-}
+def _compare_strings(first: pa.ChunkedArray, op: Operator, second: pa.ChunkedArray) -> Mask:
+    wide = pa.large_string()
+    found = FUNCTIONS[op](first.cast(wide), second.cast(wide))
+    return np.asarray(found.fill_null(False).to_numpy(), dtype=np.bool_)

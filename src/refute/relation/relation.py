@@ -10,13 +10,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.errors import SchemaError, did_you_mean
+from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
 from refute.relation.binding import READABLE, bind
 from refute.relation.encode import encode_columns
 from refute.relation.encoded import Encoded
-from refute.relation.mask import predicate_mask
+from refute.relation.mask import condition_mask, predicate_mask
 from refute.relation.once import Once
 from refute.relation.source import ArrowSource, Source, source_of
 from refute.relation.types import ColumnType, Family
@@ -69,11 +70,6 @@ class Relation:
             raise SchemaError(f"the table has more than one column {name!r}; rename one of them")
         return self._once.get(("column", name), lambda: self._source.column(position))
 
-    def plain(self, name: str) -> pa.ChunkedArray:
-        """One column as Arrow, dictionary-encoded columns decoded."""
-        column = self.column(name)
-        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
     def type_of(self, name: str) -> ColumnType:
         """The type of one column; a column whose objects have no single type is unsupported."""
         try:
@@ -116,6 +112,10 @@ class Relation:
     def mask(self, predicate: Predicate, nulls: Nulls = Nulls.SQL) -> Mask:
         """The rows for which a predicate about one row is true. Do not write to it."""
         return self.shared(("mask", predicate, nulls), lambda: predicate_mask(self, predicate, nulls))
+
+    def condition_mask(self, condition: Condition) -> Mask:
+        """The rows that a `where` condition selects: those for which it is true, not unknown. Do not write to it."""
+        return self.shared(("condition", condition), lambda: condition_mask(self, condition))
 
     def shared(self, key: Hashable, build: Callable[[], T]) -> T:
         """What `build` returned for this key the first time, for whatever rules can share: sorts, groupings, masks."""

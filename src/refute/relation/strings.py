@@ -53,9 +53,9 @@ def _strings_of(array: pa.Array) -> Strings:
 
 
 def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
-    """The varying bits of all words, first to last; what no longer fits is appended to the ranks of what came before."""
+    """The varying bits of all words, first to last; what does not fit is appended to the ranks of what came before."""
     codes: list[Ints] = [_blank(column) for column in columns]
-    size = 1 if any(len(column.offsets) - 1 > int(np.count_nonzero(c < 0)) for column, c in zip(columns, codes)) else 0
+    size = 1 if any(bool((part == 0).any()) for part in codes) else 0
     for word in range(words):
         varying = _varying(columns, word)
         while varying:

@@ -103,15 +103,29 @@ _CONSTANT_FAMILIES = {
     dt.date: Family.DATE,
 }
 
+_LITERALS = {
+    Family.STRING: "'text'",
+    Family.BOOLEAN: "true or false",
+    Family.DATE: "date '2020-01-31'",
+    Family.TIMESTAMP: "timestamp '2020-01-31 12:00:00'",
+    Family.ZONED: "timestamp '2020-01-31 12:00:00+00:00'",
+}
+
 
 def clash(left: Family, right: Family) -> str | None:
-    """What to do about two families that cannot be compared; None when they can."""
+    """What to do about two columns whose families cannot be compared; None when they can."""
     if Family.NULL in (left, right) or left.realm == right.realm:
         return None
-    pair = {left, right}
-    if Family.ZONED in pair and pair & {Family.DATE, Family.TIMESTAMP}:
+    if Family.ZONED in (left, right) and left.is_temporal and right.is_temporal:
         return "Give both a time zone, or cast the one that has a zone to a zone-less timestamp of the zone you mean."
-    if Family.STRING in pair:
-        other = right if left is Family.STRING else left
-        return f"Cast the string to {other.realm}, or compare it with a string."
     return "Cast one of them to the type of the other."
+
+
+def literal_clash(column: Family, literal: Family) -> str | None:
+    """How to write a literal for a column that the given one cannot be compared with; None when it can."""
+    if clash(column, literal) is None:
+        return None
+    zone = ""
+    if literal.is_temporal and column.is_temporal:
+        zone = " The column has a time zone." if column is Family.ZONED else " The column has no time zone."
+    return f"{zone.lstrip()} Write it like {_LITERALS.get(column, '1.5')}.".lstrip()

@@ -1,0 +1,96 @@
+"""A column against a literal of any comparable type, without turning either into what cannot hold it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from refute.language.operators import Operator
+from refute.relation.exact import compare_distinct
+from refute.relation.floats import Floats, floats_of
+from refute.relation.integers import Steps, integers_of
+
+Mask = NDArray[np.bool_]
+
+UFUNCS = {
+    Operator.EQ: np.equal,
+    Operator.NE: np.not_equal,
+    Operator.LT: np.less,
+    Operator.LE: np.less_equal,
+    Operator.GT: np.greater,
+    Operator.GE: np.greater_equal,
+}
+FUNCTIONS = {
+    Operator.EQ: pc.equal,
+    Operator.NE: pc.not_equal,
+    Operator.LT: pc.less,
+    Operator.LE: pc.less_equal,
+    Operator.GT: pc.greater,
+    Operator.GE: pc.greater_equal,
+}
+
+
+def constant_mask(column: pa.ChunkedArray, op: Operator, right: Any) -> Mask:
+    """The rows whose value stands in this relation to a comparable of `exact.comparable`; false for null."""
+    parts = [np.zeros(0, dtype=np.bool_)]
+    for chunk in column.chunks:
+        if pt.is_dictionary(chunk.type):
+            entries = np.append(_plain_mask(chunk.dictionary, op, right), False)
+            parts.append(entries[chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)])
+        else:
+            parts.append(_plain_mask(chunk, op, right))
+    return np.concatenate(parts) if len(parts) > 2 else parts[-1]
+
+
+def _plain_mask(array: pa.Array, op: Operator, right: Any) -> Mask:
+    if pt.is_null(array.type):
+        return np.zeros(len(array), dtype=np.bool_)
+    if isinstance(right, str):
+        found = FUNCTIONS[op](array, pa.scalar(right, type=array.type))
+        return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    if pt.is_floating(array.type):
+        return _float_mask(floats_of(array), op, right)
+    steps = integers_of(array)
+    if isinstance(steps, Steps):
+        return _step_mask(steps, op, right)
+    return compare_distinct(pa.chunked_array([array]), op, right)
+
+
+def _float_mask(values: Floats, op: Operator, right: Any) -> Mask:
+    """Against the float nearest to the literal: where that is not the literal itself, no float lies between them."""
+    try:
+        near = float(right)
+    except OverflowError:
+        near = math.inf if right > 0 else -math.inf
+    sign = (near > right) - (near < right)
+    if sign == 0:
+        found: Mask = UFUNCS[op](values, near)
+    elif op.accepts(-1) == op.accepts(1):
+        found = np.full(len(values), op is Operator.NE)
+    elif op.accepts(-1):
+        found = values <= near if sign < 0 else values < near
+    else:
+        found = values > near if sign < 0 else values >= near
+    return found & ~np.isnan(values) if op is Operator.NE else found
+
+
+def _step_mask(steps: Steps, op: Operator, right: Any) -> Mask:
+    """Against the whole number of steps at or below the literal."""
+    wanted = right if isinstance(right, float) and math.isinf(right) else Fraction(right) / steps.unit
+    if not steps.low <= wanted <= steps.high:
+        found = np.full(len(steps.values), op.accepts(-1 if steps.low < wanted else 1))
+    elif wanted == math.floor(wanted):
+        found = UFUNCS[op](steps.values, steps.values.dtype.type(math.floor(wanted)))
+    elif op.accepts(-1) == op.accepts(1):
+        found = np.full(len(steps.values), op is Operator.NE)
+    else:
+        below = steps.values <= steps.values.dtype.type(math.floor(wanted))
+        found = below if op.accepts(-1) else ~below
+    return found & steps.valid.view(np.bool_) if len(steps.valid) else found
