@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.errors import OptionError
-from refute.language.formats import FORMATS, FormatError, Header, detect, read_rules, write_rules
+from refute.language.formats import FORMATS, FormatError, TableFacts, detect, read_rules, write_rules
 from refute.language.load import load_rules
 from refute.language.parser import parse
 from refute.language.rulebook import RuleBook
@@ -161,6 +161,8 @@ def test_what_restricts_a_rule_is_never_dropped_in_silence(name: str) -> None:
         ("nadeef", '{"rule": [}', 1, "not NADEEF JSON"),
         ("weever", '{"constraints": [[]], "header": ["a"]}', None, "constraint 1: expected a list of predicates"),
         ("weever", '{"constraints": []}', None, "give the header"),
+        ("weever", '{"rule": []}', None, "expected a list under constraints"),
+        ("weever", '{"constraints": [], "header": 5}', None, "expected a list under header"),
         ("text", "zip -> city\nzip -> ", 2, "expected a column name"),
     ],
 )
@@ -181,15 +183,15 @@ def test_all_bad_lines_are_reported_together() -> None:
 def test_weever_takes_its_names_and_types_from_a_header() -> None:
     data = json.loads(SAMPLES["weever"][0])
     del data["header"]
-    header = Header(("k", "x", "y", "z"), ("INTEGER", None, None, None))
-    book = read_rules(json.dumps(data), header=header)
+    header = TableFacts(("k", "x", "y", "z"), ("INTEGER", None, None, None))
+    book = read_rules(json.dumps(data), table=header)
     assert book[0].constraint == parse("not (s.x = t.x and s.y != t.y)")
     assert book.dataset.key == ("k",)
-    written = json.loads(write_rules(book, "weever", header=header))
+    written = json.loads(write_rules(book, "weever", table=header))
     assert written["header"] == ["k", "x", "y", "z"]
     assert written["types"] == ["INTEGER", "STRING", "STRING", "FLOAT"]
     with pytest.raises(FormatError, match="column 'z' is not in the header"):
-        write_rules(book, "weever", header=Header(("k", "x", "y")))
+        write_rules(book, "weever", table=TableFacts(("k", "x", "y")))
 
 
 def test_formats_that_do_not_exist_are_named_with_the_nearest() -> None:
@@ -238,3 +240,26 @@ def verify_with_desbordante() -> Callable[[str], bool]:
 def test_desbordante_itself_reads_what_we_write(rule: str, expected: bool) -> None:
     holds = verify_with_desbordante()
     assert holds(write_alone(rule, "desbordante")) is expected
+
+
+def test_sql_lists_the_violations_of_each_rule() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rules = [
+        {"name": "zips", "fd": "zip -> city", "description": "One zip,\none city."},
+        {"name": "pay", "row": "pay > 0", "where": "city = 'y'"},
+        {"name": "known", "unique": "city", "nulls": "equal"},
+    ]
+    book = load_rules({"dataset": {"key": "id"}, "rules": rules})
+    written = write_rules(book, "sql", table=TableFacts(name="the table"))
+    assert written.startswith("-- zips: One zip, one city.\nSELECT ")
+    queries = [query for query in written.split(";\n") if query.strip()]
+    with duckdb.connect() as base:
+        base.execute('CREATE TABLE "the table" (id INT, zip INT, city TEXT, pay INT)')
+        base.execute(
+            "INSERT INTO \"the table\" VALUES (1, 5, 'x', 0), (2, 5, 'y', -1), (3, 6, NULL, 1), (4, 7, NULL, 1)"
+        )
+        found = [sorted(base.execute(query).fetchall()) for query in queries]
+    assert found == [[(1, 2), (2, 1)], [(2,)], [(3, 4), (4, 3)]]
+    assert "`zip`" in write_rules(book, "spark-sql")
+    with pytest.raises(OptionError, match="SQL can be written, not read"):
+        read_rules(written, format="sql")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.errors import DataError, OptionError
-from refute.language.formats import FORMATS, Header, detect, named, read_rules, write_rules
+from refute.language.formats import FORMATS, TableFacts, detect, named, read_rules, write_rules
 from refute.language.load import read_file
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -23,13 +24,25 @@ from refute.language.rulebook import Rule, RuleBook
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file with them, for weever.")
+@click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
-def command(options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None) -> Exit:
+def command(
+    options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None, table: str
+) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
     A rule that the format has no words for is an error that names it.
     """
-    return convert(rules, to=target, origin=origin, out=out, header=header, nulls=options.nulls, quiet=options.quiet)
+    columns = read_header(header) if header is not None else TableFacts()
+    return convert(
+        rules,
+        to=target,
+        origin=origin,
+        out=out,
+        table=replace(columns, name=table),
+        nulls=options.nulls,
+        quiet=options.quiet,
+    )
 
 
 def convert(
@@ -38,19 +51,18 @@ def convert(
     to: str,
     origin: str | None = None,
     out: Path | None = None,
-    header: str | None = None,
+    table: TableFacts | None = None,
     nulls: str | None = None,
     quiet: bool = False,
 ) -> Exit:
     """Write the rules of a file in another format, to `out` or stdout."""
     target = named(to)
-    names = None if header is None else read_header(header)
     text = sys.stdin.read() if rules == "-" else read_file(Path(rules))
     chosen = origin or detect(text).name
-    book = read_rules(text, format=chosen, header=names, source=None if rules == "-" else rules)
+    book = read_rules(text, format=chosen, table=table, source=None if rules == "-" else rules)
     if nulls is not None:
-        book = book.with_nulls(Nulls(nulls))
-    written = write_rules(book, to, header=names)
+        book = book.with_nulls(Nulls.of(nulls))
+    written = write_rules(book, to, table=table)
     lost = _lost(book, to)
     if lost and not quiet:
         click.echo(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
@@ -66,7 +78,7 @@ def convert(
     return Exit.HOLDS
 
 
-def read_header(given: str) -> Header:
+def read_header(given: str) -> TableFacts:
     """The header written as `a,b,c`, or as the first line of a CSV file; `name:FLOAT` gives a type too."""
     path = Path(given)
     if path.is_file():
@@ -82,7 +94,7 @@ def read_header(given: str) -> Header:
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
         raise OptionError(f"the header {given!r} has a column without a name")
-    return Header(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
+    return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 
 def _typed(cell: str) -> tuple[str, str | None]:

@@ -41,7 +41,7 @@ def lint(
             click.echo(f"{path}: {_counted(len(error.problems), 'mistake')}", err=True)
             outcome = Exit.FAILED
         else:
-            _report(path, book if nulls is None else book.with_nulls(Nulls(nulls)), quiet)
+            _report(path, book if nulls is None else book.with_nulls(Nulls.of(nulls)), quiet)
     return outcome
 
 

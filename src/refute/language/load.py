@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from refute.errors import RuleError
-from refute.language.formats import Header, read_rules
+from refute.language.formats import TableFacts, read_rules
 from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like
 from refute.language.rulebook.loader import book_from_plain
 
 
 def load_rules(
-    rules: str | os.PathLike[str] | Mapping[str, object], *, format: str | None = None, header: Header | None = None
+    rules: str | os.PathLike[str] | Mapping[str, object], *, format: str | None = None, table: TableFacts | None = None
 ) -> RuleBook:
     """The rule book of a file, of its text, or of plain mappings in the shape of the YAML.
 
@@ -25,8 +25,8 @@ def load_rules(
         return book_from_plain(rules)
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
-        return read_rules(read_file(path), format=format, header=header, source=str(path))
-    return read_rules(rules, format=format, header=header)
+        return read_rules(read_file(path), format=format, table=table, source=str(path))
+    return read_rules(rules, format=format, table=table)
 
 
 def read_file(path: Path) -> str:

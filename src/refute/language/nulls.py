@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from refute.errors import OptionError
+
 
 class Nulls(Enum):
     """The two readings of NULL (and of float NaN, which counts as NULL)."""
@@ -13,3 +15,13 @@ class Nulls(Enum):
 
     EQUAL = "equal"
     """NULL equals NULL and differs from every value; order comparisons with NULL stay false."""
+
+    @classmethod
+    def of(cls, mode: str | Nulls) -> Nulls:
+        """The mode of this name."""
+        if isinstance(mode, Nulls):
+            return mode
+        for known in cls:
+            if known.value == mode:
+                return known
+        raise OptionError(f"nulls is {' or '.join(repr(known.value) for known in cls)}, not {mode!r}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from refute.errors import OptionError, did_you_mean
-from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, weever
-from refute.language.formats.format import Format, FormatError, Header
+from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
+from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError
 
-__all__ = ["FORMATS", "Format", "FormatError", "Header", "detect", "read_rules", "write_rules"]
+__all__ = ["FORMATS", "Format", "FormatError", "TableFacts", "detect", "read_rules", "write_rules"]
 
 FORMATS = {
     item.name: item
@@ -19,6 +19,8 @@ FORMATS = {
         desbordante.FORMAT,
         metanome.FORMAT,
         native.TEXT,
+        sql.ANSI,
+        sql.SPARK,
     )
 }
 _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
@@ -30,21 +32,21 @@ def detect(text: str) -> Format:
 
 
 def read_rules(
-    text: str, *, format: str | None = None, header: Header | None = None, source: str | None = None
+    text: str, *, format: str | None = None, table: TableFacts | None = None, source: str | None = None
 ) -> RuleBook:
     """The rule book of a text in any format; `format` names it, else its content tells. `source` is for messages."""
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:
         raise OptionError(f"{chosen.title} can be written, not read")
     try:
-        return chosen.read(text, header)
+        return chosen.read(text, table)
     except RuleBookError as error:
         raise type(error)(error.problems, source) from None
 
 
-def write_rules(book: RuleBook, format: str, *, header: Header | None = None) -> str:
+def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None) -> str:
     """The rules as text in a format; an error names each rule that the format has no words for."""
-    return named(format).write(book, header)
+    return named(format).write(book, table)
 
 
 def named(name: str) -> Format:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, Header, UnwritableError, lines_of, read_each_line, write_each_line
+from refute.language.formats.format import (
+    Format,
+    TableFacts,
+    UnwritableError,
+    lines_of,
+    read_each_line,
+    write_each_line,
+)
 from refute.language.formats.loose import check_name, guess, read_constraint, spell
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant
 from refute.language.rulebook import RuleBook
 
 
-def read(text: str, header: Header | None = None) -> RuleBook:
+def read(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of constraints as Desbordante verifies (`!(...)`) or mines (`¬{ ... }`) them, one per line."""
     return read_each_line(text, FORMAT.title, lambda line: read_constraint(line, escapes=True, quotes=False))
 
 
-def write(book: RuleBook, header: Header | None = None) -> str:
+def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as Desbordante's verifier takes them, one per line; names of rules are not kept."""
     return write_each_line(book, FORMAT.title, _line)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Entry, Problem, ProblemLog, Rule, RuleBook, RuleBookError
+from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook, RuleBookError
 
 
 class FormatError(RuleBookError):
@@ -25,11 +25,12 @@ class UnwritableError(RuleError):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """The names of a table's columns in order, for formats that number columns; types where they are known."""
+class TableFacts:
+    """What some formats have to know of the table: its columns in order with types where known, and its name."""
 
-    names: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     types: tuple[str | None, ...] = ()
+    name: str = "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Format:
     name: str
     title: str
     sniff: Callable[[str], bool]
-    read: Callable[[str, Header | None], RuleBook] | None
-    write: Callable[[RuleBook, Header | None], str]
+    read: Callable[[str, TableFacts | None], RuleBook] | None
+    write: Callable[[RuleBook, TableFacts | None], str]
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
@@ -64,7 +65,7 @@ def read_each_line(text: str, title: str, parse: Callable[[str], DenialConstrain
             log.add(f"not {title}: {error}", number)
     book = book_of(constraints, log, title)
     rules = tuple(replace(rule, line=line) for rule, line in zip(book.rules, lines, strict=True))
-    return RuleBook(rules, tuple(map(Entry.of, rules)))
+    return RuleBook(rules, tuple(replace(entry, line=line) for entry, line in zip(book.entries, lines, strict=True)))
 
 
 def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, title: str) -> RuleBook:

@@ -6,7 +6,14 @@ import re
 
 from refute.errors import RuleError, did_you_mean
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, Header, UnwritableError, lines_of, read_each_line, write_each_line
+from refute.language.formats.format import (
+    Format,
+    TableFacts,
+    UnwritableError,
+    lines_of,
+    read_each_line,
+    write_each_line,
+)
 from refute.language.formats.loose import guess
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
@@ -29,12 +36,12 @@ _CALL = re.compile(r"(\w+)\s*\((.*)\)", re.DOTALL)
 _RESERVED = re.compile(r"[&,()'\"\n]")
 
 
-def read(text: str, header: Header | None = None) -> RuleBook:
+def read(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of a HoloClean constraint file."""
     return read_each_line(text, FORMAT.title, _constraint)
 
 
-def write(book: RuleBook, header: Header | None = None) -> str:
+def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as a HoloClean constraint file; names are not kept, since the format has none."""
     return write_each_line(book, FORMAT.title, _line)
 

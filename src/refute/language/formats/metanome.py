@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, Header, lines_of, read_each_line, write_each_line
+from refute.language.formats.format import Format, TableFacts, lines_of, read_each_line, write_each_line
 from refute.language.formats.loose import check_name, read_constraint, spell
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
@@ -15,12 +15,12 @@ _SYMBOLS = {Operator.EQ: "==", Operator.NE: "<>"}
 _VARIABLES = {Row.S: "t0", Row.T: "t1"}
 
 
-def read(text: str, header: Header | None = None) -> RuleBook:
+def read(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of constraints as discovery tools around Metanome print them, one per line."""
     return read_each_line(text, FORMAT.title, read_constraint)
 
 
-def write(book: RuleBook, header: Header | None = None) -> str:
+def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as `¬(t0.A == t1.A ^ ...)`, one per line, without types; names of rules are not kept."""
     return write_each_line(book, FORMAT.title, _line)
 

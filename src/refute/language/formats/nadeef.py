@@ -10,7 +10,7 @@ from typing import Any
 
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, FormatError, Header, UnwritableError, book_of, plain_constraint
+from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
 from refute.language.formats.json_text import is_json_with, read_object
 from refute.language.formats.loose import guess
 from refute.language.operators import Operator
@@ -25,7 +25,7 @@ _VARIABLES = {Row.S: "t1", Row.T: "t2"}
 _ANY = "_"
 
 
-def read(text: str, header: Header | None = None) -> RuleBook:
+def read(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of a plan: its rules of type dc, fd and cfd; a rule of another type is code, and an error here."""
     data = read_object(text, _TITLE)
     log = ProblemLog()
@@ -46,7 +46,7 @@ def read(text: str, header: Header | None = None) -> RuleBook:
     return book_of(rules, log, _TITLE)
 
 
-def write(book: RuleBook, header: Header | None = None) -> str:
+def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as a plan with an empty source and target, which NADEEF's user fills in."""
     problems: list[Problem] = []
     rules: list[dict[str, object]] = []

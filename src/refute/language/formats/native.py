@@ -6,7 +6,7 @@ import re
 
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, Header, book_of, lines_of, write_each_line
+from refute.language.formats.format import Format, TableFacts, book_of, lines_of, write_each_line
 from refute.language.parser import parse_statement
 from refute.language.render.text import render_sugar, render_text
 from refute.language.rulebook import ProblemLog, RuleBook
@@ -17,12 +17,12 @@ from refute.language.syntax import RuleSyntaxError
 _TOP_KEY = re.compile(r"^\s*\{?\s*[\"']?(version|dataset|rules)[\"']?\s*:", re.MULTILINE)
 
 
-def read_yaml(text: str, header: Header | None = None) -> RuleBook:
+def read_yaml(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of a YAML text."""
     return book_from_yaml(text)
 
 
-def write_yaml(book: RuleBook, header: Header | None = None) -> str:
+def write_yaml(book: RuleBook, table: TableFacts | None = None) -> str:
     """The book as YAML, with all that it says."""
     return book.to_yaml()
 
@@ -32,7 +32,7 @@ def sniff_yaml(text: str) -> bool:
     return _TOP_KEY.search(text) is not None
 
 
-def read_text(text: str, header: Header | None = None) -> RuleBook:
+def read_text(text: str, table: TableFacts | None = None) -> RuleBook:
     """The rule book of a text with one rule per line, in any notation that `parse` takes."""
     log = ProblemLog()
     rules = []
@@ -47,7 +47,7 @@ def read_text(text: str, header: Header | None = None) -> RuleBook:
     return book_of(rules, log, TEXT.title)
 
 
-def write_text(book: RuleBook, header: Header | None = None) -> str:
+def write_text(book: RuleBook, table: TableFacts | None = None) -> str:
     """One rule per line in our notation; names, severity and the like are not kept."""
     return write_each_line(book, TEXT.title, _line)
 

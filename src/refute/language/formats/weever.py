@@ -7,7 +7,7 @@ from typing import Any
 
 from refute.errors import RuleError, did_you_mean
 from refute.language.constraint import DenialConstraint
-from refute.language.formats.format import Format, FormatError, Header, UnwritableError, book_of, plain_constraint
+from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
 from refute.language.formats.json_text import is_json_with, read_object
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
@@ -40,10 +40,13 @@ _SETTINGS: dict[str, object] = {
 }
 
 
-def read(text: str, header: Header | None = None) -> RuleBook:
-    """The rule book of a Weever configuration; names come from `header`, else from a `header` list in the JSON."""
+def read(text: str, table: TableFacts | None = None) -> RuleBook:
+    """The rule book of a Weever configuration; names come from `table`, else from a `header` list in the JSON."""
     data = read_object(text, _TITLE)
-    names = header.names if header is not None else tuple(map(str, data.get("header", ())))
+    wrong = [key for key in ("constraints", "keyColumns", "header") if not isinstance(data.get(key, []), list)]
+    if wrong or "constraints" not in data:
+        raise FormatError([Problem(f"not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}")])
+    names = (table.columns if table is not None else ()) or tuple(map(str, data.get("header", ())))
     if not names:
         message = "its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)"
         raise FormatError([Problem(message)])
@@ -63,10 +66,10 @@ def read(text: str, header: Header | None = None) -> RuleBook:
     return RuleBook(book.rules, book.entries, Dataset(key=key))
 
 
-def write(book: RuleBook, header: Header | None = None) -> str:
+def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as a Weever configuration, with the header beside; without a given header the used columns are it."""
     used = dict.fromkeys((*book.dataset.key, *(name for rule in book for name in rule.constraint.columns)))
-    names = header.names if header is not None else tuple(used)
+    names = (table.columns if table is not None else ()) or tuple(used)
     problems: list[Problem] = []
     constraints: list[list[dict[str, object]]] = []
     for rule in book:
@@ -81,7 +84,7 @@ def write(book: RuleBook, header: Header | None = None) -> str:
     settings = {
         **_SETTINGS,
         "header": list(names),
-        "types": _types(book, names, header),
+        "types": _types(book, names, table),
         "keyColumns": [names.index(name) for name in book.dataset.key],
         "constraints": constraints,
         "predicateOrder": [],
@@ -126,7 +129,7 @@ def _comparison(item: Predicate, names: tuple[str, ...]) -> dict[str, object]:
     return {"colIdx1": names.index(item.left.name), "colIdx2": names.index(item.right.name), "op": _NAMES[item.op]}
 
 
-def _types(book: RuleBook, names: tuple[str, ...], header: Header | None) -> list[str]:
+def _types(book: RuleBook, names: tuple[str, ...], table: TableFacts | None) -> list[str]:
     """A type per column: as the header says, else FLOAT where a rule needs an order, else STRING."""
     ordered = {
         column.name
@@ -135,7 +138,7 @@ def _types(book: RuleBook, names: tuple[str, ...], header: Header | None) -> lis
         if item.op.is_order
         for column in item.columns
     }
-    given = dict(zip(header.names, header.types, strict=False)) if header is not None else {}
+    given = dict(zip(table.columns, table.types, strict=False)) if table is not None else {}
     return [given.get(name) or ("FLOAT" if name in ordered else "STRING") for name in names]
 
 

@@ -64,12 +64,6 @@ class RuleBook:
         made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
         return cls(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))
 
-    @classmethod
-    def of_entries(cls, entries: Iterable[Entry], dataset: Dataset | None = None, version: int = VERSION) -> RuleBook:
-        """The rule book of entries as written."""
-        kept, dataset = tuple(entries), dataset or Dataset()
-        return cls(tuple(rule for entry in kept for rule in entry.rules(dataset.nulls)), kept, dataset, version)
-
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
@@ -91,6 +85,11 @@ class RuleBook:
     def names(self) -> tuple[str, ...]:
         """The names of the rules, in order."""
         return tuple(rule.name for rule in self.rules)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row; empty where the book does not say."""
+        return self.dataset.key
 
     def with_nulls(self, nulls: Nulls) -> RuleBook:
         """The book with every rule read in this null mode, whatever the rules say themselves."""

@@ -11,9 +11,11 @@ from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.fields import BOOK_FIELDS, KIND_FIELDS, RULE_FIELDS, read_mapping
 from refute.language.rulebook.problems import ProblemLog
+from refute.language.rulebook.rule import Rule
 from refute.language.rulebook.tree import Node, from_plain, read_yaml
 from refute.language.syntax import RuleSyntaxError
 
+_Read = tuple[Entry, tuple[Rule, ...]]
 _KINDS = tuple(field.key for field in KIND_FIELDS)
 
 
@@ -41,16 +43,16 @@ def _book(root: Node | None, log: ProblemLog, source: str | None) -> RuleBook:
     assert isinstance(nodes, list | tuple)
     if not nodes and isinstance(root.value, dict) and ("rules" in values or "rules" not in root.items):
         log.add("there are no rules: list them under `rules`", root.line_of("rules"))
-    entries = [entry for number, node in enumerate(nodes, start=1) if (entry := _entry(node, number, log, dataset))]
+    read = [pair for number, node in enumerate(nodes, start=1) if (pair := _entry(node, number, log, dataset))]
     _check_names(nodes, log)
+    if not log:
+        _check_expanded(read, log)
     log.raise_if_any(source)
-    _check_expanded(entries, log)
-    log.raise_if_any(source)
-    return RuleBook.of_entries(entries, dataset)
+    return RuleBook(tuple(rule for _, rules in read for rule in rules), tuple(entry for entry, _ in read), dataset)
 
 
-def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> Entry | None:
-    """The entry of one list item, or None with its problems noted."""
+def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> _Read | None:
+    """The entry of one list item with its rules, or None with its problems noted."""
     name = node.items["name"].value if "name" in node.items else None
     owner = f"rule {name!r}" if isinstance(name, str) and name.strip() else f"rule number {number}"
     values = read_mapping(node, RULE_FIELDS, log, owner)
@@ -69,15 +71,13 @@ def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> Entry 
     options: dict[str, Any] = {key: value for key, value in values.items() if key not in _KINDS}
     entry = Entry(**{"name": "", **options}, kind=RuleKind(written[0]), source=str(values[written[0]]), line=node.line)
     try:
-        entry.rules(dataset.nulls)
+        return entry, entry.rules(dataset.nulls)
     except RuleSyntaxError as error:
         key = "where" if error.text == entry.where != entry.source else written[0]
         log.add(f"{owner}: {key}: {error.problem}\n{error.excerpt}", node.line_of(key))
-        return None
     except RuleError as error:
         log.add(f"{owner}: {error}", node.line_of(written[0]))
-        return None
-    return entry
+    return None
 
 
 def _check_names(nodes: list[Node] | tuple[Node, ...], log: ProblemLog) -> None:
@@ -93,14 +93,14 @@ def _check_names(nodes: list[Node] | tuple[Node, ...], log: ProblemLog) -> None:
             first[name] = node.line_of("name")
 
 
-def _check_expanded(entries: list[Entry], log: ProblemLog) -> None:
+def _check_expanded(read: list[_Read], log: ProblemLog) -> None:
     """Notes names that two entries make: `a[b]` as written, and as the part of an entry `a` about column `b`."""
-    first: dict[str, Entry] = {}
-    for entry in entries:
-        for rule in entry.rules():
-            if rule.name in first:
+    taken: set[str] = set()
+    for entry, rules in read:
+        for rule in rules:
+            if rule.name in taken:
                 log.add(f"rule {entry.name!r} makes a rule {rule.name!r}, and there is one already", entry.line)
-            first.setdefault(rule.name, entry)
+            taken.add(rule.name)
 
 
 def _known(values: object) -> dict[str, Any]:

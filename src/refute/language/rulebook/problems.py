@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from refute.errors import RuleError
 
@@ -44,10 +44,6 @@ class ProblemLog:
         problem = Problem(message, line)
         if problem not in self._problems:
             self._problems.append(problem)
-
-    def shift(self, problems: Iterable[Problem], lines: int) -> None:
-        """Notes problems of an embedded text that begins `lines` lines further down."""
-        self._problems.extend(replace(item, line=None if item.line is None else item.line + lines) for item in problems)
 
     def __bool__(self) -> bool:
         return bool(self._problems)

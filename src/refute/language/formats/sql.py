@@ -1,0 +1,29 @@
+"""SQL: for each rule a query that lists its violations. It is written, not read."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from refute.language.formats.format import Format, TableFacts
+from refute.language.render import Dialect, SqlWriter, render_text
+from refute.language.rulebook import RuleBook
+
+
+def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) -> str:
+    """One query per rule under a comment with its name; rows are told by the book's key, else by a number."""
+    queries = []
+    for rule in book:
+        name = (table or TableFacts()).name
+        writer = SqlWriter(table=name, dialect=dialect, nulls=rule.nulls, where=rule.where, key=book.key)
+        said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
+        queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule.constraint)};\n")
+    return "\n".join(queries)
+
+
+def _never(text: str) -> bool:
+    """No text is read as SQL."""
+    return False
+
+
+ANSI = Format("sql", "SQL", _never, None, partial(write, dialect=Dialect.ANSI))
+SPARK = Format("spark-sql", "Spark SQL", _never, None, partial(write, dialect=Dialect.SPARK))
