@@ -1,0 +1,12 @@
+"""Rapidash: violations by orthogonal range search (Liu et al., Algorithms 1 to 6).
+
+Equalities partition the points, the paper's hash table H; each partition is searched by an index over its order
+comparisons. At most one comparison besides equalities needs no index at all (Algorithms 1 and 4). Otherwise a range
+tree is filled in the order of one comparison (Algorithm 6), while its O(n log^(d-1) n) space is within `memory`; a pair
+of k-d trees, in linear space, beyond that.
+"""
+
+from refute.detect.range_search.choice import Index, Options
+from refute.detect.range_search.operations import count, exists, pairs, partners
+
+__all__ = ["Index", "Options", "count", "exists", "pairs", "partners"]

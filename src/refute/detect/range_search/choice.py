@@ -1,0 +1,49 @@
+"""Which index answers: the faster range tree within a budget of memory, the linear k-d tree beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from refute.detect.sweep.points import Points
+from refute.index.range_tree import tree_bytes
+
+LEAST_MEMORY = 64 << 20  # bytes that are always there for an index
+MOST_EXPANDED = 3  # differences that are expanded into orders: each doubles the work and adds a dimension
+MOST_AGREEING = 6  # differences that are counted by what agreement leaves over: each only doubles the work
+
+
+class Index(Enum):
+    """An index over the points of a group."""
+
+    AUTO = "auto"
+    RANGE_TREE = "range tree"
+    KD_TREE = "k-d tree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to search: which index, and how many bytes a range tree may take (None: three times the columns it reads)."""
+
+    index: Index = Index.AUTO
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and self.memory < 0:
+            raise ValueError(f"memory must not be negative, but is {self.memory}")
+
+
+def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED) -> Index:
+    """The index for a search whose range trees would have `dims` dimensions."""
+    if options.index is not Index.AUTO:
+        return options.index
+    if len(points.differ) > most_differ:
+        return Index.KD_TREE
+    memory = options.memory
+    if memory is None:
+        columns = sum(each.s.nbytes + (0 if each.s is each.t else each.t.nbytes) for each in points.comparisons)
+        memory = max(LEAST_MEMORY, 3 * columns)
+    largest = points.n_s if points.group is None else int(np.bincount(points.group.s).max())
+    return Index.RANGE_TREE if tree_bytes(largest, dims) <= memory else Index.KD_TREE
