@@ -96,7 +96,9 @@ def test_every_format_reads_what_it_wrote_or_says_why_it_cannot_write(name: str,
     if isinstance(written, FormatError):
         assert all(re.match("rule .* cannot be written as ", problem.message) for problem in written.problems)
         return
-    assert [rule.constraint for rule in read_rules(written, format=name)] == found
+    assert [set(rule.constraint.predicates) for rule in read_rules(written, format=name)] == [
+        set(one.predicates) for one in found
+    ]
 
 
 def written_or_refused(book: RuleBook, name: str) -> str | FormatError:
@@ -210,7 +212,9 @@ def test_all_rule_files_found_in_the_wild_load_whole() -> None:
         book = load_rules(path)
         assert len(book) == len(rules), path.name
         assert RuleBook.of(path) == book
-        assert load_rules(book.to_yaml()) == book
+        again = load_rules(book.to_yaml())
+        assert again.names == book.names
+        assert [rule.constraint.canonical() for rule in again] == [rule.constraint.canonical() for rule in book]
 
 
 def verify_with_desbordante() -> Callable[[str], bool]:

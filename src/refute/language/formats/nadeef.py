@@ -17,7 +17,8 @@ from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook
-from refute.language.sugar import FunctionalDependency, recognise
+from refute.language.rulebook.expand import short_form
+from refute.language.sugar import FunctionalDependency
 
 _TITLE = "NADEEF JSON"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -117,8 +118,8 @@ def _fixed(name: str, op: Operator, value: Value) -> Predicate:
 
 
 def _spell(constraint: DenialConstraint) -> tuple[str, str]:
-    sugar = recognise(constraint)
-    if isinstance(sugar, FunctionalDependency) and sugar.left and sugar.constraints() == (constraint,):
+    sugar = short_form(constraint)
+    if isinstance(sugar, FunctionalDependency) and sugar.left:
         return "fd", f"{', '.join(map(_column_name, sugar.left))} | {_column_name(sugar.right[0])}"
     return "dc", f"not({'&'.join(map(_comparison, constraint.predicates))})"
 

@@ -10,8 +10,8 @@ from refute.language.formats.format import Format, TableFacts, book_of, lines_of
 from refute.language.parser import parse_statement
 from refute.language.render.text import render_sugar, render_text
 from refute.language.rulebook import ProblemLog, RuleBook
+from refute.language.rulebook.expand import short_form
 from refute.language.rulebook.loader import book_from_yaml
-from refute.language.sugar import recognise
 from refute.language.syntax import RuleSyntaxError
 
 _TOP_KEY = re.compile(r"^\s*\{?\s*[\"']?(version|dataset|rules)[\"']?\s*:", re.MULTILINE)
@@ -63,8 +63,8 @@ def sniff_text(text: str) -> bool:
 
 
 def _line(constraint: DenialConstraint) -> str:
-    sugar = recognise(constraint)
-    return render_text(constraint) if sugar is None or sugar.constraints() != (constraint,) else render_sugar(sugar)
+    sugar = short_form(constraint)
+    return render_text(constraint) if sugar is None else render_sugar(sugar)
 
 
 YAML = Format("yaml", "YAML", sniff_yaml, read_yaml, write_yaml)

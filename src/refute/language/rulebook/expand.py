@@ -35,13 +35,22 @@ def classify(text: str) -> tuple[RuleKind, str]:
 
 
 def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[RuleKind, str]:
-    """A key and a text that stand for exactly this constraint: the source if it does, else the shortest form."""
+    """A key and a text that stand for this constraint: the source if it does, else the shortest form."""
     if source and [item for _, item in expand(kind, source)] == [constraint]:
         return kind, source
+    sugar = short_form(constraint)
+    return (RuleKind.DC, render_text(constraint)) if sugar is None else (_KINDS[type(sugar)], _value(sugar))
+
+
+def short_form(constraint: DenialConstraint) -> Sugar | None:
+    """The short form with exactly the constraint's comparisons, in whatever order; None when there is none.
+
+    A form that only means the same with `s` and `t` exchanged is none, as it would turn the pairs around.
+    """
     sugar = recognise(constraint)
-    if sugar is None or sugar.constraints() != (constraint,):
-        return RuleKind.DC, render_text(constraint)
-    return _KINDS[type(sugar)], _value(sugar)
+    if sugar is None or [set(found.predicates) for found in sugar.constraints()] != [set(constraint.predicates)]:
+        return None
+    return sugar
 
 
 def join_names(names: Iterable[str]) -> str:
