@@ -7,7 +7,21 @@ import pytest
 import refute
 import refute.errors
 
-PUBLIC = ["DenialConstraint", "errors"]
+PUBLIC = [
+    "DenialConstraint",
+    "Report",
+    "RuleBook",
+    "Verdict",
+    "Violations",
+    "check",
+    "count",
+    "errors",
+    "explain",
+    "load_rules",
+    "parse",
+    "verify",
+    "violations",
+]
 ERRORS = ["DataError", "EngineError", "OptionError", "RefuteError", "RuleError", "SchemaError"]
 
 
@@ -22,7 +36,7 @@ def test_every_public_name_exists_and_is_listed_by_dir() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest() -> None:
-    with pytest.raises(AttributeError, match="Did you mean .DenialConstraint."):
+    with pytest.raises(AttributeError, match=r"Did you mean .DenialConstraint."):
         refute.DenialConstrain  # noqa: B018
 
 

@@ -12,14 +12,45 @@ from typing import TYPE_CHECKING
 from refute import errors
 
 if TYPE_CHECKING:
+    from refute.api import Violations, check, count, explain, verify, violations
+    from refute.detect.results import Verdict
     from refute.language.constraint import DenialConstraint
+    from refute.language.load import load_rules
+    from refute.language.parser import parse
+    from refute.language.rulebook import RuleBook
+    from refute.report import Report
 
 __version__ = "0.1.0"
 
-__all__ = ["DenialConstraint", "errors"]
+__all__ = [
+    "DenialConstraint",
+    "Report",
+    "RuleBook",
+    "Verdict",
+    "Violations",
+    "check",
+    "count",
+    "errors",
+    "explain",
+    "load_rules",
+    "parse",
+    "verify",
+    "violations",
+]
 
 _HOMES = {
     "DenialConstraint": "refute.language.constraint",
+    "Report": "refute.report",
+    "RuleBook": "refute.language.rulebook",
+    "Verdict": "refute.detect.results",
+    "Violations": "refute.api",
+    "check": "refute.api",
+    "count": "refute.api",
+    "explain": "refute.api",
+    "load_rules": "refute.language.load",
+    "parse": "refute.language.parser",
+    "verify": "refute.api",
+    "violations": "refute.api",
 }
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from refute.spark.cache import cache_directory, fingerprint
+from refute.spark.cache import cache_directory, fingerprint, write_atomically
 from refute.spark.java import Java, find_java
 
 _ABANDONED = 600  # seconds after which a lock is left over from a process that died
@@ -49,9 +49,20 @@ class ClassArchive:
         return self.folder / "spark.jsa"
 
     @property
+    def seal(self) -> Path:
+        """A note of both sizes, written last: Java stops on a file that was cut short, so it is never given one."""
+        return self.folder / "sizes"
+
+    @property
     def exists(self) -> bool:
-        """Whether a start can use it."""
-        return self.top.exists() and self.base.exists()
+        """Whether it is there, and whole."""
+        try:
+            return self.seal.read_text(encoding="ascii") == self._sizes()
+        except OSError:
+            return False
+
+    def _sizes(self) -> str:
+        return f"{self.base.stat().st_size} {self.top.stat().st_size}"
 
     def options(self) -> list[str]:
         """The arguments with which Java uses it; none when it does not exist."""
@@ -68,8 +79,9 @@ class ClassArchive:
             draft = self.folder / f"spark-{os.getpid()}.draft"
             try:
                 self._dump(draft)
-                with contextlib.suppress(FileNotFoundError):
+                if draft.exists():
                     os.replace(draft, self.top)
+                    write_atomically(self.seal, self._sizes(), 0o644)
             finally:
                 draft.unlink(missing_ok=True)
         return self.exists
@@ -77,11 +89,16 @@ class ClassArchive:
     def _dump(self, draft: Path) -> None:
         """Write both files; the second at the exit of a Spark that did a little of everything."""
         base = self.folder / f"java-{os.getpid()}.draft"
-        dump = [self.java.executable, "-Xlog:disable", "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
+        dump: list[str | Path] = [
+            self.java.executable,
+            "-Xlog:disable",
+            "-Xshare:dump",
+            f"-XX:SharedArchiveFile={base}",
+        ]
         if subprocess.run(dump, capture_output=True, check=False).returncode == 0 and base.exists():
             os.replace(base, self.base)
             # Java writes the file when it exits, after Python; capturing its output waits for that end too.
-            rehearsal = [sys.executable, "-m", "refute.spark.rehearsal", self.base, draft]
+            rehearsal: list[str | Path] = [sys.executable, "-m", "refute.spark.rehearsal", self.base, draft]
             subprocess.run(rehearsal, capture_output=True, check=False)
 
     @contextlib.contextmanager

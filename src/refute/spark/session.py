@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from refute.errors import EngineError
 from refute.spark.archive import ClassArchive
 from refute.spark.java import Java, find_java
 from refute.spark.memory import memory_for_spark
+from refute.spark.warning import calm
 
 _QUIET_LOG = Path(__file__).with_name("log4j2-quiet.properties")
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -31,8 +31,8 @@ def session(
     """The session to work in: the running one unless a place is named, else a new one.
 
     `master` is a Spark master such as `local[4]` or `spark://host:7077`, `remote` a Connect server such as
-    `sc://host:15002`. `brief` says that seconds of work are expected, so that Java compiles less: that saves a second of
-    start, and costs up to half of the speed of work that lasts.
+    `sc://host:15002`. `brief` says that seconds of work are expected, so that Java compiles less: that
+    saves a second of start, and costs up to half of the speed of work that lasts.
     """
     if remote is not None and not remote.startswith("local"):
         return _connect(remote)
@@ -49,6 +49,10 @@ def start(
     master: str, java: Java, options: Sequence[str] = (), *, verbose: bool = False, connect: bool = False
 ) -> SparkSession:
     """A new session whose driver runs in this Java with these options."""
+    if not re.match(r"local(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
+        raise EngineError(
+            f"{master!r} is no Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
+        )
     for host, port in _addresses(master, "spark", 7077):
         _require_answer(host, port, f"Spark master {master!r}")
     java_options = list(options)
@@ -69,7 +73,7 @@ def start(
     builder = SparkSession.builder.remote(master) if connect else SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=_python()), _calm():
+    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=_python()), calm():
         try:
             return builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
@@ -81,7 +85,7 @@ def _connect(remote: str) -> SparkSession:
         raise EngineError(f"{remote!r} is no Spark Connect server; write it as sc://host:port.")
     for host, port in _addresses(remote, "sc", 15002):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
-    with _calm():
+    with calm():
         try:
             return SparkSession.builder.remote(remote).getOrCreate()
         except (PySparkException, RuntimeError, ImportError) as error:
@@ -131,11 +135,3 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-@contextlib.contextmanager
-def _calm() -> Iterator[None]:
-    """Keep away what PySpark says of pandas 3, which we use nowhere on Spark."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        yield

@@ -1,0 +1,29 @@
+"""`refute explain`: how rules would be answered, before anything runs."""
+
+from __future__ import annotations
+
+import click
+
+import refute
+from refute.cli.exits import Exit
+from refute.cli.options import Shared, shared
+from refute.cli.progress import waiting
+from refute.cli.source import engine_option, prepare
+
+
+@click.command("explain")
+@click.argument("data", metavar="DATA")
+@click.argument("rules", metavar="RULES")
+@click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
+@engine_option
+@shared
+def command(options: Shared, data: str, rules: str, method: str, engine: str) -> Exit:
+    """Show for each of RULES its shape, the method chosen for DATA, its steps, the work expected and the worst case."""
+    book = refute.RuleBook.of(rules)
+    with waiting("Starting", options.quiet):
+        prepare(data, engine, options)
+    with waiting("Planning", options.quiet):
+        plan = refute.explain(data, book, nulls=options.nulls, method=method, engine=engine)
+    if not options.quiet:
+        click.echo(str(plan))
+    return Exit.HOLDS

@@ -1,0 +1,39 @@
+"""Progress on a terminal, on stderr, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Whether anybody is looking: stderr is a terminal, and they did not ask for silence."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int, quiet: bool) -> Iterator[Callable[[object], None]]:
+    """A bar over a known number of steps; call what it gives once a step."""
+    if not shows_progress(quiet):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda _: bar.advance(task)
+
+
+@contextlib.contextmanager
+def waiting(what: str, quiet: bool) -> Iterator[None]:
+    """A moving mark for work of unknown length."""
+    if not shows_progress(quiet):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

@@ -1,0 +1,55 @@
+"""Where a command's data comes from: Spark by default, this process with `--engine local`."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from refute.cli.options import Shared
+from refute.errors import EngineError, OptionError
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+SMALL = 64 << 20  # bytes of input that keep Spark busy for seconds only
+
+
+def engine_option(command: Command) -> Command:
+    """The command with the option that says where the data is read."""
+    return click.option(
+        "--engine",
+        type=click.Choice(["spark", "local"]),
+        default="spark",
+        show_default=True,
+        help="Read DATA with Spark, or in this process (small files, no Java).",
+    )(command)
+
+
+def prepare(data: str, engine: str, options: Shared) -> None:
+    """Make sure that the engine runs: for Spark, the session that the options ask for becomes the running one."""
+    if engine == "local":
+        if options.master or options.remote:
+            raise OptionError(
+                "--engine local reads DATA in this process, so that --master and --remote have no meaning."
+            )
+        return
+    try:
+        from refute.spark.session import session
+        from refute.spark.warning import ignore_pandas_warning
+    except ImportError as error:
+        raise EngineError(
+            f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`, "
+            "or add --engine local to read DATA in this process."
+        ) from error
+    ignore_pandas_warning()
+    session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
+
+
+def size_of(data: str) -> int:
+    """The bytes that a path, folder or glob names on this machine; of anything else nothing is known, and it is 0."""
+    paths = [Path(match) for match in (glob.glob(data) if glob.has_magic(data) else [data])]
+    files = (file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]))
+    return sum(file.stat().st_size for file in files if file.is_file())

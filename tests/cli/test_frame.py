@@ -1,0 +1,106 @@
+"""The frame of the command line: messages, exit codes, and the options that all commands share."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from refute.cli import app as frame
+from refute.cli.app import COMMANDS, app, run
+from refute.cli.exits import Exit
+from refute.errors import DataError
+
+CONTEXT = click.Context(app)
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one message of a run that could not be done."""
+    assert run(arguments) == Exit.FAILED
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("refute: ")
+    assert "Traceback" not in told.err
+    return told.err
+
+
+def test_every_command_exists_and_says_in_one_line_what_it_does() -> None:
+    assert app.list_commands(CONTEXT) == list(COMMANDS)
+    for name in COMMANDS:
+        command = app.get_command(CONTEXT, name)
+        assert command is not None
+        assert command.name == name
+        assert command.get_short_help_str(200)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_the_shared_options(name: str) -> None:
+    command = app.get_command(CONTEXT, name)
+    assert command is not None
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {"--master", "--remote", "--quiet", "--nulls"} <= options
+
+
+def test_the_exit_codes_are_those_that_scripts_rely_on() -> None:
+    assert [code.value for code in (Exit.HOLDS, Exit.ERROR, Exit.WARN, Exit.FAILED, Exit.PARTIAL)] == [0, 1, 2, 3, 4]
+
+
+def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "There is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
+
+
+def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.search(r"No such option.*--jsn.*See `refute check --help`", failure(capsys, "check", "a", "b", "--jsn"))
+
+
+def test_a_missing_argument_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "RULES" in failure(capsys, "check", "data.csv")
+
+
+def test_two_places_for_spark_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    told = failure(capsys, "demo", "--master", "local[1]", "--remote", "sc://x")
+    assert "--master and --remote exclude each other" in told
+
+
+def test_an_error_of_ours_is_its_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise DataError("row 7 has no key")
+
+    monkeypatch.setattr(frame.app, "main", fail)
+    assert failure(capsys, "demo") == "refute: row 7 has no key\n"
+
+
+def test_a_defect_never_looks_like_a_failed_rule(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(frame.app, "main", fail)
+    assert "internal error: ZeroDivisionError: division by zero" in failure(capsys, "demo")
+    assert run(["demo", "--verbose"]) == Exit.FAILED
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_help_and_version_exit_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert run(["check", "--help"]) == 0
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.endswith("refute 0.1.0\n")
+
+
+def test_the_module_and_the_script_are_the_same_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "refute", "lint", "missing.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3
+    assert "missing.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
