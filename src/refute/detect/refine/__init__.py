@@ -8,7 +8,7 @@ needs no more memory than one that holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from refute.detect.refine.collect import Partners, Total
 from refute.detect.refine.prepare import prepared
 from refute.detect.refine.run import Collection, stream
+from refute.detect.refine.trie import Organisation, count_many
 from refute.detect.refine.tuning import DEFAULT, Tuning
 from refute.kernels.refinement_sides import fill_pairs, first_distinct
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
-__all__ = ["Tuning", "count", "exists", "pairs", "partners"]
+__all__ = ["Organisation", "Tuning", "count", "exists", "pairs", "partners", "refine_many"]
 
 
 def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, int] | None:
@@ -40,6 +41,17 @@ def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFA
     total = Total(problem.s_size, problem.t_size)
     Collection(problem, tuning, share).into(total)
     return total.total
+
+
+def refine_many(
+    problems: Sequence[Problem],
+    share: Share | None = None,
+    *,
+    organisation: Organisation = Organisation.COST,
+    tuning: Tuning = DEFAULT,
+) -> list[int]:
+    """The number of violating pairs of each problem; predicates that problems share are refined once."""
+    return count_many([prepared(problem) for problem in problems], share, organisation, tuning)
 
 
 def partners(

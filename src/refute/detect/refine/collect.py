@@ -7,8 +7,10 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pyroaring import BitMap
 
 from refute.detect.refine.batch import ClusterPairs
+from refute.detect.refine.bitmaps import Clusters, count_pairs, to_pairs
 from refute.detect.refine.operators import mirrored
 from refute.kernels.refinement_iejoin import Sorted, count_partners
 from refute.kernels.refinement_sides import add_partners
@@ -28,6 +30,9 @@ class Collector(Protocol):
 
     def add_iejoin(self, orders: Sorted, sign: int) -> None:
         """Adds all pairs of a batch that satisfy two last inequalities."""
+
+    def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
+        """Adds the pairs of two dense sets that satisfy a last predicate."""
 
     def take_self(self, s: Rows, t: Rows) -> None:
         """Takes back one pair for each point paired with itself, `s[i]` with `t[i]`."""
@@ -55,6 +60,10 @@ class Total:
     def add_iejoin(self, orders: Sorted, sign: int) -> None:
         """Adds the counts of the bit array."""
         self.total += sign * count_partners(orders, self.s_size, self.t_size)[0]
+
+    def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
+        """Adds products of cardinalities."""
+        self.total += count_pairs(a, b, last)
 
     def take_self(self, s: Rows, t: Rows) -> None:
         """Takes one off for each point."""
@@ -92,6 +101,11 @@ class Partners:
         np.add.at(self.s, orders.a_x.ids, sign * count_partners(orders, self.s_size, self.t_size)[1])
         other = mirrored(orders)
         np.add.at(self.t, other.a_x.ids, sign * count_partners(other, self.t_size, self.s_size)[1])
+
+    def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
+        """Adds the cluster pairs as arrays."""
+        for batch in to_pairs(a, b, last):
+            self.add(batch)
 
     def take_self(self, s: Rows, t: Rows) -> None:
         """Takes one partner off each point and its twin."""

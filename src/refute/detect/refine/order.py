@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -80,11 +81,13 @@ def stage_of(kind: Kind, comparison: Comparison, share: Share | None) -> Stage:
     return Stage(kind, algorithm, (comparison,), max(s, t), s <= t)
 
 
-def plan(problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None = None) -> Pipeline:
+def plan(
+    problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None = None, *, paired_last: bool = True
+) -> Pipeline:
     """The pipeline of a problem: equalities, then inequalities, then non-equalities (section 6.2).
 
     To count, non-equalities come before inequalities: a signed batch of equal values costs no more than an equality,
-    and the last inequality's sets are never read.
+    and the last inequality's sets are never read. `paired_last` allows IEJoin for the last two inequalities.
     """
     equal, differ, order = (
         [stage_of(kind, comparison, share) for comparison in comparisons]
@@ -101,7 +104,7 @@ def plan(problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None
         stages = [*ordered, *differ, *inequalities]
     else:
         stages = [*ordered, *inequalities, *differ]
-    chosen = choose_algorithms(stages, tuning)
+    chosen = choose_algorithms(stages, tuning, paired_last=paired_last)
     return Pipeline(chosen, leading_reflexive(chosen, problem.aligned))
 
 
@@ -112,36 +115,38 @@ def _equalities(stages: Sequence[Stage], problem: Problem) -> list[Stage]:
     return greedy_hll(single, problem.s_size) + sorted(rest, key=lambda stage: stage.cardinality)
 
 
-def choose_algorithms(stages: Sequence[Stage], tuning: Tuning) -> tuple[Stage, ...]:
-    """The stages with HSM, BHSM or IEJoin chosen for each inequality (section 6.2).
-
-    The sets of a last stage are never read, so HSM is the cheapest there. Before another stage BHSM keeps them small,
-    unless the values are few. IEJoin takes two last inequalities of many values at once.
-    """
-    chosen: list[Stage] = []
-    todo = list(stages)
-    while todo:
-        stage = todo.pop(0)
-        if stage.kind is not Kind.ORDER:
-            chosen.append(stage)
-            continue
-        if len(todo) == 1 and todo[0].kind is Kind.ORDER and _iejoin_pays(stage, todo[0], tuning):
-            chosen.append(_paired(stage, todo.pop(0)))
-            continue
-        algorithm = Algorithm.HSM if not todo or stage.cardinality <= tuning.hsm_values else Algorithm.BHSM
-        if tuning.force in (Algorithm.HSM, Algorithm.BHSM):
-            algorithm = tuning.force
-        chosen.append(Stage(stage.kind, algorithm, stage.comparisons, stage.cardinality))
+def choose_algorithms(stages: Sequence[Stage], tuning: Tuning, *, paired_last: bool) -> tuple[Stage, ...]:
+    """The stages with HSM, BHSM or IEJoin chosen for each inequality (section 6.2)."""
+    chosen = [
+        inequality(stage, number + 1 < len(stages), tuning) if stage.kind is Kind.ORDER else stage
+        for number, stage in enumerate(stages)
+    ]
+    if paired_last and len(stages) > 1 and stages[-2].kind is stages[-1].kind is Kind.ORDER:
+        both = paired(stages[-2], stages[-1], tuning)
+        if both is not None:
+            chosen[-2:] = [both]
     return tuple(chosen)
 
 
-def _iejoin_pays(first: Stage, second: Stage, tuning: Tuning) -> bool:
-    if tuning.force is not None:
-        return tuning.force is Algorithm.IEJOIN
-    return min(first.cardinality, second.cardinality) >= tuning.iejoin_values
+def inequality(stage: Stage, followed: bool, tuning: Tuning) -> Stage:
+    """The inequality by HSM or BHSM.
+
+    The sets of a last stage are never read, so HSM is the cheapest there. Before another stage BHSM keeps them small,
+    unless the values are few.
+    """
+    algorithm = Algorithm.BHSM if followed and stage.cardinality > tuning.hsm_values else Algorithm.HSM
+    if tuning.force in (Algorithm.HSM, Algorithm.BHSM):
+        algorithm = tuning.force
+    return replace(stage, algorithm=algorithm)
 
 
-def _paired(first: Stage, second: Stage) -> Stage:
-    """Both inequalities in one stage; the one of more values leads, as its cut of heads and tails is the sharper."""
+def paired(first: Stage, second: Stage, tuning: Tuning) -> Stage | None:
+    """Two last inequalities in one stage by IEJoin, where both have many values; else None.
+
+    The one of more values leads, as its cut of heads and tails is the sharper.
+    """
+    pays = min(first.cardinality, second.cardinality) >= tuning.iejoin_values
+    if not (pays if tuning.force is None else tuning.force is Algorithm.IEJOIN):
+        return None
     comparisons = second.comparisons + first.comparisons
     return Stage(Kind.ORDER, Algorithm.IEJOIN, comparisons, max(first.cardinality, second.cardinality))

@@ -8,7 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 
 from refute.detect.refine.batch import ClusterPairs, all_pairs
-from refute.detect.refine.collect import Collector, self_pairs
+from refute.detect.refine.bitmaps import bitmaps_pay, clusters_of, refine_bitmaps
+from refute.detect.refine.collect import Collector, Partners, self_pairs
 from refute.detect.refine.operators import iejoin_orders, refine
 from refute.detect.refine.order import plan
 from refute.detect.refine.stages import Algorithm, Pipeline, Purpose
@@ -43,6 +44,7 @@ class Collection:
         self._problem = problem
         self._tuning = tuning
         self._threads = 1 if share is None else share.threads
+        self._share = share
         self._pipeline = plan(problem, Purpose.COUNT, tuning, share)
         self._self_pairs = self_pairs(problem)
         self._itself = np.zeros(problem.s_size if self._pipeline.reflexive else 0, np.bool_)
@@ -51,6 +53,13 @@ class Collection:
 
     def into(self, collector: Collector) -> None:
         """Adds all violating pairs to the collector."""
+        partners = isinstance(collector, Partners)
+        if bitmaps_pay(self._pipeline.stages, self._problem.n_rows, self._tuning, partners=partners):
+            collector.take_self(*self._self_pairs)
+            stages = self._pipeline.stages
+            for dense in refine_bitmaps([clusters_of(s, self._problem, self._tuning, self._share) for s in stages]):
+                collector.add_bitmaps(*dense)
+            return
         if self._pipeline.reflexive == 0:
             collector.take_self(*self._self_pairs)
         root = all_pairs(self._problem)

@@ -17,6 +17,9 @@ class Tuning:
     leaf: int = 8  # blocks of a BHSM node that are left to HSM
     hsm_values: int = 8  # distinct values up to which HSM precedes another stage
     iejoin_values: int = 256  # distinct values of both inequalities from which on IEJoin takes the last two
+    bitmap_rows: int = 1 << 16  # rows from which on dense id sets may be Roaring bitmaps
+    bitmap_values: float = 1024  # combinations of values, per predicate after the first, up to which they are
+    partner_bitmap_values: float = 64  # the same where partners are counted, which reads the ids of each last set
     force: Algorithm | None = None  # the algorithm for all inequalities where it applies; for tests and studies
 
     def __post_init__(self) -> None:
