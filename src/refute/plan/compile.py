@@ -52,7 +52,7 @@ def compile_rule(
     chosen = _condition_mask(relation, where)
     if rule.is_single_row:
         return _compile_single_row(relation, rule, nulls, chosen)
-    two_row = _merged([predicate for predicate in rule.predicates if predicate.is_two_row])
+    two_row = merge_predicates([predicate for predicate in rule.predicates if predicate.is_two_row])
     skipped = _skipped_nulls(relation, rule, nulls, chosen)
     if two_row is None:
         return Compiled(None, None, skipped)
@@ -97,7 +97,7 @@ def _condition_mask(relation: Relation, where: Condition | None) -> Mask | None:
     return relation.shared(("where", where), lambda: relation.condition_mask(where))
 
 
-def _merged(predicates: list[Predicate]) -> list[Predicate] | None:
+def merge_predicates(predicates: list[Predicate]) -> list[Predicate] | None:
     """The predicates with those over the same operands made one; None when two exclude each other."""
     merged: dict[tuple[str, str], Predicate] = {}
     for predicate in predicates:
@@ -123,7 +123,7 @@ def _encode(relation: Relation, predicate: Predicate) -> tuple[Encoded, Encoded]
     return first, second
 
 
-def _reads_nulls(op: Operator, nulls: Nulls) -> bool:
+def reads_nulls(op: Operator, nulls: Nulls) -> bool:
     """Whether a comparison with null can be true."""
     return nulls is Nulls.EQUAL and not op.is_order
 
@@ -146,7 +146,7 @@ def _admit(
             filters.add(predicate if row is Row.S else predicate.swapped())
             found = relation.mask(predicate, nulls)
             mask = found if mask is None else mask & found
-    barred = _barred(rule, row, nulls)
+    barred = barred_columns(rule, row, nulls)
     for predicate, pair in zip(two_row, encoded, strict=True):
         side, column = (pair[0], predicate.left) if row is Row.S else (pair[1], predicate.right)
         assert isinstance(column, Column)
@@ -166,7 +166,7 @@ def _compare(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) 
     label = (predicate.left.name, predicate.right.name, predicate.op)
     s, t = left.values, right.values
     if predicate.op in (Operator.EQ, Operator.NE):
-        if _reads_nulls(predicate.op, nulls) and (left.nulls or right.nulls):
+        if reads_nulls(predicate.op, nulls) and (left.nulls or right.nulls):
             s = _with_null_code(s, size)
             t = s if left is right else _with_null_code(t, size)
             return Comparison(s, t, size + 1, (*label, nulls))
@@ -206,12 +206,12 @@ def _restricted(
     return Comparison(s, t, comparison.size, (comparison.label, s_side.label, t_side.label))
 
 
-def _barred(rule: DenialConstraint, row: Row, nulls: Nulls) -> set[str]:
+def barred_columns(rule: DenialConstraint, row: Row, nulls: Nulls) -> set[str]:
     """The columns whose null keeps a row from standing as `row`."""
     return {
         column.name
         for predicate in rule.predicates
-        if not _reads_nulls(predicate.op, nulls)
+        if not reads_nulls(predicate.op, nulls)
         for column in predicate.columns
         if column.row is row
     }
@@ -219,7 +219,7 @@ def _barred(rule: DenialConstraint, row: Row, nulls: Nulls) -> set[str]:
 
 def _skipped_nulls(relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None) -> int:
     """How many of the chosen rows a null keeps from standing as `s` or as `t`."""
-    barred = _barred(rule, Row.S, nulls) | _barred(rule, Row.T, nulls)
+    barred = barred_columns(rule, Row.S, nulls) | barred_columns(rule, Row.T, nulls)
     names = sorted(name for name in barred if relation.null_count(name))
     if not names:
         return 0

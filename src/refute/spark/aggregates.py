@@ -1,0 +1,152 @@
+"""Rules without order predicates as plain Spark aggregates: no Python worker runs, and groups of any size are fine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from refute.language.predicate import Row
+from refute.spark.pairing import Pairing
+
+MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
+_WIDE = "decimal(38,0)"
+
+
+class GroupCounts:
+    """How many rows of each side share each combination of compared values, and what follows from it."""
+
+    def __init__(self, pairing: Pairing, frame: DataFrame) -> None:
+        assert not pairing.order and pairing.exact
+        self._pairing = pairing
+        self._frame = frame
+        self._equal = [f"e{i}" for i in range(len(pairing.equal))]
+        self._differ = [f"d{i}" for i in range(len(pairing.differ))]
+
+    def violations(self) -> int:
+        """The exact number of ordered pairs."""
+        if not self._pairing.possible:
+            return 0
+        if self._pairing.aligned and len(self._differ) <= 1:
+            return self._aligned_counts()[0]
+        total = self._with_partners().select(_total(_wide("cs") * _wide("ps"))).first()
+        assert total is not None
+        return int(total[0] or 0) - self._self_pairs()
+
+    def extent(self) -> tuple[int, int]:
+        """The number of violations and of rows in some violation."""
+        if not self._pairing.possible:
+            return 0, 0
+        if self._pairing.aligned and len(self._differ) <= 1:
+            return self._aligned_counts()
+        found = (
+            self.annotated()
+            .select(_total(F.col("as_s")), F.count(F.when((F.col("as_s") > 0) | (F.col("as_t") > 0), 1)))
+            .first()
+        )
+        assert found is not None
+        return int(found[0] or 0), int(found[1])
+
+    def annotated(self) -> DataFrame:
+        """The frame with two more columns, `as_s` and `as_t`: each row's number of partners in each role."""
+        keys = self._equal + self._differ
+        groups = self._with_partners().select(*keys, "ps", "pt")
+        found = self._frame
+        own = F.when(self._pairing.pairs_with_itself(), 1).otherwise(0) if self._pairing.self_pairs else F.lit(0)
+        found = found.withColumn("__self", own)
+        for row, count, name in ((Row.S, "ps", "as_s"), (Row.T, "pt", "as_t")):
+            mine = self._keys(row)
+            renamed = groups.select(*(F.col(key).alias(f"__{name}_{key}") for key in keys), F.col(count).alias(name))
+            condition = self._pairing.filters(row)
+            assert condition is not None
+            for key, value in zip(keys, mine, strict=True):
+                condition = condition & value.eqNullSafe(F.col(f"__{name}_{key}"))
+            found = found.join(renamed, condition, "left")
+            found = found.drop(*(f"__{name}_{key}" for key in keys))
+            found = found.withColumn(name, F.coalesce(F.col(name), F.lit(0)).cast("long"))
+            found = found.withColumn(name, F.when(F.col(name) > 0, F.col(name) - F.col("__self")).otherwise(F.lit(0)))
+        return found.drop("__self")
+
+    def witness_keys(self) -> dict[str, object] | None:
+        """The compared values of some row that is `s` in a violation; None where the rule holds."""
+        if not self._pairing.possible:
+            return None
+        found = self._with_partners()
+        if self._pairing.aligned and not self._differ:
+            found = found.where(F.col("ps") > 1)
+        else:
+            found = found.where((F.col("cs") > 0) & (F.col("ps") > 0))
+        first = found.limit(1).collect()
+        return first[0].asDict() if first else None
+
+    def _aligned_counts(self) -> tuple[int, int]:
+        """Violations and rows of a rule with the same columns on both sides and at most one `!=`."""
+        groups = self._groups()
+        if self._differ:
+            groups = groups.groupBy(*self._equal).agg(
+                F.sum("cs").alias("c"), F.sum(F.col("cs") * F.col("cs")).alias("same"), F.count("*").alias("values")
+            )
+            pairs, clash = _wide("c") * _wide("c") - F.col("same"), F.col("values") > 1
+        else:
+            groups = groups.withColumnRenamed("cs", "c")
+            pairs, clash = _wide("c") * (_wide("c") - 1), F.col("c") > 1
+        found = groups.where(clash).select(_total(pairs), F.sum("c")).first()
+        assert found is not None
+        return int(found[0] or 0), int(found[1] or 0)
+
+    def _keys(self, row: Row) -> list[SparkColumn]:
+        """The compared values of one side: equalities first, then differences."""
+        sides = [self._pairing.operands(one) for one in self._pairing.equal + self._pairing.differ]
+        return [pair[0] if row is Row.S else pair[1] for pair in sides if pair is not None]
+
+    def _groups(self) -> DataFrame:
+        """One row per combination of compared values: `cs` rows of side s and `ct` rows of side t have it."""
+        names = self._equal + self._differ
+        if self._pairing.aligned:
+            one = self._pairing.side(self._frame, Row.S)
+            keyed = one.select(*(key.alias(name) for key, name in zip(self._keys(Row.S), names, strict=True)))
+            return keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
+        parts = []
+        for row in Row:
+            keys = [key.alias(name) for key, name in zip(self._keys(row), names, strict=True)]
+            roles = (F.lit(int(row is Row.S)).alias("is_s"), F.lit(int(row is Row.T)).alias("is_t"))
+            parts.append(self._pairing.side(self._frame, row).select(*keys, *roles))
+        both = parts[0].unionByName(parts[1])
+        return both.groupBy(*names).agg(F.sum("is_s").alias("cs"), F.sum("is_t").alias("ct"))
+
+    def _with_partners(self) -> DataFrame:
+        """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""
+        groups = self._groups()
+        if self._pairing.aligned:
+            groups = groups.withColumn("ct", F.col("cs"))
+        ps, pt = F.lit(0).cast("long"), F.lit(0).cast("long")
+        for subset in _subsets(self._differ):
+            same = Window.partitionBy(*self._equal, *subset) if self._equal or subset else Window.partitionBy(F.lit(0))
+            whole = len(subset) == len(self._differ)
+            sign = -1 if len(subset) % 2 else 1
+            ps = ps + F.lit(sign) * (F.col("ct") if whole else F.sum("ct").over(same))
+            pt = pt + F.lit(sign) * (F.col("cs") if whole else F.sum("cs").over(same))
+        return groups.withColumn("ps", ps).withColumn("pt", pt)
+
+    def _self_pairs(self) -> int:
+        if not self._pairing.self_pairs:
+            return 0
+        return self._frame.where(self._pairing.pairs_with_itself()).count()
+
+
+def _wide(name: str) -> SparkColumn:
+    """A count as a decimal, so that the product of two is exact."""
+    return F.col(name).cast("decimal(18,0)")
+
+
+def _total(values: SparkColumn) -> SparkColumn:
+    """The sum, wide enough for the square of any number of rows."""
+    return F.sum(values.cast(_WIDE))
+
+
+def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:
+    for size in range(len(names) + 1):
+        yield from combinations(names, size)

@@ -1,0 +1,187 @@
+"""Columns, predicates and conditions as Spark expressions, where Spark compares exactly; None where it would not."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from functools import reduce
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
+
+from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Value
+from refute.relation import Relation
+from refute.relation.types import ColumnType, Family
+
+_MAX_DIGITS = 38
+
+
+def quoted(name: str) -> str:
+    """The name of a column as Spark reads it, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(kind: ColumnType) -> SparkColumn:
+    """The column with NaN as null and -0.0 as 0.0: what Spark then calls equal is equal."""
+    plain = F.col(quoted(kind.name))
+    if kind.family is Family.FLOAT:
+        wide = plain.cast("double")
+        return F.when(~F.isnan(wide), wide + F.lit(0.0))
+    return plain
+
+
+def monotone(kind: ColumnType) -> SparkColumn:
+    """The column mapped to a type that all comparable columns share: never reverses an order, keeps equals equal."""
+    plain = column(kind)
+    if kind.family.is_number:
+        return plain.cast("double") + F.lit(0.0)
+    if kind.family in (Family.DATE, Family.TIMESTAMP):
+        return plain.cast("timestamp_ntz")
+    return plain
+
+
+def operand(kind: ColumnType, other: ColumnType) -> SparkColumn | None:
+    """The column as a side of an exact comparison with the other column; None where Spark would round."""
+    families = {kind.family, other.family}
+    if len(families) == 1 and kind.family is not Family.DECIMAL:
+        return column(kind)
+    if families == {Family.DATE, Family.TIMESTAMP}:
+        return column(kind).cast("timestamp_ntz")
+    if families <= {Family.INTEGER, Family.DECIMAL}:
+        (whole, scale), (other_whole, other_scale) = _digits(kind), _digits(other)
+        whole, scale = max(whole, other_whole), max(scale, other_scale)
+        if whole + scale <= _MAX_DIGITS:
+            return column(kind).cast(f"decimal({whole + scale},{scale})")
+    return None
+
+
+def _digits(kind: ColumnType) -> tuple[int, int]:
+    """The digits before and after the decimal point."""
+    if kind.family is Family.INTEGER:
+        return 19, 0
+    arrow = kind.arrow_type
+    return arrow.precision - arrow.scale, arrow.scale
+
+
+def predicate_expression(relation: Relation, predicate: Predicate, nulls: Nulls) -> SparkColumn | None:
+    """A predicate about one row as a condition that is true or false, never null; None where it cannot be exact."""
+    left = relation.type_of(predicate.left.name)
+    if isinstance(predicate.right, Constant):
+        return _with_constant(left, predicate.op, predicate.right.value, nulls)
+    right = relation.type_of(predicate.right.name)
+    first, second = operand(left, right), operand(right, left)
+    if first is None or second is None:
+        return None
+    return compare(first, predicate.op, second, nulls)
+
+
+def compare(first: SparkColumn, op: Operator, second: SparkColumn, nulls: Nulls) -> SparkColumn:
+    """The comparison, true or false, never null."""
+    if nulls is Nulls.EQUAL and op is Operator.EQ:
+        return first.eqNullSafe(second)
+    if nulls is Nulls.EQUAL and op is Operator.NE:
+        return ~first.eqNullSafe(second)
+    return F.coalesce(_UFUNCS[op](first, second), F.lit(False))
+
+
+_UFUNCS = {
+    Operator.EQ: lambda a, b: a == b,
+    Operator.NE: lambda a, b: a != b,
+    Operator.LT: lambda a, b: a < b,
+    Operator.LE: lambda a, b: a <= b,
+    Operator.GT: lambda a, b: a > b,
+    Operator.GE: lambda a, b: a >= b,
+}
+
+
+def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if kind.family is Family.FLOAT:
+        return _float_with_constant(kind, op, value, nulls)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        value = Decimal(value)
+    if isinstance(value, Decimal | int) and not isinstance(value, bool):
+        value = Decimal(value).normalize()
+        sign, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        scale = max(-exponent, 0)
+        whole = max(len(digits) + exponent, 1)
+        own_whole, own_scale = _digits(kind)
+        if max(whole, own_whole) + max(scale, own_scale) > _MAX_DIGITS:
+            return None
+        kind_type = f"decimal({max(whole, own_whole) + max(scale, own_scale)},{max(scale, own_scale)})"
+        literal = F.lit(format(value, "f")).cast(kind_type)
+        return compare(column(kind).cast(kind_type), op, literal, nulls)
+    if kind.family in (Family.DATE, Family.TIMESTAMP):
+        return compare(
+            column(kind).cast("timestamp_ntz"),
+            op,
+            F.lit(value.isoformat()).cast("timestamp_ntz"),
+            nulls,  # type: ignore[union-attr]
+        )
+    if kind.family is Family.ZONED:
+        return compare(column(kind), op, F.lit(value.isoformat()).cast("timestamp"), nulls)  # type: ignore[union-attr]
+    if kind.family in (Family.STRING, Family.BOOLEAN):
+        return compare(column(kind), op, F.lit(value), nulls)
+    return None
+
+
+def _float_with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:
+    """A float column against a number: exact if the number is a float, else told by the float next to it."""
+    assert isinstance(value, int | float | Decimal)
+    try:
+        near = float(value)
+    except OverflowError:
+        return None
+    if Decimal(near) == Decimal(value):
+        return compare(column(kind), op, F.lit(near), nulls)
+    return None
+
+
+def condition_expression(relation: Relation, condition: Condition) -> SparkColumn | None:
+    """A `where` condition under SQL's three-valued logic; None where a comparison cannot be exact."""
+    match condition:
+        case Compare(predicate):
+            exact = predicate_expression(relation, predicate, Nulls.SQL)
+            if exact is None:
+                return None
+            known = [column(relation.type_of(part.name)).isNotNull() for part in predicate.columns]
+            return F.when(_all(known), exact)
+        case IsNull(name, negated):
+            plain = column(relation.type_of(name))
+            return plain.isNotNull() if negated else plain.isNull()
+        case Not(part):
+            inner = condition_expression(relation, part)
+            return None if inner is None else ~inner
+        case And(parts) | Or(parts):
+            found = [condition_expression(relation, part) for part in parts]
+            if any(one is None for one in found):
+                return None
+            exact_parts = [one for one in found if one is not None]
+            return reduce(lambda a, b: a & b if isinstance(condition, And) else a | b, exact_parts)
+
+
+def _all(conditions: list[SparkColumn]) -> SparkColumn:
+    return reduce(lambda a, b: a & b, conditions)
+
+
+def all_of(conditions: list[SparkColumn]) -> SparkColumn:
+    """True where every condition is; true without any."""
+    return _all(conditions) if conditions else F.lit(True)
+
+
+def not_null(relation: Relation, names: list[str]) -> SparkColumn:
+    """True where none of these columns is null or NaN."""
+    return all_of([column(relation.type_of(name)).isNotNull() for name in names])
+
+
+def column_operands(predicate: Predicate) -> tuple[str, str]:
+    """The names of the columns that a two-row predicate reads of `s` and of `t`."""
+    assert isinstance(predicate.right, Column)
+    return predicate.left.name, predicate.right.name

@@ -1,0 +1,33 @@
+"""Spark's types in Refute's terms, so that a rule binds to a DataFrame with the same words as to a table in memory."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType
+
+from refute.language.rulebook import Rule
+from refute.relation import Relation
+
+
+def empty_relation(frame: DataFrame) -> Relation:
+    """A relation without rows that has the columns and types of the DataFrame."""
+    fields = [pa.field(field.name, _arrow(field.dataType)) for field in frame.schema.fields]
+    return Relation.of(pa.schema(fields).empty_table())
+
+
+def bind(relation: Relation, rule: Rule) -> None:
+    """Check that the rule fits; raises SchemaError naming column, type, rule and the nearest name."""
+    relation.bind(rule.constraint, rule=rule.name)
+    if rule.where is not None:
+        relation.condition_mask(rule.where)
+
+
+def _arrow(spark_type: DataType) -> pa.DataType:
+    """The Arrow type; one that Arrow lacks becomes binary, which no rule can read."""
+    try:
+        return to_arrow_type(spark_type, timezone="UTC")
+    except (PySparkException, TypeError):
+        return pa.binary()

@@ -1,0 +1,91 @@
+"""What runs in Spark's Python workers: the in-process kernels over the rows of one task.
+
+Functions made here are shipped to workers by name, so a worker compiles nothing that is cached on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+
+from refute.detect.detector import Detector
+from refute.language.rulebook import Rule
+from refute.plan.method import MethodName
+from refute.relation import Relation
+
+Batches = Iterator[pa.RecordBatch]
+Task = Callable[[Batches], Batches]
+ROW_COLUMN = "__row"  # the id of a row, when ids are shipped
+WITNESS_COLUMNS = ("s", "t")
+
+
+class Question(Enum):
+    """What a task answers about its rows."""
+
+    COUNT = "count"
+    EXISTS = "exists"
+    PARTNERS = "partners"
+    PAIRS = "pairs"
+
+
+def task(question: Question, rule: Rule, method: MethodName, limit: int | None = None) -> Task:
+    """The function for `mapInArrow` that answers the question for the rows of each task."""
+
+    def run(batches: Batches) -> Batches:
+        table = _gathered(batches)
+        if table is not None:
+            yield from _ANSWERS[question](table, rule, method, limit)
+
+    return run
+
+
+def _gathered(batches: Batches) -> pa.Table | None:
+    kept = [batch for batch in batches if batch.num_rows]
+    return pa.Table.from_batches(kept) if kept else None
+
+
+def _detector(table: pa.Table, method: MethodName) -> Detector:
+    return Detector(Relation.of(table), method=method)
+
+
+def _count(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
+    """One row: the number of violations as text (it may exceed 64 bits) and the rows of the task."""
+    found = _detector(table, method).count(rule)
+    yield pa.record_batch({"violations": pa.array([str(found)]), "task_rows": pa.array([table.num_rows], pa.int64())})
+
+
+def _exists(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
+    """The two rows of some violation, as `s` first and `t` second, or nothing."""
+    verdict = _detector(table, method).verify(rule)
+    if verdict.witness is not None:
+        rows = [row for row in verdict.witness if row is not None]
+        roles = pa.array(["s", "t"][: len(rows)])
+        yield from table.take(pa.array(rows)).append_column("__role", roles).combine_chunks().to_batches()
+
+
+def _partners(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
+    """The rows with some partner, with their number of partners in each role."""
+    counts = _detector(table, method).partners(rule)
+    found = np.flatnonzero(counts.in_violation)
+    kept = table.take(pa.array(found))
+    kept = kept.append_column("as_s", pa.array(counts.as_s[found])).append_column("as_t", pa.array(counts.as_t[found]))
+    yield from kept.combine_chunks().to_batches()
+
+
+def _pairs(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
+    """The ids of the violating pairs, in bounded batches."""
+    ids = table.column(ROW_COLUMN).combine_chunks()
+    for s_rows, t_rows in _detector(table, method).pairs(rule, limit):
+        assert t_rows is not None
+        yield pa.record_batch([ids.take(pa.array(s_rows)), ids.take(pa.array(t_rows))], names=list(WITNESS_COLUMNS))
+
+
+_ANSWERS = {
+    Question.COUNT: _count,
+    Question.EXISTS: _exists,
+    Question.PARTNERS: _partners,
+    Question.PAIRS: _pairs,
+}
