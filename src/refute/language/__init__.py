@@ -1,0 +1,36 @@
+"""What a rule is: predicates, constraints, their logic, their text. Nothing here knows data."""
+
+from refute.language.conditions import Condition
+from refute.language.constraint import DenialConstraint
+from refute.language.cover import minimal_cover
+from refute.language.implication import equivalent, implies, is_trivial, reduced
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
+from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.language.sugar import recognise
+from refute.language.syntax import RuleSyntaxError
+
+__all__ = [
+    "Column",
+    "Condition",
+    "Constant",
+    "DenialConstraint",
+    "Nulls",
+    "Operator",
+    "Predicate",
+    "Row",
+    "RuleKind",
+    "RuleSyntaxError",
+    "equivalent",
+    "implies",
+    "is_trivial",
+    "minimal_cover",
+    "parse",
+    "parse_condition",
+    "parse_kind",
+    "parse_rule",
+    "parse_statement",
+    "recognise",
+    "reduced",
+]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection
 from enum import Enum
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from refute.language.conditions import Condition
@@ -73,6 +72,8 @@ def parse_condition(text: str, columns: Collection[str] | None = None) -> Condit
 
 @cache
 def _grammar() -> Lark:
+    from importlib import resources
+
     from lark import Lark
 
     return Lark(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from refute.errors import RuleError
 
@@ -48,12 +48,16 @@ class RuleSyntaxError(RuleError):
 
     def __init__(self, problem: str, *, text: str, position: int, expected: Iterable[str] = ()) -> None:
         self.text = text
+        self.position = position
         self.expected = tuple(expected)
         before = text[:position]
         self.line = before.count("\n") + 1
         self.column = position - (before.rfind("\n") + 1) + 1
         self.problem = problem
         super().__init__(f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}")
+
+    def __reduce__(self) -> tuple[Callable[..., RuleSyntaxError], tuple[object, ...]]:
+        return _rebuilt, (self.problem, self.text, self.position, self.expected)
 
     @property
     def excerpt(self) -> str:
@@ -64,6 +68,10 @@ class RuleSyntaxError(RuleError):
         tail = "..." if len(line) > start + _SHOWN else ""
         shown = f"{head}{line[start : start + _SHOWN]}{tail}"
         return f"  {shown}\n  {' ' * (len(head) + self.column - 1 - start)}^"
+
+
+def _rebuilt(problem: str, text: str, position: int, expected: tuple[str, ...]) -> RuleSyntaxError:
+    return RuleSyntaxError(problem, text=text, position=position, expected=expected)
 
 
 def in_words(terminals: Iterable[str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class SqlWriter:
 
     def list_query(self, constraint: DenialConstraint) -> str:
         """A query that gives one line for each violation: the key of `s`, and that of `t` in a rule about two rows."""
-        key = self.key or (_fresh("row", constraint.columns),)
+        key = self.key or (_fresh("refute_row", constraint.columns),)
         head = (
             ""
             if self.key
