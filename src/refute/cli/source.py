@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import glob
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,7 @@ def prepare(data: str, engine: str, options: Shared) -> None:
             )
         return
     try:
+        from refute.spark.archive import make_in_background
         from refute.spark.session import session
         from refute.spark.warning import ignore_pandas_warning
     except ImportError as error:
@@ -45,6 +47,7 @@ def prepare(data: str, engine: str, options: Shared) -> None:
             "or add --engine local to read DATA in this process."
         ) from error
     ignore_pandas_warning()
+    atexit.register(make_in_background)  # after the work, so that only the next start has it
     session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
 
 

@@ -39,7 +39,9 @@ def _rehearse(session: SparkSession, folder: Path) -> None:
         grouped = table.groupBy("g").agg(F.min("v"), F.max("v"), F.count("*").alias("n"), F.collect_set("w"))
         grouped.filter("n > 1").count()
         _shipped(table).toArrow()
-    rows.repartition(3, "g").join(rows.select("g", F.col("v").alias("u")).distinct(), "g").orderBy("v").limit(5).collect()
+    rows.repartition(3, "g").join(rows.select("g", F.col("v").alias("u")).distinct(), "g").orderBy("v").limit(
+        5
+    ).collect()
     session.createDataFrame([(1, "a")], ["k", "g"]).toArrow()
 
 

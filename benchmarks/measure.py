@@ -1,0 +1,93 @@
+"""Time and peak memory of one contestant."""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_CLEAR = Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: wall and CPU seconds, peak memory above what was held before, and the answer."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int | None
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The medians of several runs, and the largest peak."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int | None
+    runs: int
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Measurement:
+        """The medians of these runs."""
+        peaks = [run.peak_bytes for run in runs if run.peak_bytes is not None]
+        return cls(
+            statistics.median(run.seconds for run in runs),
+            statistics.median(run.cpu_seconds for run in runs),
+            max(peaks, default=None),
+            len(runs),
+        )
+
+
+def run_call(call: Callable[[], Any]) -> Run:
+    """One run of a function in this process; memory is what Linux tells of the peak (None elsewhere)."""
+    gc.collect()
+    before = _reset_peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    answer = call()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = _peak()
+    return Run(wall, cpu, None if before is None or peak is None else max(peak - before, 0), answer)
+
+
+def run_command(command: Sequence[str]) -> Run:
+    """One run of a process of its own; memory is its whole peak, the answer what it printed."""
+    wall = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    with process.stdout as stream:
+        answer = stream.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - wall
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command} ended with exit code {process.returncode}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, answer)
+
+
+def _reset_peak() -> int | None:
+    """Have Linux forget the peak so far; the memory held now, or None where that cannot be done."""
+    try:
+        _CLEAR.write_text("5", encoding="ascii")
+    except OSError:
+        return None
+    return _status("VmRSS:")
+
+
+def _peak() -> int | None:
+    return _status("VmHWM:")
+
+
+def _status(name: str) -> int | None:
+    for line in _STATUS.read_text(encoding="ascii").splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    return None

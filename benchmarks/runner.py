@@ -1,0 +1,85 @@
+"""Runs a case: contestants take turns, so that a busy moment of the machine hits all of them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.case import US, Case, Contestant
+from benchmarks.machine import commit, load, machine
+from benchmarks.measure import Measurement, Run, run_call, run_command
+
+SLOW = 20.0  # seconds: a contestant that takes longer runs once
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a case found."""
+
+    case: Case
+    measured: dict[str, Measurement]
+    absent: dict[str, str]
+    differing: tuple[str, ...]  # contestants whose answer is not ours
+
+    @property
+    def claims(self) -> dict[str, bool]:
+        """Each claim, and whether it held."""
+        return {claim.text: claim.holds(self.measured) for claim in self.case.claims}
+
+    def ratio(self, name: str) -> float:
+        """How many times as long as we a contestant took."""
+        return self.measured[name].seconds / self.measured[US].seconds
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One JSON row per contestant."""
+        common = {
+            "commit": commit(),
+            "machine": machine(),
+            "load": load(),
+            "at": datetime.now(UTC).isoformat("T", "seconds"),
+        }
+        for name, found in self.measured.items():
+            yield {
+                "case": self.case.name,
+                "contestant": name,
+                "seconds": round(found.seconds, 6),
+                "cpu_seconds": round(found.cpu_seconds, 6),
+                "peak_mb": None if found.peak_bytes is None else round(found.peak_bytes / 2**20, 1),
+                "ratio": round(self.ratio(name), 3),
+                "runs": found.runs,
+                "same_answer": name not in self.differing,
+                **common,
+            }
+
+
+def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
+    """The result of a case: one unmeasured round to warm up, then `repeat` rounds."""
+    contestants = list(case.contestants())
+    present = [contestant for contestant in contestants if not contestant.absent]
+    assert present, f"{case.name} has nobody to run"
+    assert present[0].name == US, f"{case.name} must name us first"
+    runs: dict[str, list[Run]] = {contestant.name: [] for contestant in present}
+    slow: set[str] = set()
+    for round_ in range(repeat + warm):
+        for contestant in present:
+            if contestant.name in slow:
+                continue
+            run = _run(contestant)
+            if run.seconds > SLOW:
+                slow.add(contestant.name)
+            if round_ or not warm or contestant.name in slow:
+                runs[contestant.name].append(run)
+    answers = {name: done[0].answer for name, done in runs.items()}
+    differing = tuple(name for name in answers if case.same_answer and answers[name] != answers[US])
+    measured = {name: Measurement.of(done) for name, done in runs.items()}
+    absent = {contestant.name: contestant.absent for contestant in contestants if contestant.absent}
+    return Result(case, measured, absent, differing)
+
+
+def _run(contestant: Contestant) -> Run:
+    if contestant.call is not None:
+        return run_call(contestant.call)
+    assert contestant.command is not None
+    return run_command(contestant.command)
