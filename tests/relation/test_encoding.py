@@ -76,6 +76,7 @@ LARGE = {
     "wide range, few values": RNG.choice(RNG.integers(-(2**62), 2**62, 90), 5000),
     "wide range, many values": RNG.integers(-(2**61), 2**61, 60000),
     "full range": RNG.integers(-(2**63), 2**63 - 1, 60000),
+    "one far away": np.append(RNG.integers(0, 2**16, 60000), 2**61),
     "middle range": RNG.integers(0, 2**41, 60000),
     "prices": RNG.integers(-(10**7), 10**7, 60000) / 100,
     "reals": RNG.normal(size=60000),

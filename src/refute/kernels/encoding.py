@@ -105,14 +105,16 @@ def _ones(word: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
-def hash_codes(codes: Ints, slots: NDArray[np.int64], keys: NDArray[np.int64], known: int, out: Ints) -> int:
+def hash_codes(
+    codes: Ints, slots: NDArray[np.int64], numbers: Ints, keys: NDArray[np.int64], known: int, out: Ints
+) -> int:
     """Numbers codes in order of appearance into `out`, -1 for null; the new number of keys, or -1 when keys overflow.
 
-    `slots` is an open-addressing table of a power of two with -1 for free, holding positions in `keys`, of which
-    `known` are taken from earlier calls. O(n) expected.
+    `slots` is an open-addressing table of a power of two, twice as long as `keys` or more, that holds codes, -1 for
+    free; `numbers` holds their places in `keys`, of which `known` are taken from earlier calls. O(n) expected.
     """
-    bits = np.uint64(64)
     size = len(slots)
+    bits = np.uint64(64)
     while size > 1:
         size >>= 1
         bits -= np.uint64(1)
@@ -123,25 +125,22 @@ def hash_codes(codes: Ints, slots: NDArray[np.int64], keys: NDArray[np.int64], k
             out[i] = -1
             continue
         slot = np.int64((np.uint64(code) * _MULTIPLIER) >> bits)
-        while True:
-            position = slots[slot]
-            if position < 0:
+        while slots[slot] != code:
+            if slots[slot] < 0:
                 if known == len(keys):
                     return -1
-                slots[slot] = known
+                slots[slot] = code
+                numbers[slot] = known
                 keys[known] = code
-                out[i] = known
                 known += 1
                 break
-            if keys[position] == code:
-                out[i] = position
-                break
             slot = (slot + 1) & wrap
+        out[i] = numbers[slot]
     return known
 
 
 @njit(cache=True, nogil=True)
-def relabel(codes: Ints, table: NDArray[np.int64]) -> None:
+def relabel(codes: Ints, table: Ints) -> None:
     """Replaces each code by its entry in the table; -1 stays. O(n)."""
     for i in range(len(codes)):
         if codes[i] >= 0:
@@ -149,14 +148,15 @@ def relabel(codes: Ints, table: NDArray[np.int64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def pack_rows(codes: Ints, first_row: int, row_bits: int, at: int, packed: Words) -> int:
-    """Appends `code << row_bits | row` of every non-null code from position `at`; the new end comes back. O(n)."""
+def pack_rows(codes: Ints, drop: int, row_bits: int, packed: Words) -> int:
+    """Fills `packed` with `(code >> drop) << row_bits | row` of every non-null code; how many there are. O(n)."""
     shift = np.uint64(row_bits)
+    count = 0
     for i in range(len(codes)):
         if codes[i] >= 0:
-            packed[at] = (np.uint64(codes[i]) << shift) | np.uint64(first_row + i)
-            at += 1
-    return at
+            packed[count] = (np.uint64(np.int64(codes[i]) >> drop) << shift) | np.uint64(i)
+            count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -208,6 +208,44 @@ def rank_sorted(packed: Words, row_bits: int, out: Ints) -> int:
             rank += 1
             last = key
         out[packed[i] & rows] = rank
+    return rank + 1
+
+
+@njit(cache=True, nogil=True)
+def rank_nearly_sorted(packed: Words, row_bits: int, codes: NDArray[np.int64], out: Ints) -> int:
+    """As `rank_sorted`, for keys that are only the upper bits of `codes`; -1 when too many ties remain. O(n).
+
+    Runs of equal upper bits are put in order by insertion, which costs nothing for equal codes and little for short
+    runs; the number of moves is bounded, so that bad luck is found out early.
+    """
+    shift = np.uint64(row_bits)
+    rows = (np.uint64(1) << shift) - np.uint64(1)
+    moves = 4 * len(packed)
+    rank = -1
+    first = 0
+    while first < len(packed):
+        upper = packed[first] >> shift
+        last = first + 1
+        while last < len(packed) and packed[last] >> shift == upper:
+            word = packed[last]
+            code = codes[word & rows]
+            at = last
+            while at > first and codes[packed[at - 1] & rows] > code:
+                packed[at] = packed[at - 1]
+                at -= 1
+                moves -= 1
+            packed[at] = word
+            if moves < 0:
+                return -1
+            last += 1
+        code = np.int64(-1)
+        for i in range(first, last):
+            row = packed[i] & rows
+            if codes[row] != code:
+                code = codes[row]
+                rank += 1
+            out[row] = rank
+        first = last
     return rank + 1
 
 

@@ -12,7 +12,7 @@ from refute.kernels import encoding as kernel
 Ints = NDArray[np.signedinteger]
 
 BITS_PER_ROW = 64  # a bitmap may take as many bits: 8 bytes a row, and as much again in the worst case for its counts
-FEW = 1 << 12  # as many values are numbered by hashing, in a table that stays in the caches
+SAMPLE = 1 << 14
 _WORD = 64
 
 
@@ -26,7 +26,14 @@ def dense_codes(codes: Sequence[Ints], size: int) -> tuple[list[Ints], int]:
     rows = sum(len(part) for part in codes)
     if size <= BITS_PER_ROW * rows + 2**16:
         return _by_bitmap(codes, size, rows)
-    return _by_hash(codes, rows) or _by_radix(codes, size, rows)
+    expected = _expected_distinct(codes, rows)
+    if 3 * expected <= rows:
+        found = _by_hash(codes, size, rows, 2 * expected)
+        if found is not None:
+            return found
+    ends = np.cumsum([len(part) for part in codes])
+    ranks, count = _by_radix(codes[0] if len(codes) == 1 else np.concatenate(codes), size)
+    return list(np.split(ranks, ends[:-1])), count
 
 
 def _by_bitmap(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints], int]:
@@ -43,45 +50,50 @@ def _by_bitmap(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints],
     return found, count
 
 
-def _by_hash(codes: Sequence[Ints], rows: int) -> tuple[list[Ints], int] | None:
-    """The ranks, or None when there are more than a few distinct codes."""
-    slots = np.full(4 * FEW, -1, dtype=np.int64)
-    keys = np.empty(FEW, dtype=np.int64)
+def _expected_distinct(codes: Sequence[Ints], rows: int) -> int:
+    """A guess from rows spread over the table: m of D equally likely values repeat about m^2 / 2D times."""
+    step = rows // SAMPLE + 1
+    sample = np.concatenate([part[::step] for part in codes])
+    distinct = len(np.unique(sample))
+    repeats = len(sample) - distinct
+    return rows if repeats < 8 else max(distinct, len(sample) ** 2 // (2 * repeats))
+
+
+def _by_hash(codes: Sequence[Ints], size: int, rows: int, most: int) -> tuple[list[Ints], int] | None:
+    """The ranks, or None when there are more than `most` distinct codes."""
+    slots = np.full(1 << (2 * most).bit_length(), -1, dtype=np.int64)
+    numbers = np.empty(len(slots), dtype=int_dtype(rows))
+    keys = np.empty(most, dtype=np.int64)
     known = 0
     found: list[Ints] = []
     for part in codes:
         out = np.empty(len(part), dtype=int_dtype(rows))
-        known = int(kernel.hash_codes(part, slots, keys, known, out))
+        known = int(kernel.hash_codes(part, slots, numbers, keys, known, out))
         if known < 0:
             return None
         found.append(out)
-    ranks = np.empty(known, dtype=np.int64)
-    ranks[np.argsort(keys[:known])] = np.arange(known)
+    ranks, _ = _by_radix(keys[:known], size)
     for out in found:
         kernel.relabel(out, ranks)
     return found, known
 
 
-def _by_radix(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints], int]:
+def _by_radix(codes: Ints, size: int) -> tuple[Ints, int]:
+    """Sorts codes with their rows in words of 64 bits; upper bits first where they do not fit."""
+    rows = len(codes)
     row_bits = max(rows - 1, 1).bit_length()
     bits = (size - 1).bit_length()
-    if bits + row_bits > _WORD:  # rank the upper bits first, which leaves at most row_bits of them
-        low = bits + row_bits - _WORD
-        upper, count = dense_codes([np.where(part < 0, -1, part >> low) for part in codes], (size >> low) + 1)
-        codes = [
-            np.where(part < 0, -1, (high.astype(np.int64) << low) | (part & ((1 << low) - 1)))
-            for part, high in zip(codes, upper, strict=True)
-        ]
-        return dense_codes(codes, count << low)
+    low = max(0, bits + row_bits - _WORD)
     packed = np.empty(rows, dtype=np.uint64)
-    at = first = 0
-    for part in codes:
-        at = int(kernel.pack_rows(part, first, row_bits, at, packed))
-        first += len(part)
-    packed = packed[:at]
+    packed = packed[: int(kernel.pack_rows(codes, low, row_bits, packed))]
     spare = np.empty_like(packed)
-    ordered = spare if kernel.radix_sort(packed, spare, row_bits, bits) else packed
+    ordered = spare if kernel.radix_sort(packed, spare, row_bits, bits - low) else packed
     out = np.full(rows, -1, dtype=int_dtype(rows))
-    count = int(kernel.rank_sorted(ordered, row_bits, out))
-    ends = np.cumsum([len(part) for part in codes])
-    return list(np.split(out, ends[:-1])), count
+    if low == 0:
+        return out, int(kernel.rank_sorted(ordered, row_bits, out))
+    count = int(kernel.rank_nearly_sorted(ordered, row_bits, codes.astype(np.int64, copy=False), out))
+    if count >= 0:
+        return out, count
+    upper, count = _by_radix(np.where(codes < 0, -1, codes >> low), (size >> low) + 1)
+    joined = (upper.astype(np.int64) << low) | (codes & ((1 << low) - 1))
+    return _by_radix(np.where(codes < 0, -1, joined), count << low)

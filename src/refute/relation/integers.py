@@ -97,14 +97,18 @@ def step_codes(columns: Sequence[Steps]) -> tuple[list[Ints], int] | None:
 
 def limb_codes(columns: Sequence[Steps | Wide]) -> tuple[list[Ints], int]:
     """Codes of columns of one unit whose values span more than 62 bits; ordered, not dense."""
-    width = max(column.limbs.shape[1] if isinstance(column, Wide) else 2 for column in columns)
+    width = max(column.limbs.shape[1] if isinstance(column, Wide) else 1 for column in columns)
+    unsigned = [isinstance(column, Steps) and column.values.dtype == np.uint64 for column in columns]
+    if width == 1 and any(unsigned) and not all(unsigned):
+        width = 2
+    flip_top = not (width == 1 and all(unsigned))
     valid = [column.valid for column in columns]
     codes: list[Ints] = [np.zeros(_rows(column), dtype=np.int64) for column in columns]
     size = 1
     for limb in reversed(range(2 * width)):
         if size << _LIMB > MAX_SIZE:
             codes, size = dense_codes(codes, size)
-        parts = [_half_limb(column, limb, top=limb == 2 * width - 1) for column in columns]
+        parts = [_half_limb(column, limb, flip=flip_top and limb == 2 * width - 1) for column in columns]
         codes = [(code.astype(np.int64) << _LIMB) | part for code, part in zip(codes, parts, strict=True)]
         for code, known in zip(codes, valid, strict=True):
             if len(known):
@@ -126,8 +130,8 @@ def _rows(column: Steps | Wide) -> int:
     return len(column.values) if isinstance(column, Steps) else len(column.limbs)
 
 
-def _half_limb(column: Steps | Wide, limb: int, top: bool) -> NDArray[np.int64]:
-    """32 bits of each value, sign extended where they are beyond its own; the top ones shifted to be positive."""
+def _half_limb(column: Steps | Wide, limb: int, flip: bool) -> NDArray[np.int64]:
+    """32 bits of each value, sign extended where they are beyond its own; `flip` orders signed ones as unsigned."""
     if isinstance(column, Wide):
         words = column.limbs
         word = words[:, limb // 2] if limb // 2 < words.shape[1] else _sign(words[:, -1])
@@ -137,7 +141,7 @@ def _half_limb(column: Steps | Wide, limb: int, top: bool) -> NDArray[np.int64]:
         signed = column.values.astype(np.int64).view(np.uint64)
         word = signed if limb < 2 else _sign(signed)
     half = ((word >> np.uint64(_LIMB * (limb % 2))) & np.uint64(2**_LIMB - 1)).astype(np.int64)
-    return half ^ (1 << (_LIMB - 1)) if top else half
+    return half ^ (1 << (_LIMB - 1)) if flip else half
 
 
 def _sign(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

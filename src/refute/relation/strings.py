@@ -55,7 +55,8 @@ def _strings_of(array: pa.Array) -> Strings:
 def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
     """The varying bits of all words, first to last; what does not fit is appended to the ranks of what came before."""
     codes: list[Ints] = [_blank(column) for column in columns]
-    size = 1 if any(bool((part == 0).any()) for part in codes) else 0
+    valid_rows = sum(int(np.count_nonzero(part == 0)) for part in codes)
+    size = 1 if valid_rows else 0
     for word in range(words):
         varying = _varying(columns, word)
         while varying:
@@ -63,6 +64,8 @@ def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
             count = varying.bit_count()
             if room < min(count, MOST_BITS // 2):
                 codes, size = dense_codes(codes, size)
+                if size == valid_rows:  # all different already: what follows can neither part nor order them
+                    return _trimmed(codes, size)
                 codes = [part.astype(np.int64) for part in codes]
                 continue
             taken = varying if count <= room else _top_bits(varying, room)
