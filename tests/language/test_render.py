@@ -37,7 +37,7 @@ NOTATIONS: dict[str, Callable[[DenialConstraint], str]] = {
 
 
 def cases() -> Iterator[tuple[str, str, str]]:
-    """(rule, notation, expected). A block starts with the rule; `notation:` is followed by lines that start with `|`."""
+    """(rule, notation, expected). A block starts with the rule; `notation:` goes before lines that start with `|`."""
     for block in FIXTURES.read_text(encoding="utf-8").strip().split("\n\n"):
         rule, *lines = [line for line in block.splitlines() if not line.startswith("#")]
         notation, expected = "", []

@@ -78,5 +78,12 @@ def test_other_constraints_have_no_short_form(text: str) -> None:
     assert recognise(parse(text)) is None
 
 
+def test_a_value_that_is_needed_anyway_is_not_asked_for_twice() -> None:
+    twice = parse("not (s.a = false and s.a <= s.a)")
+    sugar = recognise(twice)
+    assert sugar is not None
+    assert sugar.constraints() == (twice,)
+
+
 def test_any_rule_about_one_row_is_a_row_rule() -> None:
     assert isinstance(recognise(parse("not (t.a = 'x' and t.b != t.c)")), RowRule)

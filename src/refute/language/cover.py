@@ -62,7 +62,7 @@ class _PredicateSpace:
         self._nulls = nulls
         self._numbers: dict[Predicate, int] = {}
         self._mirrors: dict[Predicate, Predicate] = {}
-        self._by_left: dict[Column, list[Predicate]] = {}
+        self._by_operands: dict[Column, dict[Column | None, list[Predicate]]] = {}  # None: all constants
         for predicate in chain.from_iterable(constraint.predicates for constraint in constraints):
             if predicate not in self._numbers:
                 self._add(predicate)
@@ -78,7 +78,8 @@ class _PredicateSpace:
         if predicate not in self._numbers:
             self._numbers[predicate] = len(self._numbers)
             self._mirrors[predicate] = predicate.swapped()
-            self._by_left.setdefault(predicate.left, []).append(predicate)
+            right = predicate.right if isinstance(predicate.right, Column) else None
+            self._by_operands.setdefault(predicate.left, {}).setdefault(right, []).append(predicate)
 
     def spellings(self, constraint: DenialConstraint) -> tuple[frozenset[int], ...]:
         """The constraint's predicates as numbers, and those of its mirror image where it is another."""
@@ -107,9 +108,9 @@ class _PredicateSpace:
         columns = dict.fromkeys(column for predicate in component for column in predicate.columns)
         candidates = [
             predicate
-            for column in columns
-            for predicate in self._by_left.get(column, ())
-            if isinstance(predicate.right, Constant) or predicate.right in columns
+            for left in columns
+            for right in (*columns, None)
+            for predicate in self._by_operands.get(left, {}).get(right, ())
         ]
         constants = [candidate.right for candidate in candidates if isinstance(candidate.right, Constant)]
         closure = Closure(component, self._nulls, constants)

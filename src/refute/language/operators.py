@@ -15,6 +15,8 @@ class Operator(Enum):
     GT = ">"
     GE = ">="
 
+    __hash__ = object.__hash__  # members are unique; that of Enum is slow, and rules are hashed by the million
+
     @property
     def symbol(self) -> str:
         """The spelling that Refute writes."""

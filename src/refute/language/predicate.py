@@ -20,6 +20,8 @@ class Row(Enum):
     S = "s"
     T = "t"
 
+    __hash__ = object.__hash__  # members are unique; that of Enum is slow, and rules are hashed by the million
+
     @property
     def other(self) -> Row:
         """The other row variable."""

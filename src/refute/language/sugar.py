@@ -104,7 +104,7 @@ def recognise(constraint: DenialConstraint) -> Sugar | None:
     """The short form that stands for exactly this constraint; None when there is none."""
     predicates = tuple(dict.fromkeys(constraint.predicates))
     if constraint.is_single_row:
-        parts = tuple(_opposite(predicate) for predicate in predicates)
+        parts = tuple(_opposite(predicate, predicates) for predicate in predicates)
         return RowRule(parts[0] if len(parts) == 1 else Or(parts))
     by = tuple(p.left.name for p in predicates if _is_across(p) and p.op is Operator.EQ)
     rest = tuple(p for p in predicates if not (_is_across(p) and p.op is Operator.EQ))
@@ -121,10 +121,12 @@ def recognise(constraint: DenialConstraint) -> Sugar | None:
             return None
 
 
-def _opposite(predicate: Predicate) -> Compare | IsNull:
-    """The condition that a one-row predicate denies."""
+def _opposite(predicate: Predicate, predicates: tuple[Predicate, ...]) -> Compare | IsNull:
+    """The condition that a one-row predicate denies; `A <= A`, where it is needed, says that A is not null."""
+    name = predicate.left.name
     if predicate.op is Operator.LE and predicate.left == predicate.right:
-        return IsNull(predicate.left.name)
+        if not any(_needs_value(other, name) for other in predicates if other != predicate):
+            return IsNull(name)
     return Compare(predicate.negated())
 
 
