@@ -32,16 +32,14 @@ TASKS = 64  # pieces of a traversal per thread, so that uneven ones level out
 class DualTree:
     """Two trees and the comparisons between them: pairs that are equal, less and different on all axes of each kind.
 
-    Points are named by their positions in the arrays given. Points of equal id never pair; `meets_itself` says whether
-    that has to be looked at, that is, whether points of equal id could match at all.
+    Points are named by their positions in the arrays given. `ids` are None, or name the points so that those of equal
+    id, one of each side, never pair.
     """
 
     s: KdTree
     t: KdTree
     axes: kernel.Axes
-    s_ids: Int64s
-    t_ids: Int64s
-    meets_itself: bool
+    ids: tuple[Int64s, Int64s] | None
 
     @classmethod
     def build(
@@ -57,50 +55,56 @@ class DualTree:
         """The two trees over not empty sides, with at least one comparison; `ids` are distinct within each side."""
         narrowed = [narrow(s, t) for s, t in (*equal, *order, *differ)]
         s_columns, t_columns = [s for s, _ in narrowed], [t for _, t in narrowed]
-        s = KdTree.build(s_columns, n_equal=len(equal), leaf=leaf, threads=threads)
-        if _rise_together(s_columns, t_columns):
+        s = KdTree.build(s_columns, n_equal=len(equal), n_order=len(order), leaf=leaf, threads=threads)
+        if all(one is other for one, other in narrowed):
+            t = s
+        elif _rise_together(s_columns, t_columns):
             t = s.with_columns(t_columns)
         else:
-            t = KdTree.build(t_columns, n_equal=len(equal), leaf=leaf, threads=threads)
-        axes = kernel.Axes(len(equal), len(order), len(differ))
-        if ids is None:
-            return cls(s, t, axes, np.arange(len(s)), -1 - np.arange(len(t)), False)
-        return cls(s, t, axes, *ids, True)
+            t = KdTree.build(t_columns, n_equal=len(equal), n_order=len(order), leaf=leaf, threads=threads)
+        return cls(s, t, kernel.Axes(len(equal), len(order), len(differ)), ids)
 
     def exists(self, *, threads: int = 1) -> tuple[int, int] | None:
         """Some matching pair, or None."""
         s, t = self._trees()
         found = np.zeros(3, np.int64)
 
-        def search(task: Int64s, stack: Int64s, keep: Int32s) -> None:
-            if not found[0]:
+        def search(tasks: Int64s, stack: Int64s, keep: Int32s) -> None:
+            for task in tasks:
                 kernel.exists(s, t, self.axes, task, stack, keep, found)
 
-        self._run(search, threads)
+        self._traverse(s, t, search, threads)
         return (int(self.s.origin[found[1]]), int(self.t.origin[found[2]])) if found[0] else None
 
     def count(self, *, threads: int = 1) -> int:
         """The number of matching pairs."""
         s, t = self._trees()
-        totals = self._run(lambda task, stack, keep: int(kernel.count(s, t, self.axes, task, stack, keep)), threads)
-        return sum(totals) - len(self._itself()[0])
+
+        def total(tasks: Int64s, stack: Int64s, keep: Int32s) -> int:
+            return sum(int(kernel.count(s, t, self.axes, task, stack, keep)) for task in tasks)
+
+        return sum(self._traverse(s, t, total, threads)) - len(self._selves()[0])
 
     def partners(self, *, threads: int = 1) -> tuple[Int64s, Int64s]:
         """For each point of side s, and of side t, its number of partners."""
         s, t = self._trees()
 
-        def zeros() -> tuple[Int64s, ...]:
-            return tuple(np.zeros(size, np.int64) for size in (len(s.nodes), len(self.s), len(t.nodes), len(self.t)))
+        def sums_of(tasks: Int64s, stack: Int64s, keep: Int32s) -> tuple[Int64s, ...]:
+            sizes = len(s.nodes), len(self.s), len(t.nodes), len(self.t)
+            sums = tuple(np.zeros(size, np.int64) for size in sizes)
+            for task in tasks:
+                kernel.partners(s, t, self.axes, task, stack, keep, sums)
+            kernel.spread(s.nodes, sums[0], sums[1])
+            kernel.spread(t.nodes, sums[2], sums[3])
+            return sums
 
-        sums = zeros()  # one thread: the sums of a node are written from many tasks
-        self._run(lambda task, stack, keep: kernel.partners(s, t, self.axes, task, stack, keep, sums), 1)
-        kernel.spread(s.nodes, sums[0], sums[1])
-        kernel.spread(t.nodes, sums[2], sums[3])
-        of_s, of_t = np.empty_like(sums[1]), np.empty_like(sums[3])
-        of_s[self.s.origin], of_t[self.t.origin] = sums[1], sums[3]
-        s_self, t_self = self._itself()
-        of_s[s_self] -= 1
-        of_t[t_self] -= 1
+        of_s, of_t = np.zeros(len(self.s), np.int64), np.zeros(len(self.t), np.int64)
+        for sums in self._traverse(s, t, sums_of, threads):
+            of_s[self.s.origin] += sums[1]
+            of_t[self.t.origin] += sums[3]
+        s_selves, t_selves = self._selves()
+        of_s[s_selves] -= 1
+        of_t[t_selves] -= 1
         return of_s, of_t
 
     def pairs(self, *, chunk: int = CHUNK) -> Iterator[tuple[Int64s, Int64s]]:
@@ -117,67 +121,65 @@ class DualTree:
             out = np.empty((2, max(chunk, len(keep))), np.int64)
             filled = kernel.pairs(s, t, self.axes, stack, state, keep, out)
             if filled:
-                yield self.s.origin[out[0, :filled]], self.t.origin[out[1, :filled]]
+                yield (
+                    self.s.origin[out[0, :filled]].astype(np.int64),
+                    self.t.origin[out[1, :filled]].astype(np.int64),
+                )
 
     def _trees(self) -> tuple[kernel.Tree, kernel.Tree]:
         """The arrays of both trees as kernels take them."""
         s, t = self.s, self.t
-        return (
-            kernel.Tree(s.nodes, s.boxes, s.columns, self.s_ids[s.origin]),
-            kernel.Tree(t.nodes, t.boxes, t.columns, self.t_ids[t.origin]),
-        )
+        s_ids = t_ids = np.empty(0, np.int64)
+        if self.ids is not None:
+            s_ids, t_ids = self.ids[0][s.origin], self.ids[1][t.origin]
+        return kernel.Tree(s.nodes, s.boxes, s.columns, s_ids), kernel.Tree(t.nodes, t.boxes, t.columns, t_ids)
 
     def _stack(self) -> Int64s:
         """Room for a traversal: each step goes one level down in one tree and leaves one triple behind."""
         return np.empty((self.s.depth + self.t.depth + 4, 3), np.int64)
 
-    def _run(self, work: Callable[[Int64s, Int64s, Int32s], R], threads: int) -> list[R]:
-        """What `work(task, stack, keep)` returns for each piece of the traversal."""
-        s, t = self._trees()
+    def _traverse(
+        self, s: kernel.Tree, t: kernel.Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int
+    ) -> list[R]:
+        """What `work(tasks, stack, keep)` returns in each thread for its share of the traversal."""
         start = kernel.compare(s.boxes[0], t.boxes[0], self.axes, -1)
         if start == kernel.IMPOSSIBLE:
             return []
-        single = threads < 2 or len(self.s) + len(self.t) < PARALLEL
-        wanted = 1 if single else TASKS * threads
-        tasks = np.empty((4 * wanted + 4, 3), np.int64)
+        room = self.t.largest_leaf
+        if threads < 2 or len(self.s) + len(self.t) < PARALLEL:
+            return [work(np.array([[0, 0, start]]), self._stack(), np.empty(room, np.int32))]
+        tasks = np.empty((2 * TASKS * threads, 3), np.int64)
         tasks[0] = (0, 0, start)
         n_tasks, before = 1, 0
-        while before < n_tasks < wanted:
-            before, n_tasks = n_tasks, kernel.widen(s, t, self.axes, tasks, n_tasks)
-        leaf = self.t.largest_leaf
-
-        def share(first: int) -> list[R]:
-            stack, keep = self._stack(), np.empty(leaf, np.int32)
-            return [work(tasks[i], stack, keep) for i in range(first, n_tasks, 1 if single else threads)]
-
-        if single:
-            return share(0)
+        while before < n_tasks < TASKS * threads:
+            before, n_tasks = n_tasks, int(kernel.widen(s, t, self.axes, tasks, n_tasks))
+        shares = [tasks[first:n_tasks:threads] for first in range(threads)]
         with ThreadPoolExecutor(threads) as pool:
-            return [result for results in pool.map(share, range(threads)) for result in results]
+            return list(pool.map(lambda share: work(share, self._stack(), np.empty(room, np.int32)), shares))
 
-    def _itself(self) -> tuple[Int64s, Int64s]:
-        """The points of s and of t that are equal in id and match, each with its own."""
-        if not self.meets_itself:
+    def _selves(self) -> tuple[Ints, Ints]:
+        """The points of s and of t that have one id and match each other."""
+        if self.ids is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        _, s_at, t_at = np.intersect1d(self.s_ids, self.t_ids, assume_unique=True, return_indices=True)
-        s_back, t_back = np.empty(len(self.s), np.int64), np.empty(len(self.t), np.int64)
-        s_back[self.s.origin], t_back[self.t.origin] = np.arange(len(self.s)), np.arange(len(self.t))
-        s_values, t_values = self.s.columns[:, s_back[s_at]], self.t.columns[:, t_back[t_at]]
-        n_equal, n_order, _ = self.axes
-        ok = (s_values[:n_equal] == t_values[:n_equal]).all(axis=0)
-        ok &= (s_values[n_equal : n_equal + n_order] < t_values[n_equal : n_equal + n_order]).all(axis=0)
-        ok &= (s_values[n_equal + n_order :] != t_values[n_equal + n_order :]).all(axis=0)
-        return s_at[ok], t_at[ok]
+        s_back, t_back = np.argsort(self.s.origin), np.argsort(self.t.origin)
+        _, s_at, t_at = np.intersect1d(*self.ids, assume_unique=True, return_indices=True)
+        held = np.ones(len(s_at), np.bool_)
+        kinds = [holds for holds, n in zip((np.equal, np.less, np.not_equal), self.axes, strict=True) for _ in range(n)]
+        for axis, holds in enumerate(kinds):
+            held &= holds(self.s.columns[axis, s_back[s_at]], self.t.columns[axis, t_back[t_at]])
+        return s_at[held], t_at[held]
 
 
 def narrow(s: Ints, t: Ints) -> tuple[Int32s, Int32s]:
     """Both sides of a comparison as int32: as they are where they fit, else by their ranks in one order."""
-    if s is t and s.dtype == np.int32:
-        return s, s
     if _fits(s) and _fits(t):
-        return s.astype(np.int32, copy=False), t.astype(np.int32, copy=False)
-    _, ranks = np.unique(np.concatenate((s, t)), return_inverse=True)
-    return ranks[: len(s)].astype(np.int32), ranks[len(s) :].astype(np.int32)
+        narrowed = s.astype(np.int32, copy=False)
+        return narrowed, (narrowed if s is t else t.astype(np.int32, copy=False))
+    if s is t:
+        ranks = np.unique(s, return_inverse=True)[1].astype(np.int32)
+        return ranks, ranks
+    ranks = np.unique(np.concatenate((s, t)), return_inverse=True)[1].astype(np.int32)
+    return ranks[: len(s)], ranks[len(s) :]
 
 
 def _fits(values: Ints) -> bool:

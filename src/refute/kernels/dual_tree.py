@@ -25,7 +25,10 @@ LAST_BIT = 62  # axes from here on share one bit of the open axes
 
 
 class Tree(NamedTuple):
-    """The arrays of a tree: nodes[., 4], boxes[., 2 * dims], columns[dims, n] and ids[n]; equal ids never pair."""
+    """The arrays of a tree: nodes[., 4], boxes[., 2 * dims], columns[dims, n] and ids[n].
+
+    Points of equal id never pair. No ids at all mean that no point could pair with itself.
+    """
 
     nodes: Int32s
     boxes: Int32s
@@ -45,6 +48,12 @@ class Axes(NamedTuple):
 def _bit(axis: Int) -> Int:
     """The bit that stands for an axis."""
     return np.int64(1) << min(axis, LAST_BIT)
+
+
+@njit(cache=True, nogil=True)
+def _distinct(s: Tree, a: Int, t: Tree, b: Int) -> bool:
+    """Whether the points at two positions may pair as far as their ids are concerned."""
+    return len(s.ids) == 0 or s.ids[a] != t.ids[b]
 
 
 @njit(cache=True, nogil=True)
@@ -178,7 +187,7 @@ def exists(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int3
             if _matches(s, i, t, (lo, hi), axes, open_axes, keep) == 0:
                 continue
             for j in range(lo, hi):
-                if keep[j - lo] and s.ids[i] != t.ids[j]:
+                if keep[j - lo] and _distinct(s, i, t, j):
                     found[1], found[2] = i, j
                     found[0] = 1
                     return
@@ -269,7 +278,7 @@ def pairs(s: Tree, t: Tree, axes: Axes, stack: Int64s, state: Int64s, keep: Int3
                         return filled
                     if _matches(s, i, t, (j, stop), axes, open_axes, keep) > 0:
                         for c in range(j, stop):
-                            if keep[c - j] and s.ids[i] != t.ids[c]:
+                            if keep[c - j] and _distinct(s, i, t, c):
                                 out[0, filled], out[1, filled] = i, c
                                 filled += 1
                     j = stop

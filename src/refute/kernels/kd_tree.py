@@ -14,8 +14,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 SAMPLE = 48  # points looked at to choose a node's axis and pivot
+SLABS = 8  # pieces a sample is cut into to see what cuts along an axis would tell apart
+STUDIED = 192  # points from which a node is worth that look
 LO, HI, LEFT, RIGHT = 0, 1, 2, 3  # columns of the node table; LEFT is -1 for a leaf
 
+Kinds = tuple[int, int]
 Int = Any  # an integer scalar of whatever width Numba infers
 Int32s = NDArray[np.int32]
 
@@ -55,60 +58,95 @@ def _partition(points: Int32s, lo: Int, hi: Int, axis: Int, pivot: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def _choose(points: Int32s, lo: Int, hi: Int, n_equal: Int, root: Int32s, taken: Int32s) -> tuple[Int, Int]:
-    """The axis along which a sample of the node spreads widest in ranks of the whole, and the sample's median there.
+def _open_slabs(taken: Int32s, by: Int, kinds: Kinds) -> Int:
+    """How many ordered pairs of slabs could hold a match, if the node were cut into SLABS slabs along axis `by`.
 
-    An equality axis that is not yet constant comes first: nothing else tells pairs apart as well.
+    Half of all pairs remain when the other order axes know nothing of this one. Fewer remain when one of them falls
+    where this one rises, as in most rules that hold, and then cuts along this axis are the ones that pay.
+    """
+    dims = taken.shape[1]
+    order = np.argsort(taken[:, by])
+    thick = len(taken) // SLABS
+    low = np.empty((SLABS, dims), np.int32)
+    high = np.empty((SLABS, dims), np.int32)
+    for slab in range(SLABS):
+        low[slab] = taken[order[slab * thick]]
+        high[slab] = low[slab]
+        for i in range(slab * thick + 1, (slab + 1) * thick):
+            for axis in range(dims):
+                low[slab, axis] = min(low[slab, axis], taken[order[i], axis])
+                high[slab, axis] = max(high[slab, axis], taken[order[i], axis])
+    remaining = 0
+    for a in range(SLABS):
+        for b in range(SLABS):
+            possible = True
+            for axis in range(kinds[0], kinds[0] + kinds[1]):
+                if low[a, axis] >= high[b, axis]:
+                    possible = False
+                    break
+            remaining += possible
+    return remaining
+
+
+@njit(cache=True, nogil=True)
+def _choose(points: Int32s, lo: Int, hi: Int, kinds: Kinds, root: Int32s, taken: Int32s) -> tuple[Int, Int]:
+    """The axis to cut a node along, and the median of a sample there.
+
+    An equality axis that is not yet constant comes first: nothing else tells pairs apart as well. Then, in large nodes,
+    the order axis along which the fewest slabs stay open. Otherwise, and among equals, the axis along which the node
+    spreads widest, in ranks of the whole.
     """
     dims = root.shape[0]
     size = hi - lo
     m = min(size, SAMPLE)
-    best_axis, best_spread, best_width = -1, -1, np.int64(0)
+    for i in range(m):
+        row = lo + (i * size + (i * 7919) % size) // m  # hops over periodic data, and the same in every run
+        for axis in range(dims):
+            taken[i, axis] = points[row, axis]
+    studied = size >= STUDIED and kinds[1] > 1
+    best_axis, best_open, best_spread, best_width = 0, SLABS * SLABS + 1, -1, np.int64(0)
     for axis in range(dims):
-        least = greatest = points[lo, axis]
-        for i in range(m):
-            # an odd stride hops over periodic data; the sample is the same in every run
-            value = points[lo + (i * size + (i * 7919) % size) // m, axis]
-            least = min(least, value)
-            greatest = max(greatest, value)
+        least, greatest = taken[:m, axis].min(), taken[:m, axis].max()
         if least == greatest:
             continue
+        if axis < kinds[0]:
+            best_axis = axis
+            break
+        remaining = SLABS * SLABS
+        if studied and axis < kinds[0] + kinds[1]:
+            remaining = _open_slabs(taken, axis, kinds)
         spread = _rank(root[axis], greatest) - _rank(root[axis], least)
         width = np.int64(greatest) - np.int64(least)
-        if spread > best_spread or (spread == best_spread and width > best_width):
-            best_axis, best_spread, best_width = axis, spread, width
-        if axis < n_equal:
-            break
-    if best_axis < 0:
-        best_axis = 0
-    for i in range(m):
-        taken[i] = points[lo + (i * size + (i * 7919) % size) // m, best_axis]
-    ordered = np.sort(taken[:m])
-    return best_axis, ordered[m >> 1]
+        clearly = remaining < best_open - SLABS // 2
+        nearly = remaining <= best_open + SLABS // 2
+        if clearly or (nearly and (spread > best_spread or (spread == best_spread and width > best_width))):
+            best_axis, best_open, best_spread, best_width = axis, remaining, spread, width
+    return best_axis, np.sort(taken[:m, best_axis])[m >> 1]
 
 
 @njit(cache=True, nogil=True)
-def split(points: Int32s, span: tuple[Int, Int], n_equal: Int, root: Int32s) -> Int:
+def split(points: Int32s, span: tuple[Int, Int], kinds: Kinds, root: Int32s) -> Int:
     """Where the right half of `points[lo:hi]` begins, after partitioning that range along its widest axis.
 
-    `points` is int32[n, width]; its first `len(root)` columns are coordinates, equality axes first, the others travel
-    along. `root` holds a sorted sample of each coordinate, shape [dims, m].
+    `points` is int32[n, width]; its first `len(root)` columns are coordinates, the others travel along. `kinds` says
+    how many of them are equality axes, which come first, and order axes, which follow. `root` holds a sorted sample of
+    each coordinate, shape [dims, m].
     """
     lo, hi = span
-    axis, pivot = _choose(points, lo, hi, n_equal, root, np.empty(SAMPLE, np.int32))
+    axis, pivot = _choose(points, lo, hi, kinds, root, np.empty((SAMPLE, root.shape[0]), np.int32))
     middle = _partition(points, lo, hi, axis, pivot)
     return min(middle, hi - 1)
 
 
 @njit(cache=True, nogil=True)
-def build(points: Int32s, n_equal: Int, root: Int32s, leaf: Int, nodes: Int32s, first: Int, last: Int) -> Int:
+def build(points: Int32s, kinds: Kinds, root: Int32s, leaf: Int, nodes: Int32s, first: Int, last: Int) -> Int:
     """The end of the nodes used, after arranging a subtree under node `first`, whose range is already set.
 
     `nodes` is int32[capacity, 4] with columns LO, HI, LEFT, RIGHT; new nodes are taken from `last` on. Children come
     after their parent. Cost O(n log n), no memory but the table. A full table leaves larger leaves, which are right
     too.
     """
-    taken = np.empty(SAMPLE, np.int32)
+    taken = np.empty((SAMPLE, root.shape[0]), np.int32)
     stack = [np.int64(first)]
     while len(stack) > 0:
         node = stack.pop()
@@ -117,7 +155,7 @@ def build(points: Int32s, n_equal: Int, root: Int32s, leaf: Int, nodes: Int32s, 
         nodes[node, RIGHT] = -1
         if hi - lo <= leaf or last + 2 > len(nodes):
             continue
-        axis, pivot = _choose(points, lo, hi, n_equal, root, taken)
+        axis, pivot = _choose(points, lo, hi, kinds, root, taken)
         middle = min(_partition(points, lo, hi, axis, pivot), hi - 1)
         nodes[node, LEFT] = last
         nodes[node, RIGHT] = last + 1
