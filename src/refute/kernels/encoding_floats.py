@@ -98,3 +98,43 @@ def signed_keys(bits: NDArray[np.uint64], low: int, shift: int, out: NDArray[np.
         else:
             key = np.int64((magnitude - base) >> drop) + 1
             out[i] = -key if bits[i] >> np.uint64(63) else key
+
+
+@njit(cache=True, nogil=True)
+def nearest_steps(values: Floats, per_unit: float, most: int, base: int, out: NDArray[np.int64]) -> None:
+    """Fills `out` with base + 3k + the sign of x * per_unit - k, where k is a whole number next to the product. O(n).
+
+    Exact: the product is its rounded value plus an error that is known exactly (Dekker 1971). Products of `most` and
+    more become k = most with the sign of x; NaN becomes -1. `per_unit` is a power of ten that a float holds exactly.
+    """
+    limit = float(most)
+    for i in range(len(values)):
+        x = values[i]
+        product = x * per_unit
+        if x != x:
+            out[i] = -1
+        elif abs(product) >= limit:
+            out[i] = base + 3 * most + 1 if x > 0 else base - 3 * most - 1
+        elif abs(x) < 1e-200:
+            out[i] = base + (x > 0) - (x < 0)
+        else:
+            near = np.rint(product)
+            step = 0.0
+            off = product - near
+            if off == 0.0:  # else it is larger than the error, which cannot change its sign
+                error = _product_error(x, per_unit, product)
+                step = np.rint(error)
+                off = error - step
+            out[i] = base + 3 * (np.int64(near) + np.int64(step)) + (off > 0) - (off < 0)
+
+
+@njit(cache=True, nogil=True)
+def _product_error(a: float, b: float, product: float) -> float:
+    """Exactly a * b - product, where product is a * b rounded and nothing over- or underflows."""
+    a_big = a * 134217729.0
+    a_high = a_big - (a_big - a)
+    a_low = a - a_high
+    b_big = b * 134217729.0
+    b_high = b_big - (b_big - b)
+    b_low = b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low

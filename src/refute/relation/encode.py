@@ -12,8 +12,9 @@ from refute.relation.arrays import combined, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
 from refute.relation.exact import distinct_codes
-from refute.relation.floats import float_codes, floats_of, whole_steps
+from refute.relation.floats import Floats, float_codes, floats_of, whole_steps
 from refute.relation.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
+from refute.relation.mixed import mixed_codes
 from refute.relation.strings import string_codes
 
 
@@ -52,22 +53,34 @@ def _typed_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints],
     if all(pt.is_floating(array.type) for array in arrays):
         codes, size = float_codes([floats_of(array) for array in arrays])
         return codes, size, True, False
-    steps = [_steps(array) for array in arrays]
-    found = None
-    if all(isinstance(column, Steps) for column in steps):
-        found = step_codes([column for column in steps if isinstance(column, Steps)])
-    known = [column for column in steps if column is not None]
-    if found is None and len(known) == len(steps) and len({column.unit for column in known}) == 1:
-        found = limb_codes(known)
+    found = _number_codes(arrays)
     if found is not None:
         return *found, True, False
     ranks, size = distinct_codes([pa.chunked_array([array]) for array in arrays])
     return [part.astype(int_dtype(size), copy=False) for part in ranks], size, True, True
 
 
-def _steps(array: pa.Array) -> Steps | Wide | None:
-    """The array as whole numbers of a unit; None for floats with fractions or beyond 62 bits."""
-    return whole_steps(floats_of(array)) if pt.is_floating(array.type) else integers_of(array)
+def _number_codes(arrays: Sequence[pa.Array]) -> tuple[list[Ints], int] | None:
+    """Codes of whole numbers of some units, with floats among them or not; None where integers cannot hold them."""
+    columns = [_number(array) for array in arrays]
+    steps = [column for column in columns if isinstance(column, Steps)]
+    whole = [column for column in columns if isinstance(column, Steps | Wide)]
+    found = step_codes(steps) if len(steps) == len(columns) else None
+    if found is None and len(whole) == len(columns) and len({column.unit for column in whole}) == 1:
+        return limb_codes(whole)
+    plain = [column for column in columns if not isinstance(column, Wide)]
+    if found is None and len(plain) == len(columns) > len(whole):
+        return mixed_codes(plain)
+    return found
+
+
+def _number(array: pa.Array) -> Steps | Wide | Floats:
+    """The array as whole numbers of a unit; as it is when it holds floats with fractions or beyond 62 bits."""
+    if not pt.is_floating(array.type):
+        return integers_of(array)
+    values = floats_of(array)
+    steps = whole_steps(values)
+    return values if steps is None else steps
 
 
 def _is_string(kind: pa.DataType) -> bool:

@@ -22,7 +22,7 @@ Ints = NDArray[np.signedinteger]
 AnyInts = NDArray[np.integer]
 
 MAX_SIZE = 2**62  # codes may be doubled
-_LIMB = 32
+_CODE_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +96,69 @@ def step_codes(columns: Sequence[Steps]) -> tuple[list[Ints], int] | None:
 
 
 def limb_codes(columns: Sequence[Steps | Wide]) -> tuple[list[Ints], int]:
-    """Codes of columns of one unit whose values span more than 62 bits; ordered, not dense."""
-    width = max(column.limbs.shape[1] if isinstance(column, Wide) else 1 for column in columns)
-    unsigned = [isinstance(column, Steps) and column.values.dtype == np.uint64 for column in columns]
-    if width == 1 and any(unsigned) and not all(unsigned):
-        width = 2
-    flip_top = not (width == 1 and all(unsigned))
-    valid = [column.valid for column in columns]
-    codes: list[Ints] = [np.zeros(_rows(column), dtype=np.int64) for column in columns]
+    """Codes of columns of one unit whose values span more than 62 bits; ordered, not dense.
+
+    Takes bits from the top, as many as 62 hold; replaces what it has by ranks whenever that is full, and goes on.
+    """
+    limbs = _ordered_limbs(columns)
+    codes: list[Ints] = [_zeros(column.valid, len(part)) for column, part in zip(columns, limbs, strict=True)]
+    left = _varying(limbs, codes).bit_length()
     size = 1
-    for limb in reversed(range(2 * width)):
-        if size << _LIMB > MAX_SIZE:
+    while left:
+        room = _CODE_BITS - (size - 1).bit_length()
+        if room < min(left, _CODE_BITS // 2):
             codes, size = dense_codes(codes, size)
-        parts = [_half_limb(column, limb, flip=flip_top and limb == 2 * width - 1) for column in columns]
-        codes = [(code.astype(np.int64) << _LIMB) | part for code, part in zip(codes, parts, strict=True)]
-        for code, known in zip(codes, valid, strict=True):
-            if len(known):
-                code[known == 0] = -1
-        size <<= _LIMB
+            continue
+        taken = min(room, left)
+        left -= taken
+        codes = [
+            np.where(code < 0, -1, (code.astype(np.int64) << taken) | _bits(part, left, taken))
+            for code, part in zip(codes, limbs, strict=True)
+        ]
+        size <<= taken
     return codes, size
+
+
+def _ordered_limbs(columns: Sequence[Steps | Wide]) -> list[NDArray[np.uint64]]:
+    """Limbs of one width for all columns, shape (n, width) each, that order as unsigned numbers."""
+    unsigned = [isinstance(column, Steps) and column.values.dtype == np.uint64 for column in columns]
+    width = max(column.limbs.shape[1] if isinstance(column, Wide) else 1 for column in columns)
+    if any(unsigned) and not all(unsigned):
+        width = max(width, 2)
+    found = []
+    for column, is_unsigned in zip(columns, unsigned, strict=True):
+        if isinstance(column, Wide):
+            own = column.limbs
+        else:
+            own = column.values.astype(np.uint64 if is_unsigned else np.int64).view(np.uint64).reshape(-1, 1)
+        extended = np.empty((len(own), width), dtype=np.uint64)
+        extended[:, : own.shape[1]] = own
+        extended[:, own.shape[1] :] = 0 if is_unsigned else (own[:, -1:].view(np.int64) >> 63).view(np.uint64)
+        if not all(unsigned):
+            extended[:, -1] ^= np.uint64(2**63)
+        found.append(extended)
+    return found
+
+
+def _zeros(valid: Bytes, rows: int) -> NDArray[np.int64]:
+    return valid.astype(np.int64) - 1 if len(valid) else np.zeros(rows, dtype=np.int64)
+
+
+def _varying(limbs: Sequence[NDArray[np.uint64]], codes: Sequence[Ints]) -> int:
+    """The bits that are not the same in all valid rows, as one number."""
+    used = np.concatenate([part[code >= 0] for part, code in zip(limbs, codes, strict=True)])
+    every = np.bitwise_and.reduce(used, axis=0)
+    some = np.bitwise_or.reduce(used, axis=0)
+    return sum(int(bits) << (64 * limb) for limb, bits in enumerate(some & ~every))
+
+
+def _bits(limbs: NDArray[np.uint64], low: int, count: int) -> NDArray[np.int64]:
+    """`count` bits, at most 62, from bit `low` up."""
+    limb, shift = divmod(low, 64)
+    found = limbs[:, limb] >> np.uint64(shift)
+    if shift + count > 64:
+        found |= limbs[:, limb + 1] << np.uint64(64 - shift)
+    return (found & np.uint64((1 << count) - 1)).astype(np.int64)
 
 
 def wrapped(number: int) -> int:
@@ -124,28 +168,6 @@ def wrapped(number: int) -> int:
 
 def _common_unit(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
-
-
-def _rows(column: Steps | Wide) -> int:
-    return len(column.values) if isinstance(column, Steps) else len(column.limbs)
-
-
-def _half_limb(column: Steps | Wide, limb: int, flip: bool) -> NDArray[np.int64]:
-    """32 bits of each value, sign extended where they are beyond its own; `flip` orders signed ones as unsigned."""
-    if isinstance(column, Wide):
-        words = column.limbs
-        word = words[:, limb // 2] if limb // 2 < words.shape[1] else _sign(words[:, -1])
-    elif column.values.dtype == np.uint64:
-        word = column.values.view(np.uint64) if limb < 2 else np.zeros(len(column.values), dtype=np.uint64)
-    else:
-        signed = column.values.astype(np.int64).view(np.uint64)
-        word = signed if limb < 2 else _sign(signed)
-    half = ((word >> np.uint64(_LIMB * (limb % 2))) & np.uint64(2**_LIMB - 1)).astype(np.int64)
-    return half ^ (1 << (_LIMB - 1)) if flip else half
-
-
-def _sign(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return (words.view(np.int64) >> 63).view(np.uint64)
 
 
 def _decimals(array: pa.Array, valid: Bytes, unit: Fraction) -> Steps | Wide:
