@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml
 		|| { echo "Refute needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing Refute and all its extras into $(VENV) (Spark is large: this takes some minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
 	@$(BIN)/python -m refute.spark.archive
 	@touch $@
 

@@ -1,0 +1,78 @@
+"""The frame of the benchmarks: turns, ratios, answers that must agree, and rows that say where they come from."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from benchmarks.case import US, Case, Claim, Contestant, no_peer_faster
+from benchmarks.cases import all_cases
+from benchmarks.measure import Measurement, Run, run_call, run_command
+from benchmarks.runner import run_case
+
+
+def measured(**seconds: float) -> dict[str, Measurement]:
+    """Measurements with these times."""
+    return {name: Measurement.of([Run(value, value, None, None)]) for name, value in seconds.items()}
+
+
+def test_contestants_take_turns_after_one_round_that_does_not_count() -> None:
+    order: list[str] = []
+    contestants = [Contestant(name, call=lambda name=name: order.append(name)) for name in (US, "peer")]  # type: ignore[misc]
+    result = run_case(Case("turns", "", lambda: contestants), repeat=2)
+    assert order == [US, "peer"] * 3
+    assert result.measured[US].runs == 2
+
+
+def test_a_contestant_with_another_answer_is_named() -> None:
+    contestants = [
+        Contestant(US, call=lambda: 1),
+        Contestant("same", call=lambda: 1),
+        Contestant("other", call=lambda: 2),
+    ]
+    result = run_case(Case("answers", "", lambda: contestants), repeat=1)
+    assert result.differing == ("other",)
+    assert [row["same_answer"] for row in result.rows()] == [True, True, False]
+
+
+def test_who_is_absent_is_reported_with_the_reason() -> None:
+    contestants = [Contestant(US, call=lambda: 1), Contestant("peer", absent="not installed")]
+    assert run_case(Case("absent", "", lambda: contestants), repeat=1).absent == {"peer": "not installed"}
+
+
+def test_rows_carry_commit_and_machine() -> None:
+    result = run_case(Case("rows", "", lambda: [Contestant(US, call=lambda: 1)]), repeat=1)
+    (row,) = result.rows()
+    assert row["case"] == "rows"
+    assert row["ratio"] == 1.0
+    assert row["commit"]
+    assert {"cpu", "cores", "memory_gb", "python"} <= set(row["machine"])
+
+
+def test_claims_are_judged_by_the_medians() -> None:
+    assert no_peer_faster().holds(measured(refute=1.0, peer=1.0))
+    assert not no_peer_faster(8).holds(measured(refute=1.0, peer=7.0))
+    case = Case("claim", "", lambda: [Contestant(US, call=lambda: 1)], [Claim("never", lambda _: False)])
+    assert run_case(case, repeat=1).claims == {"never": False}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of a process")
+def test_memory_is_what_the_call_took_at_its_peak() -> None:
+    peak = run_call(lambda: len(bytearray(64 << 20))).peak_bytes
+    assert peak is not None
+    assert 60 << 20 < peak < 100 << 20
+
+
+def test_a_command_is_measured_as_a_process_of_its_own() -> None:
+    run = run_command([sys.executable, "-c", "print(6 * 7)"])
+    assert run.answer == b"42\n"
+    assert run.peak_bytes is not None
+    with pytest.raises(RuntimeError, match="exit code 3"):
+        run_command([sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    names = [case.name for case in all_cases()]
+    assert len(set(names)) == len(names)
+    assert "import" in names
