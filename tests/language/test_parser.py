@@ -204,6 +204,12 @@ def test_the_caret_stands_under_the_right_line_of_a_long_text() -> None:
     assert len(shown) < 120
 
 
+def test_absurd_texts_are_errors_too() -> None:
+    assert "nested too deeply" in str(error_of("not (" + "(" * 5000 + "s.a = t.a" + ")" * 5001))
+    assert "nested too deeply" in str(error_of("row(" + "not " * 5000 + "a = 1)"))
+    assert "more than 1000 digits" in str(error_of("not (s.a = " + "9" * 5000 + ")"))
+
+
 def test_an_unknown_column_is_an_error_that_names_the_nearest() -> None:
     error = error_of("not (s.zip = t.zip and s.ctiy != t.city)", columns=["zip", "city"])
     assert error.column == 26

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import struct
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -192,14 +193,14 @@ def _reachable(size: int, edges: Iterable[tuple[int, int]]) -> list[int]:
 def relation_between(first: Value, second: Value) -> Operator | None:
     """How two constants compare for sure, whatever column they are compared with; None when nothing is sure.
 
-    Decimals that are different, but the same once made a double, are only `<=`: against a column of doubles
-    a decimal may stand for its nearest double.
+    Decimals that differ, but have one nearest floating-point number, are only `<=`: compared with a column of such
+    numbers, a decimal may stand for the nearest.
     """
     a, b = _comparable(first), _comparable(second)
     if a[0] != b[0]:
         return None
     sign = (a[1] > b[1]) - (a[1] < b[1])
-    if sign and Decimal in (type(first), type(second)) and _as_double(a[1]) == _as_double(b[1]):
+    if sign and Decimal in (type(first), type(second)) and _as_single(a[1]) == _as_single(b[1]):
         return Operator.LE if sign < 0 else Operator.GE
     return {-1: Operator.LT, 0: Operator.EQ, 1: Operator.GT}[sign]
 
@@ -219,8 +220,10 @@ def _comparable(value: Value) -> tuple[str, Any]:
             return "moment", dt.datetime(value.year, value.month, value.day)
 
 
-def _as_double(number: float | Decimal) -> float:
+def _as_single(number: float | Decimal) -> float:
+    """The nearest number that every floating-point column can hold."""
     try:
-        return float(number)
+        (found,) = struct.unpack("f", struct.pack("f", number))
     except OverflowError:
         return math.copysign(math.inf, number)
+    return float(found)

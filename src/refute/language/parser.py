@@ -1,4 +1,9 @@
-"""From text to rules. Text is parsed here, once; everything behind works on the objects."""
+"""From text to rules. Text is parsed here, once; everything behind works on the objects.
+
+Constants have the type they are written in: `5` is an integer, `1.50` a decimal (exact), `1.5e0` a double, `'x'` and
+`"x"` are text (marks doubled inside), `true` and `false` booleans, `date '2020-01-31'` is a date, and
+`timestamp '2020-01-31 12:00:00'` a moment, with a zone if it ends in an offset such as `+02:00`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ from refute.language.syntax import RuleSyntaxError, in_words, listed
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
+_MAX_DEPTH = 200
 _UNDENIED = re.compile(r"\s*[({\[]*\s*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
@@ -88,7 +94,7 @@ def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     try:
-        return _grammar().parse(text, start=start)
+        tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         position = len(text.rstrip()) if at_end else int(error.pos_in_stream or 0)
@@ -98,7 +104,20 @@ def _tree(text: str, start: str) -> Tree[Token]:
         position = int(error.pos_in_stream or 0)
         found = f"found {text[position]!r}"
         expected = _accepted_after(text[:position], start)
+    else:
+        _check_depth(text, tree)
+        return tree
     raise _explained(text, start, position, found, in_words(expected)) from None
+
+
+def _check_depth(text: str, tree: Tree[Token]) -> None:
+    """Raises an error for a text that is nested deeper than any reader could follow."""
+    level, depth = [tree], 0
+    while level:
+        level = [child for found in level for child in found.children if not isinstance(child, str)]
+        depth += 1
+        if depth > _MAX_DEPTH:
+            raise RuleSyntaxError("this is nested too deeply.", text=text, position=0)
 
 
 def _accepted_after(text: str, start: str) -> set[str]:

@@ -29,6 +29,7 @@ _OPERATORS = {
     "LT": Operator.LT,
     "GT": Operator.GT,
 }
+_MAX_DIGITS = 1000
 _EXAMPLES = {
     "date": "date '2020-01-31'",
     "timestamp": "timestamp '2020-01-31 12:00:00'",
@@ -155,6 +156,8 @@ class Reader:
         written = str(token)
         match token.type:
             case "INTEGER":
+                if len(written) > _MAX_DIGITS:
+                    self._fail(token, f"this number has more than {_MAX_DIGITS} digits.")
                 return int(written)
             case "DECIMAL":
                 return Decimal(written)
