@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -100,6 +103,38 @@ def test_large_numeric_columns_rank_as_numpy_ranks_them(name: str) -> None:
         order = np.argsort(sparse.values, kind="stable")
         assert np.array_equal(found.values[order], np.sort(found.values))
         assert np.array_equal(np.diff(sparse.values[order]) > 0, np.diff(found.values[order]) > 0)
+
+
+def test_floats_rank_exactly_among_decimals_that_they_nearly_are() -> None:
+    cents = RNG.integers(-(10**14), 10**14, 2000) >> RNG.integers(0, 45, 2000)
+    near = cents / 100
+    floats = [
+        *near,
+        *np.nextafter(near, np.inf),
+        *np.nextafter(near, -np.inf),
+        *(near * 1e-9),
+        1e300,
+        -math.inf,
+        5e-324,
+    ]
+    decimals = [Decimal(int(c)).scaleb(-2) for c in cents]
+    rows = len(floats)
+    table = pa.table(
+        {
+            "f": floats,
+            "d": pa.array(decimals + [None] * (rows - len(decimals)), pa.decimal128(18, 2)),
+            "i": pa.array([int(c) // 100 for c in cents] + [None] * (rows - len(cents)), pa.int64()),
+        }
+    )
+    found = Relation.of(table).encode_joint(("d", "f", "i"), ordered=True, dense=True)
+    values = [list(map(_exactly, table.column(name).to_pylist())) for name in ("d", "f", "i")]
+    rank = {value: code for code, value in enumerate(sorted({v for column in values for v in column} - {None}))}
+    for one, column in zip(found, values, strict=True):
+        assert one.values.tolist() == [-1 if value is None else rank[value] for value in column]
+
+
+def _exactly(value: Any) -> Any:
+    return value if value is None or value in (math.inf, -math.inf) else Fraction(value)
 
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZé0123456789"))
