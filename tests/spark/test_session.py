@@ -41,6 +41,12 @@ with calm():
 """
 
 
+CONNECT = """
+from refute.spark.session import session
+first = session(remote="local[1]")
+print(type(first).__module__, session() is first, first.range(10).count())
+"""
+
 FAILURE = """
 from refute.spark.session import session
 try:
@@ -61,6 +67,12 @@ def test_a_session_is_quiet_reused_and_leaves_the_environment_alone() -> None:
     done = run(LIFE)
     assert done.stderr == ""
     assert done.stdout.split("\n")[:4] == ["False False", "false 127.0.0.1", "True", "9"]
+
+
+@pytest.mark.spark
+def test_a_connect_server_of_our_own_is_quiet_and_reused() -> None:
+    done = run(CONNECT)
+    assert (done.stdout, done.stderr) == ("pyspark.sql.connect.session True 10\n", "")
 
 
 def test_a_master_that_does_not_answer_is_one_sentence_at_once() -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -21,7 +21,7 @@ from refute.spark.memory import memory_for_spark
 from refute.spark.warning import calm
 
 _QUIET_LOG = Path(__file__).with_name("log4j2-quiet.properties")
-_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
 
 
@@ -41,14 +41,20 @@ def session(
         if running is not None:
             return running
     java = find_java()
-    options = [*ClassArchive.of(java).options(), *(_BRIEF if brief else ())]
+    options = [*ClassArchive.of(java).options(), *(BRIEF if brief else ())]
     return start(remote or master or "local[*]", java, options, verbose=verbose, connect=remote is not None)
 
 
 def start(
-    master: str, java: Java, options: Sequence[str] = (), *, verbose: bool = False, connect: bool = False
+    master: str,
+    java: Java,
+    options: Sequence[str] = (),
+    *,
+    settings: Mapping[str, str] | None = None,
+    verbose: bool = False,
+    connect: bool = False,
 ) -> SparkSession:
-    """A new session whose driver runs in this Java with these options."""
+    """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
     if not re.match(r"local(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
             f"{master!r} is no Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
@@ -58,20 +64,20 @@ def start(
     java_options = list(options)
     if not verbose:
         java_options += ["-Xlog:disable", f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()}"]
-    settings = {
+    chosen = {
         "spark.app.name": "refute",
         "spark.driver.defaultJavaOptions": " ".join(java_options),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
     if master.startswith("local"):
-        settings |= {
+        chosen |= {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": memory_for_spark(),
         }
     builder = SparkSession.builder.remote(master) if connect else SparkSession.builder.master(master)
-    for name, value in settings.items():
+    for name, value in (chosen | dict(settings or {})).items():
         builder = builder.config(name, value)
     with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=_python()), calm():
         try:

@@ -1,4 +1,4 @@
-"""What PySpark says of pandas 3 on every call that ships Arrow data, although no pandas is involved."""
+"""What PySpark warns of without need: above all pandas 3, on every call that ships Arrow data, pandas or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def ignore_pandas_warning() -> None:
 
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
-    """Keep the warning away within a block."""
+    """Keep such warnings away within a block."""
     with warnings.catch_warnings():
         ignore_pandas_warning()
+        # A Connect session tells of settings that belong to the JVM, which took them when it started.
+        warnings.filterwarnings("ignore", "Failed to set spark\\.", UserWarning)
         yield
