@@ -35,6 +35,9 @@ def _add(values: Ints, registers: Registers, precision: int) -> None:
         h = mixed(values[i])
         bucket = np.int64(h >> shift)
         rest = (h << np.uint64(precision)) | (np.uint64(1) << np.uint64(precision - 1))
+        known = registers[bucket]
+        if known and rest >> np.uint64(64 - known):
+            continue  # a one among the first `known` bits: the register stands, as it does for nearly all values
         rank = np.uint8(1)
         while rest >> np.uint64(63) == 0:
             rest <<= np.uint64(1)

@@ -2,8 +2,8 @@
 
 For a cluster pair and `s.x < t.x and s.y < t.y`: B is laid out by y, one bit each. A is visited by descending x; before
 a point of A is looked at, the bits of all of B above it in x are set, and the set bits from the point's offset in y on
-are its partners. A summary with one bit per word of bits skips empty stretches; counts per block of words make a
-count cost O(words per block + blocks) instead of a scan.
+are its partners. A summary with one bit per word of bits skips empty stretches; counts per block of words, and per
+block of blocks, make a count a sum of few numbers instead of a scan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numba import njit
 
 from refute.kernels.refinement_sides import Int64s, Keyed, Side
 
-_BLOCK = 64  # words of 64 bits per block, as many as a word of the summary has bits
+_FINE = 3  # a fine block is 2**3 words of 64 bits
+_COARSE = 6  # a coarse block is 2**6 fine blocks
 
 
 class Sorted(NamedTuple):
@@ -32,7 +33,8 @@ class Marks(NamedTuple):
 
     words: Any  # uint64, a bit per element of B in y order
     summary: Any  # uint64, a bit per word that is not zero
-    blocks: Any  # int64, set bits per block
+    fine: Any  # int32, set bits per fine block
+    coarse: Any  # int32, set bits per coarse block
     b_place: Any  # int32 per id of side t: its place in y order
     a_offset: Any  # int32 per id of side s: the first place with a greater y
 
@@ -57,8 +59,9 @@ def _start(batch: Any, c: int, marks: Any) -> None:
     b_first, b_end = batch.b_y.offsets[c], batch.b_y.offsets[c + 1]
     words = (b_end - b_first + 63) // 64
     marks.words[:words] = 0
-    marks.summary[: (words + _BLOCK - 1) // _BLOCK] = 0
-    marks.blocks[: (words + _BLOCK - 1) // _BLOCK] = 0
+    marks.summary[: (words + 63) // 64] = 0
+    marks.fine[: (words >> _FINE) + 1] = 0
+    marks.coarse[: (words >> (_FINE + _COARSE)) + 1] = 0
     for j in range(b_first, b_end):
         marks.b_place[batch.b_y.ids[j]] = j - b_first
     j = b_first
@@ -77,29 +80,33 @@ def _insert(batch: Any, c: int, above: Any, j: int, marks: Any) -> int:
         word = place >> 6
         marks.words[word] |= np.uint64(1) << np.uint64(place & 63)
         marks.summary[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
-        marks.blocks[word >> 6] += 1
+        marks.fine[word >> _FINE] += 1
+        marks.coarse[word >> (_FINE + _COARSE)] += 1
     return j
 
 
 @njit(cache=True, nogil=True)
 def _count_from(place: int, size: int, marks: Any) -> Any:
-    """The set bits from `place` on, of `size`. O(64 + size / 4096)."""
+    """The set bits from `place` on, of `size`. O(8 + 64 + size / 2**15)."""
     if place >= size:
         return 0
     words = (size + 63) // 64
     word = place >> 6
     found = _popcount(marks.words[word] >> np.uint64(place & 63))
-    block = word // _BLOCK
-    for w in range(word + 1, min((block + 1) * _BLOCK, words)):
+    fine = word >> _FINE
+    coarse = fine >> _COARSE
+    for w in range(word + 1, min((fine + 1) << _FINE, words)):
         found += _popcount(marks.words[w])
-    for b in range(block + 1, (words + _BLOCK - 1) // _BLOCK):
-        found += marks.blocks[b]
+    for f in range(fine + 1, min((coarse + 1) << _COARSE, ((words - 1) >> _FINE) + 1)):
+        found += np.int64(marks.fine[f])
+    for c in range(coarse + 1, ((words - 1) >> (_FINE + _COARSE)) + 1):
+        found += np.int64(marks.coarse[c])
     return found
 
 
 @njit(cache=True, nogil=True)
 def _list_from(place: int, batch: Any, c: int, marks: Any, out: Any, n: int) -> int:
-    """Appends the ids of the set bits from `place` on to `out`; returns its new length. O(output + size / 4096)."""
+    """Appends the ids of the set bits from `place` on to `out`; returns its new length. O(output + size / 2**12)."""
     first = batch.b_y.offsets[c]
     size = batch.b_y.offsets[c + 1] - first
     if place >= size:
@@ -115,19 +122,19 @@ def _list_from(place: int, batch: Any, c: int, marks: Any, out: Any, n: int) -> 
         word += 1
         if word >= words:
             return n
-        rest = marks.summary[word // _BLOCK] >> np.uint64(word % _BLOCK)
+        rest = marks.summary[word >> 6] >> np.uint64(word & 63)
         while rest == 0:
-            word = (word // _BLOCK + 1) * _BLOCK
+            word = ((word >> 6) + 1) << 6
             if word >= words:
                 return n
-            rest = marks.summary[word // _BLOCK]
+            rest = marks.summary[word >> 6]
         word += _lowest(rest)
         bits = marks.words[word]
 
 
 @njit(cache=True, nogil=True)
 def _count(batch: Any, marks: Any, out: Any) -> Any:
-    """The partners of each element of A, into `out` in the order of `a_x`; returns their sum. O(ids * size / 4096)."""
+    """The partners of each element of A, into `out` in the order of `a_x`; returns their sum. O(ids * size / 2**15)."""
     total = np.int64(0)
     for c in range(len(batch.a_x.offsets) - 1):
         size = batch.b_x.offsets[c + 1] - batch.b_x.offsets[c]
@@ -150,7 +157,7 @@ def _list(batch: Any, marks: Any, state: Any, ranges: Any, b_ids: Any) -> int:
     """Emits cluster pairs until the rooms are full or the batch ends; returns how many.
 
     `state` is (pair, next position in a_x from above, position in b_x, whether pair is started) and lets a later call
-    go on. Neighbours in A with the same partners share a pair (section 5.3). O(output + ids * size / 4096).
+    go on. Neighbours in A with the same partners share a pair (section 5.3). O(output + ids * size / 2**12).
     """
     n, used = 0, 0
     while state[0] < len(batch.a_x.offsets) - 1:
@@ -191,11 +198,11 @@ def _list(batch: Any, marks: Any, state: Any, ranges: Any, b_ids: Any) -> int:
 def _marks(batch: Sorted, s_size: int, t_size: int) -> Marks:
     widest = int(np.max(np.diff(batch.b_x.offsets), initial=0))
     words = (widest + 63) // 64
-    blocks = (words + _BLOCK - 1) // _BLOCK
     return Marks(
         np.empty(words, np.uint64),
-        np.empty(blocks, np.uint64),
-        np.empty(blocks, np.int64),
+        np.empty((words + 63) // 64, np.uint64),
+        np.empty((words >> _FINE) + 1, np.int32),
+        np.empty((words >> (_FINE + _COARSE)) + 1, np.int32),
         np.empty(t_size, np.int32),
         np.empty(s_size, np.int32),
     )

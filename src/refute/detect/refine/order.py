@@ -70,9 +70,15 @@ def greedy_hll(stages: Sequence[Stage], n: int) -> list[Stage]:
     return [by_values[index] for index in order]
 
 
-def stage_of(kind: Kind, comparison: Comparison, share: Share | None) -> Stage:
-    """The comparison as a stage, by hash or HSM, with its estimated cardinality and build side."""
+def stage_of(kind: Kind, comparison: Comparison, share: Share | None, *, sketched: bool = True) -> Stage:
+    """The comparison as a stage, by hash or HSM, with its cardinality and build side.
+
+    Without `sketched` the cardinality is no more than a bound: enough for a single column without rivals in its class.
+    """
     label = comparison.label
+    if comparison.s is comparison.t and not sketched:
+        bound = float(min(comparison.size, len(comparison.s)))
+        return Stage(kind, Algorithm.HSM if kind is Kind.ORDER else Algorithm.HASH, (comparison,), bound)
     s = cardinality(comparison.s, comparison.size, share, None if label is None else (label, "s"))
     t = s
     if comparison.t is not comparison.s:
@@ -90,7 +96,7 @@ def plan(
     and the last inequality's sets are never read. `paired_last` allows IEJoin for the last two inequalities.
     """
     equal, differ, order = (
-        [stage_of(kind, comparison, share) for comparison in comparisons]
+        [stage_of(kind, comparison, share, sketched=len(comparisons) > 1) for comparison in comparisons]
         for kind, comparisons in (
             (Kind.EQUAL, problem.equal),
             (Kind.DIFFER, problem.differ),
