@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
-Offsets = NDArray[np.int64]
+Ints = NDArray[np.signedinteger]
 
 
 @njit(cache=True, nogil=True)
@@ -36,7 +36,7 @@ def _word(data: Bytes, first: int, last: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def longest(offsets: Offsets, data: Bytes, valid: Bytes) -> tuple[int, bool]:
+def longest(offsets: Ints, data: Bytes, valid: Bytes) -> tuple[int, bool]:
     """The most bytes of a valid string, and whether some valid string ends in a NUL byte. O(n)."""
     most = 0
     nul = False
@@ -49,7 +49,7 @@ def longest(offsets: Offsets, data: Bytes, valid: Bytes) -> tuple[int, bool]:
 
 
 @njit(cache=True, nogil=True)
-def varying_bits(data: Bytes, offsets: Offsets, valid: Bytes, word: int) -> tuple[np.uint64, np.uint64, int]:
+def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[np.uint64, np.uint64, int]:
     """All words of this number and-ed, or-ed, and how many there are, over valid rows. O(n)."""
     every = ~np.uint64(0)
     some = np.uint64(0)
@@ -65,7 +65,7 @@ def varying_bits(data: Bytes, offsets: Offsets, valid: Bytes, word: int) -> tupl
 
 @njit(cache=True, nogil=True)
 def append_bits(
-    data: Bytes, offsets: Offsets, valid: Bytes, word: int, runs: NDArray[np.uint64], bits: int, out: NDArray[np.int64]
+    data: Bytes, offsets: Ints, valid: Bytes, word: int, runs: NDArray[np.uint64], bits: int, out: Ints
 ) -> None:
     """Shifts each code left and appends the bits of one word that vary; -1 where invalid. O(n runs).
 

@@ -40,3 +40,10 @@ def stored(array: pa.Array, dtype: Any, buffer: int = 1, per_row: int = 1, extra
         return np.zeros(len(array) * per_row + extra, dtype=dtype)
     first = array.offset * per_row
     return np.frombuffer(held, dtype=dtype)[first : first + len(array) * per_row + extra]
+
+
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """The same array, not to be written: kernels then see one type, whether it is Arrow's memory or a copy."""
+    values = values.view()
+    values.flags.writeable = False
+    return values

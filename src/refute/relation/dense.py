@@ -27,7 +27,8 @@ def dense_codes(codes: Sequence[Ints], size: int) -> tuple[list[Ints], int]:
     if size <= BITS_PER_ROW * rows + 2**16:
         return _by_bitmap(codes, size, rows)
     expected = _expected_distinct(codes, rows)
-    if 3 * expected <= rows:
+    fits_a_word = (size - 1).bit_length() + rows.bit_length() <= _WORD
+    if expected <= rows // (6 if fits_a_word else 2):  # where the two cost the same, measured
         found = _by_hash(codes, size, rows, 2 * expected)
         if found is not None:
             return found

@@ -31,7 +31,17 @@ def encode_columns(columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: 
         is_dense = True
     else:
         is_dense = dense
-    return tuple(Encoded(part, size, int(np.count_nonzero(part < 0)), is_ordered, is_dense) for part in codes)
+    return tuple(
+        Encoded(part, size, _null_count(column, part), is_ordered, is_dense)
+        for column, part in zip(columns, codes, strict=True)
+    )
+
+
+def _null_count(column: pa.ChunkedArray, codes: Ints) -> int:
+    """How many rows are null; Arrow does not count NaN, nor nulls in dictionaries."""
+    if pt.is_floating(column.type) or pt.is_dictionary(column.type):
+        return int(np.count_nonzero(codes < 0))
+    return int(column.null_count)
 
 
 def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool) -> tuple[list[Ints], int, bool, bool]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
 from refute.kernels import encoding_floats as float_kernel
-from refute.relation.arrays import stored, valid_bytes
+from refute.relation.arrays import read_only, stored, valid_bytes
 from refute.relation.dense import int_dtype
 from refute.relation.integers import MAX_SIZE, Ints, Steps, limb_codes
 
@@ -33,7 +33,7 @@ def floats_of(array: pa.Array) -> Floats:
     else:
         values = stored(array, np.float64)
     valid = valid_bytes(array)
-    return np.where(valid, values, np.nan) if len(valid) else values
+    return read_only(np.where(valid, values, np.nan) if len(valid) else values)
 
 
 def whole_steps(values: Floats) -> Steps | None:

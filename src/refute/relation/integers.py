@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
-from refute.relation.arrays import Bytes, stored, valid_bytes
+from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.exact import unit_of
 
@@ -39,6 +39,7 @@ class Steps:
     @classmethod
     def of(cls, values: AnyInts, valid: Bytes, unit: Fraction) -> Steps:
         """The column with its bounds."""
+        values = read_only(values)
         low, high, count = kernel.bounds(values, valid)
         return cls(values, valid, unit, int(low), int(high), int(count))
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from refute.kernels import encoding_strings as kernel
-from refute.relation.arrays import Bytes, stored, valid_bytes
+from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.integers import Ints
 
@@ -25,7 +25,7 @@ class Strings:
     """A column of strings: n + 1 offsets into bytes."""
 
     data: Bytes
-    offsets: NDArray[np.int64]
+    offsets: Ints
     valid: Bytes
 
 
@@ -46,27 +46,28 @@ def _strings_of(array: pa.Array) -> Strings:
     if not pa.types.is_string(array.type) and not pa.types.is_large_string(array.type):
         array = array.cast(pa.large_string())
     wide = pa.types.is_large_string(array.type)
-    offsets = stored(array, np.int64 if wide else np.int32, extra=1).astype(np.int64, copy=False)
+    offsets = read_only(stored(array, np.int64 if wide else np.int32, extra=1))
     held = array.buffers()[2]
     data = np.zeros(0, dtype=np.uint8) if held is None else np.frombuffer(held, dtype=np.uint8)
-    return Strings(data, offsets, valid)
+    return Strings(read_only(data), offsets, valid)
 
 
 def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
     """The varying bits of all words, first to last; what does not fit is appended to the ranks of what came before."""
-    codes: list[Ints] = [_blank(column) for column in columns]
+    masks = [_varying(columns, word) for word in range(words)]
+    dtype = int_dtype(1 << sum(mask.bit_count() for mask in masks))
+    codes: list[Ints] = [_blank(column, dtype) for column in columns]
     valid_rows = sum(int(np.count_nonzero(part == 0)) for part in codes)
     size = 1 if valid_rows else 0
-    for word in range(words):
-        varying = _varying(columns, word)
+    for word, varying in enumerate(masks):
         while varying:
-            room = MOST_BITS - max(size - 1, 1).bit_length()
+            room = MOST_BITS - (size - 1).bit_length()
             count = varying.bit_count()
             if room < min(count, MOST_BITS // 2):
-                codes, size = dense_codes(codes, size)
+                ranks, size = dense_codes(codes, size)
                 if size == valid_rows:  # all different already: what follows can neither part nor order them
-                    return _trimmed(codes, size)
-                codes = [part.astype(np.int64) for part in codes]
+                    return ranks, size
+                codes = [part.astype(np.int64) for part in ranks]
                 continue
             taken = varying if count <= room else _top_bits(varying, room)
             runs, bits = _runs(taken)
@@ -74,13 +75,15 @@ def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
                 kernel.append_bits(column.data, column.offsets, column.valid, word, runs, bits, part)
             size <<= bits
             varying &= ~taken
-    return _trimmed(codes, size)
+    return [part.astype(int_dtype(size), copy=False) for part in codes], size
 
 
-def _blank(column: Strings) -> Ints:
+def _blank(column: Strings, dtype: type[np.int32] | type[np.int64]) -> Ints:
+    """0 for each valid row, -1 for null."""
+    codes: Ints = np.zeros(len(column.offsets) - 1, dtype=dtype)
     if len(column.valid):
-        return column.valid.astype(np.int64) - 1
-    return np.zeros(len(column.offsets) - 1, dtype=np.int64)
+        codes[column.valid == 0] = -1
+    return codes
 
 
 def _varying(columns: Sequence[Strings], word: int) -> int:
@@ -116,11 +119,6 @@ def _runs(mask: int) -> tuple[NDArray[np.uint64], int]:
         placed += length
         position += length
     return np.array(runs, dtype=np.uint64).reshape(-1, 2), placed
-
-
-def _trimmed(codes: list[Ints], size: int) -> tuple[list[Ints], int]:
-    """The codes in the narrowest type."""
-    return [part.astype(int_dtype(size), copy=False) for part in codes], size
 
 
 def _dictionary_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints], int]:
