@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -16,17 +15,17 @@ import refute
 from refute.cli.exits import Exit
 from refute.errors import RefuteError, did_you_mean
 
-COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
+COMMANDS = ("check", "explain", "convert", "lint", "demo")
 
 
 class Commands(click.Group):
     """A group that imports `refute.cli.<name>` when its command runs, and takes its `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if importlib.util.find_spec(f"refute.cli.{name}")]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"refute.cli.{cmd_name}").command
         return command
@@ -34,9 +33,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], known) or f" The commands are {', '.join(known)}."
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 

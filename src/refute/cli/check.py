@@ -11,7 +11,7 @@ from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, waiting
-from refute.cli.source import engine_option, prepare
+from refute.cli.source import engine_option, open_data
 
 _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -59,16 +59,16 @@ def command(
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
-        prepare(data, engine, options)
+        table = open_data(data, engine, options)
     with counting("Checking", len(book), options.quiet) as step:
         report = refute.check(
-            data,
+            table,
             book,
             key=columns,
             counts=mode == "count",
             nulls=options.nulls,
             method=method,
-            engine=engine,
+            name=data,
             progress=step,
         )
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
@@ -80,7 +80,7 @@ def command(
     if not options.quiet and not any(file == Path("-") for file, _ in outputs):
         click.echo(str(report))
         if shown is not None:
-            print_clashes(data, report, shown, key=columns, engine=engine, nulls=options.nulls)
+            print_clashes(table, report, shown, key=columns)
     if folder is not None:
-        write_violations(data, report, folder, key=columns, engine=engine, nulls=options.nulls)
+        write_violations(table, report, folder, key=columns)
     return Exit(report.exit_code)

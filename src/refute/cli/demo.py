@@ -8,7 +8,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, waiting
-from refute.cli.source import engine_option, prepare
+from refute.cli.source import engine_option, open_data
 from refute.data import RULES, TABLE
 
 
@@ -17,15 +17,12 @@ from refute.data import RULES, TABLE
 @shared
 def command(options: Shared, engine: str) -> Exit:
     """Check the rules of the sample that ships with Refute, and show the rows that clash."""
-    data = str(TABLE)
     with waiting("Starting", options.quiet):
-        prepare(data, engine, options)
+        table = open_data(str(TABLE), engine, options)
     _say(options, f"$ refute check {TABLE.name} {RULES.name}")
     book = refute.load_rules(RULES)
     with counting("Checking", len(book), options.quiet) as step:
-        report = refute.check(
-            data, book, key=book.dataset.key, nulls=options.nulls, engine=engine, name=TABLE.name, progress=step
-        )
+        report = refute.check(table, book, key=book.dataset.key, nulls=options.nulls, name=TABLE.name, progress=step)
     _say(options, str(report))
     return Exit.HOLDS
 

@@ -8,7 +8,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import waiting
-from refute.cli.source import engine_option, prepare
+from refute.cli.source import engine_option, open_data
 
 
 @click.command("explain")
@@ -21,9 +21,9 @@ def command(options: Shared, data: str, rules: str, method: str, engine: str) ->
     """Show for each of RULES its shape, the method chosen for DATA, its steps, the work expected and the worst case."""
     book = refute.RuleBook.of(rules)
     with waiting("Starting", options.quiet):
-        prepare(data, engine, options)
+        table = open_data(data, engine, options)
     with waiting("Planning", options.quiet):
-        plan = refute.explain(data, book, nulls=options.nulls, method=method, engine=engine)
+        plan = refute.explain(table, book, nulls=options.nulls, method=method)
     if not options.quiet:
         click.echo(str(plan))
     return Exit.HOLDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,33 +13,38 @@ import refute
 from refute.errors import OptionError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from refute.language.rulebook import Rule
+    from refute.relation import Relation
     from refute.report import RuleResult
 
 
-def print_clashes(
-    data: str, report: refute.Report, shown: int, *, key: tuple[str, ...], engine: str, nulls: str | None
-) -> None:
-    """Show some clashes of every broken rule, as the ids of their rows."""
+def print_clashes(table: Relation | str, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
+    """Show some clashes of every broken rule: the rows with the columns it reads, or on Spark the ids of the rows."""
     for result in _broken(report):
-        found = refute.violations(data, result.rule, shown, key=key, engine=engine, nulls=nulls).to_arrow()
-        click.echo(f"\n{result.name}: {found.num_rows} of the clashing {_what(result)}")
-        click.echo(_aligned(found))
+        rule = result.rule
+        what = "rows" if rule.constraint.is_single_row else "pairs"
+        if isinstance(table, str):
+            found = refute.violations(table, rule, shown, key=key).to_arrow()
+            lines = [found.column_names, *(list(map(str, row.values())) for row in found.to_pylist())]
+            number = found.num_rows
+        else:
+            clashes = list(_clashes(table, rule, shown, key))
+            lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
+            number = len(clashes)
+        click.echo(f"\n{result.name}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
+        click.echo(_aligned(lines))
 
 
-def write_violations(
-    data: str, report: refute.Report, folder: Path, *, key: tuple[str, ...], engine: str, nulls: str | None
-) -> None:
+def write_violations(table: Relation | str, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
     """Write all violations of every broken rule below a folder, without ever holding them all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
     for result in _broken(report):
-        found = refute.violations(data, result.rule, key=key, engine=engine, nulls=nulls)
+        found = refute.violations(table, result.rule, key=key)
         place = folder / re.sub(r"[^\w.-]+", "_", result.name)
-        if engine == "spark":
+        if isinstance(table, str):
             found.to_spark().write.mode("overwrite").parquet(str(place))
             continue
         from pyarrow import parquet as pq  # kept out of `refute --help`
@@ -52,11 +58,24 @@ def _broken(report: refute.Report) -> list[RuleResult]:
     return [result for result in report if not result.finding.holds]
 
 
-def _what(result: RuleResult) -> str:
-    return "rows" if result.rule.constraint.is_single_row else "pairs"
+def _clashes(table: Relation, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+    """Each clash as the lines of its rows: role and id, then the values of the columns that the rule reads."""
+    found = refute.violations(table, rule, shown).to_arrow()
+    names = rule.constraint.columns
+    for pair in found.to_pylist():
+        lines = []
+        for role, position in pair.items():
+            (row,) = table.arrow.slice(position, 1).to_pylist()
+            identity = "/".join(str(row[name]) for name in key) if key else str(position)
+            lines.append([f"{role} = {identity}", *(_cell(row[name]) for name in names)])
+        yield lines
 
 
-def _aligned(table: pa.Table) -> str:
-    rows = [table.column_names, *([str(value) for value in row.values()] for row in table.to_pylist())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+def _cell(value: object) -> str:
+    text = "null" if value is None else str(value)
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)

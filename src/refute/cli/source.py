@@ -6,12 +6,15 @@ import atexit
 import glob
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from refute.cli.options import Shared
 from refute.errors import EngineError, OptionError
+
+if TYPE_CHECKING:
+    from refute.relation import Relation
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -29,14 +32,16 @@ def engine_option(command: Command) -> Command:
     )(command)
 
 
-def prepare(data: str, engine: str, options: Shared) -> None:
-    """Make sure that the engine runs: for Spark, the session that the options ask for becomes the running one."""
+def open_data(data: str, engine: str, options: Shared) -> Relation | str:
+    """The data for the public functions: a table that is read once, or a path for the Spark that runs from here on."""
     if engine == "local":
         if options.master or options.remote:
             raise OptionError(
                 "--engine local reads DATA in this process, so that --master and --remote have no meaning."
             )
-        return
+        from refute.relation import Relation, read_local
+
+        return Relation.of(read_local(data))
     try:
         from refute.spark.archive import make_in_background
         from refute.spark.session import session
@@ -49,6 +54,7 @@ def prepare(data: str, engine: str, options: Shared) -> None:
     ignore_pandas_warning()
     atexit.register(make_in_background)  # after the work, so that only the next start has it
     session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
+    return data
 
 
 def size_of(data: str) -> int:
