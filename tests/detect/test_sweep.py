@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
 from refute.detect import sweep
+from refute.detect.sweep import Tuning
 from refute.plan.problem import Problem
 from refute.plan.share import Share
 
@@ -30,10 +31,12 @@ def test_all_four_answers_equal_those_of_all_pairs(problem: Problem) -> None:
     assert_all_answers_right(problem)
 
 
-@given(problems(), st.integers(-1, 30), st.integers(1, 5))
-def test_a_limit_cuts_the_listing_and_chunks_stay_within_their_size(problem: Problem, limit: int, chunk: int) -> None:
+@given(problems(), st.integers(-1, 30), st.integers(1, 5), st.integers(0, 1))
+def test_a_limit_cuts_the_listing_and_chunks_stay_within_their_size(
+    problem: Problem, limit: int, chunk: int, probe: int
+) -> None:
     expected = naive_pairs(problem)
-    chunks = list(sweep.pairs(problem, None, limit, chunk=chunk))
+    chunks = list(sweep.pairs(problem, None, limit, tuning=Tuning(chunk=chunk, probe=probe)))
     found = listed(chunks)
     assert len(found) == len(set(found)) == min(max(limit, 0), len(expected))
     assert set(found) <= set(expected)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import Points
@@ -34,6 +35,13 @@ def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
     points = reduce(problem, share)
     if points is not None:
         _Tally(share, tuning, s_partners, t_partners).total(points, 1)
+    return s_partners, t_partners
+
+
+def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
+    """The same for points, whatever problem they came from."""
+    s_partners, t_partners = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
+    _Tally(share, tuning, s_partners, t_partners).total(replace(points, s_pick=None, t_pick=None), 1)
     return s_partners, t_partners
 
 
@@ -82,7 +90,7 @@ class _Tally:
             return _group_products(points, per_t)
         dimensions = choose(points, points.order, self.share, self.tuning)
         if dimensions is None or dimensions.steps > self.tuning.tree_steps:
-            return self._boxes(points, per_t)
+            return count_by_dividing(points, per_t, self.share, self.tuning)
         layout = Layout.of(points, dimensions, (), self.share)
         tree = np.zeros(layout.cells, np.int32)
         below = np.empty(0 if per_t is None else points.n_t, np.int64)

@@ -4,26 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from refute.detect.sweep.counting import point_partners
 from refute.detect.sweep.forest import Forests
+from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
-CHUNK = 1 << 16
-
 
 def pairs(
-    problem: Problem, share: Share | None = None, limit: int | None = None, *, chunk: int = CHUNK
+    problem: Problem, share: Share | None = None, limit: int | None = None, *, tuning: Tuning = DEFAULT
 ) -> Iterator[tuple[Rows, Rows]]:
-    """The violating pairs as chunks of row numbers (of s, of t), at most `limit` in all."""
-    points = reduce(problem, share)
-    if points is None or (limit is not None and limit <= 0):
+    """The violating pairs as chunks of row numbers (of s, of t), at most `limit` in all.
+
+    What is kept between two chunks does not grow with the number of pairs.
+    """
+    if limit is not None and limit <= 0:
         return
+    points = reduce(problem, share)
+    if points is None:
+        return
+    if limit is not None and limit <= 16 * tuning.chunk:
+        for chunks in _attempts(points, limit, tuning):
+            if sum(len(s) for s, _ in chunks) == limit:
+                yield from chunks
+                return
+    yield from _limited(_listed(points, share, limit, tuning), limit)
+
+
+def _attempts(points: Points, limit: int, tuning: Tuning) -> Iterator[list[tuple[Rows, Rows]]]:
+    """Pairs inside growing prefixes of the points, which cost what the prefix and the pairs cost."""
+    size = 2 * tuning.probe
+    while size and 4 * size < max(points.n_s, points.n_t):
+        yield list(_limited(_listed(points.prefix(size), None, limit, tuning), limit))
+        size *= 16
+
+
+def _limited(chunks: Iterator[tuple[Rows, Rows]], limit: int | None) -> Iterator[tuple[Rows, Rows]]:
     left = limit
-    for s, t in Forests.of(points, share).pairs(chunk if left is None else min(chunk, left)):
-        if left is not None:
-            s, t = s[:left], t[:left]
-            left -= len(s)
-        yield points.rows_of_s(s), points.rows_of_t(t)
-        if left == 0:
+    for s, t in chunks:
+        if left is None:
+            yield s, t
+            continue
+        yield s[:left], t[:left]
+        left -= min(left, len(s))
+        if not left:
             return
+
+
+def _listed(points: Points, share: Share | None, limit: int | None, tuning: Tuning) -> Iterator[tuple[Rows, Rows]]:
+    if len(points.order) <= 2 and len(points.differ) <= 2 and max(points.n_s, points.n_t) > tuning.probe:
+        points = _paired_only(points, share, tuning)
+    if not points.n_s or not points.n_t:
+        return
+    chunk = tuning.chunk if limit is None else min(tuning.chunk, limit)
+    for s, t in Forests.of(points, share, leaf=tuning.leaf).pairs(chunk):
+        yield points.rows_of_s(s), points.rows_of_t(t)
+
+
+def _paired_only(points: Points, share: Share | None, tuning: Tuning) -> Points:
+    """The points that have partners: counting them is cheaper than a forest over those that have none."""
+    s_partners, t_partners = point_partners(points, share, tuning)
+    s, t = np.flatnonzero(s_partners), np.flatnonzero(t_partners)
+    if len(s) == points.n_s and len(t) == points.n_t:
+        return points
+    return points.chosen(s, s if points.twin and np.array_equal(s, t) else t)

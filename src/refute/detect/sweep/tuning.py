@@ -10,15 +10,15 @@ class Tuning:
     """Thresholds of the method; every choice gives the same answer.
 
     `cells`: entries of a table per point. `leaf`: points in a leaf of a box tree. `tree_steps`: steps of a
-    multi-dimensional Fenwick tree above which dividing is cheaper. `group_pairs`: pairs per point that are compared one
-    by one inside groups. `subsets`: most `!=` that are counted by inclusion and exclusion. `probe`: rows of the prefix
+    multi-dimensional Fenwick tree above which dividing is cheaper. `brute`: pairs that dividing compares one by one.
+    `subsets`: most `!=` that are counted by inclusion and exclusion. `probe`: rows of the prefix
     that existence looks at first. `chunk`: pairs listed at a time. `parallel`: points that pay for a second thread.
     """
 
     cells: float = 2.0
     leaf: int = 16
     tree_steps: int = 400
-    group_pairs: int = 256
+    brute: int = 1 << 16
     subsets: int = 10
     probe: int = 2048
     chunk: int = 1 << 16
