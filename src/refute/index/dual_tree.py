@@ -110,7 +110,7 @@ class DualTree:
     def pairs(self, *, chunk: int = CHUNK) -> Iterator[tuple[Int64s, Int64s]]:
         """The matching pairs in chunks; memory is one chunk, and what is not asked for is not computed."""
         s, t = self._trees()
-        start = kernel.compare(s.boxes[0], t.boxes[0], self.axes, -1)
+        start = kernel.compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
         if start == kernel.IMPOSSIBLE:
             return
         stack = self._stack()
@@ -142,7 +142,7 @@ class DualTree:
         self, s: kernel.Tree, t: kernel.Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int
     ) -> list[R]:
         """What `work(tasks, stack, keep)` returns in each thread for its share of the traversal."""
-        start = kernel.compare(s.boxes[0], t.boxes[0], self.axes, -1)
+        start = kernel.compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
         if start == kernel.IMPOSSIBLE:
             return []
         room = self.t.largest_leaf

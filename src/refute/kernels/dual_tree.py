@@ -50,46 +50,46 @@ def _bit(axis: Int) -> Int:
     return np.int64(1) << min(axis, LAST_BIT)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _distinct(s: Tree, a: Int, t: Tree, b: Int) -> bool:
     """Whether the points at two positions may pair as far as their ids are concerned."""
     return len(s.ids) == 0 or s.ids[a] != t.ids[b]
 
 
 @njit(cache=True, nogil=True)
-def compare(s_box: Int32s, t_box: Int32s, axes: Axes, open_axes: Int) -> Int:
-    """The axes still open between two boxes, or IMPOSSIBLE."""
+def compare(s_boxes: Int32s, a: Int, t_boxes: Int32s, b: Int, axes: Axes, open_axes: Int) -> Int:
+    """The axes still open between box a of s and box b of t, or IMPOSSIBLE."""
     dims = axes.equal + axes.order + axes.differ
     left = np.int64(0)
     for i in range(axes.equal):
         if open_axes & _bit(i):
-            if s_box[i] > t_box[dims + i] or t_box[i] > s_box[dims + i]:
+            if s_boxes[a, i] > t_boxes[b, dims + i] or t_boxes[b, i] > s_boxes[a, dims + i]:
                 return IMPOSSIBLE
-            if s_box[i] != s_box[dims + i] or t_box[i] != t_box[dims + i]:
+            if s_boxes[a, i] != s_boxes[a, dims + i] or t_boxes[b, i] != t_boxes[b, dims + i]:
                 left |= _bit(i)
     for i in range(axes.equal, axes.equal + axes.order):
         if open_axes & _bit(i):
-            if s_box[i] >= t_box[dims + i]:
+            if s_boxes[a, i] >= t_boxes[b, dims + i]:
                 return IMPOSSIBLE
-            if s_box[dims + i] >= t_box[i]:
+            if s_boxes[a, dims + i] >= t_boxes[b, i]:
                 left |= _bit(i)
     for i in range(axes.equal + axes.order, dims):
-        if open_axes & _bit(i) and s_box[i] <= t_box[dims + i] and t_box[i] <= s_box[dims + i]:
-            if s_box[i] == s_box[dims + i] and t_box[i] == t_box[dims + i]:
+        if open_axes & _bit(i) and s_boxes[a, i] <= t_boxes[b, dims + i] and t_boxes[b, i] <= s_boxes[a, dims + i]:
+            if s_boxes[a, i] == s_boxes[a, dims + i] and t_boxes[b, i] == t_boxes[b, dims + i]:
                 return IMPOSSIBLE
             left |= _bit(i)
     return left
 
 
 @njit(cache=True, nogil=True)
-def _reachable(s: Tree, a: Int, t_box: Int32s, axes: Axes, open_axes: Int) -> bool:
-    """Whether point `a` of s may match something in a box of t."""
+def _reachable(s: Tree, a: Int, t: Tree, b: Int, axes: Axes, open_axes: Int) -> bool:
+    """Whether point `a` of s may match something in node b of t."""
     dims = axes.equal + axes.order + axes.differ
     for i in range(axes.equal):
-        if open_axes & _bit(i) and (s.columns[i, a] < t_box[i] or s.columns[i, a] > t_box[dims + i]):
+        if open_axes & _bit(i) and (s.columns[i, a] < t.boxes[b, i] or s.columns[i, a] > t.boxes[b, dims + i]):
             return False
     for i in range(axes.equal, axes.equal + axes.order):
-        if open_axes & _bit(i) and s.columns[i, a] >= t_box[dims + i]:
+        if open_axes & _bit(i) and s.columns[i, a] >= t.boxes[b, dims + i]:
             return False
     return True
 
@@ -130,14 +130,14 @@ def _descend(s: Tree, t: Tree, axes: Axes, stack: Int64s, top: Int) -> Int:
     if t.nodes[b, LEFT] < 0 or (s.nodes[a, LEFT] >= 0 and a_size >= b_size):
         for side in (RIGHT, LEFT):
             child = s.nodes[a, side]
-            left = compare(s.boxes[child], t.boxes[b], axes, open_axes)
+            left = compare(s.boxes, child, t.boxes, b, axes, open_axes)
             if left != IMPOSSIBLE:
                 stack[top, 0], stack[top, 1], stack[top, 2] = child, b, left
                 top += 1
     else:
         for side in (RIGHT, LEFT):
             child = t.nodes[b, side]
-            left = compare(s.boxes[a], t.boxes[child], axes, open_axes)
+            left = compare(s.boxes, a, t.boxes, child, axes, open_axes)
             if left != IMPOSSIBLE:
                 stack[top, 0], stack[top, 1], stack[top, 2] = a, child, left
                 top += 1
@@ -182,7 +182,7 @@ def exists(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int3
         if open_axes == 0:  # every pair matches, and two points of t cannot both have the id of the one of s
             hi = min(hi, lo + 2)
         for i in range(s.nodes[a, LO], s.nodes[a, HI]):
-            if not _reachable(s, i, t.boxes[b], axes, open_axes):
+            if not _reachable(s, i, t, b, axes, open_axes):
                 continue
             if _matches(s, i, t, (lo, hi), axes, open_axes, keep) == 0:
                 continue
@@ -209,7 +209,7 @@ def count(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int32
             top = _descend(s, t, axes, stack, top)
         else:
             for i in range(s.nodes[a, LO], s.nodes[a, HI]):
-                if _reachable(s, i, t.boxes[b], axes, open_axes):
+                if _reachable(s, i, t, b, axes, open_axes):
                     total += _matches(s, i, t, (lo, hi), axes, open_axes, keep)
     return total
 
@@ -234,7 +234,7 @@ def partners(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: In
             top = _descend(s, t, axes, stack, top)
         else:
             for i in range(s.nodes[a, LO], s.nodes[a, HI]):
-                if _reachable(s, i, t.boxes[b], axes, open_axes):
+                if _reachable(s, i, t, b, axes, open_axes):
                     s_points[i] += _matches(s, i, t, (lo, hi), axes, open_axes, keep)
                     for j in range(lo, hi):
                         t_points[j] += keep[j - lo]
@@ -270,7 +270,7 @@ def pairs(s: Tree, t: Tree, axes: Axes, stack: Int64s, state: Int64s, keep: Int3
         i, j = max(state[1], np.int64(s.nodes[a, LO])), max(state[2], np.int64(t.nodes[b, LO]))
         end = np.int64(t.nodes[b, HI])
         while i < s.nodes[a, HI]:
-            if _reachable(s, i, t.boxes[b], axes, open_axes):
+            if _reachable(s, i, t, b, axes, open_axes):
                 while j < end:
                     stop = min(end, j + len(keep))
                     if filled + stop - j > capacity:

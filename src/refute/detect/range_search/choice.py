@@ -12,6 +12,7 @@ from refute.index.range_tree import tree_bytes
 
 LEAST_MEMORY = 64 << 20  # bytes that are always there for an index
 MOST_EXPANDED = 3  # differences that are expanded into orders: each doubles the work and adds a dimension
+MOST_SEARCHED = 1  # dimensions of a range tree that finds a first clash faster than boxes rule it out
 MOST_AGREEING = 6  # differences that are counted by what agreement leaves over: each only doubles the work
 
 
@@ -35,11 +36,13 @@ class Options:
             raise ValueError(f"memory must not be negative, but is {self.memory}")
 
 
-def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED) -> Index:
-    """The index for a search whose range trees would have `dims` dimensions."""
+def choose(
+    points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_dims: int | None = None
+) -> Index:
+    """The index for a search whose range trees would have `dims` dimensions, at most `most_dims` of them."""
     if options.index is not Index.AUTO:
         return options.index
-    if len(points.differ) > most_differ:
+    if len(points.differ) > most_differ or (most_dims is not None and dims > most_dims):
         return Index.KD_TREE
     memory = options.memory
     if memory is None:

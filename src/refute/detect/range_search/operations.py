@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.range_search.choice import MOST_AGREEING, Index, Options, choose
+from refute.detect.range_search.choice import MOST_AGREEING, MOST_SEARCHED, Index, Options, choose
 from refute.detect.range_search.expansion import expanded, included
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
@@ -120,7 +120,8 @@ def _search(points: Points, options: Options, threads: int) -> tuple[int, int] |
     if not points.n_s or not points.n_t:
         return None
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
-    if choose(points, len(points.order) + len(points.differ) - saved, options) is Index.KD_TREE:
+    dims = len(points.order) + len(points.differ) - saved
+    if choose(points, dims, options, most_dims=MOST_SEARCHED) is Index.KD_TREE:
         return _dual(points, threads).exists(threads=threads)
     own = None
     if points.self_pairs:
