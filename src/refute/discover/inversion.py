@@ -1,0 +1,58 @@
+"""From evidence to rules: every maximal box that holds no point, found from scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.space import WORD, Space, States, Words
+from refute.discover.work import Budget, Crew
+from refute.kernels.inversion import invert
+
+_ROOM = 1 << 12
+_SMALL = 2000  # evidences below which splitting the search costs more than it gives
+_NO_LIMIT = 1 << 40
+
+
+def inverted(space: Space, states: States, budget: Budget, max_predicates: int | None = None) -> tuple[Words, bool]:
+    """The maximal boxes that hold none of the points, sorted, and whether the search was finished.
+
+    Without any point there is no rule: a table of fewer than two rows teaches nothing.
+    """
+    if not len(states) or not space.slots:
+        return np.empty((0, space.words), np.uint64), True
+    choices = space.choices
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    width = choices.siblings.shape[1]
+    root = np.zeros((2, width), np.uint64)
+    root[1] = np.bitwise_or.reduce(choices.siblings, axis=0)
+    states = np.ascontiguousarray(states)
+
+    def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
+        room = _ROOM
+        while True:
+            out = np.zeros((room, 2 * width), np.uint64)
+            count = invert(choices, states, start, limit, stop, out)
+            if count <= room:
+                return [*found, out[:count].copy()]
+            room = count
+
+    split = len(states) >= _SMALL or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
+    (nodes,) = search([], root, 2 if split else 0)
+    unfinished = nodes[:, width:].any(axis=1)
+    tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
+    crew: Crew[list[Words], Words] = Crew(budget, list, search)
+    results, complete = crew.run(tasks) if tasks else ([], True)
+    chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
+    boxes = space.boxes(_masks(space, chosen))
+    return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def _masks(space: Space, chosen: Words) -> NDArray[np.uint8]:
+    """Sets of choices (N, X) as masks per slot (N, K)."""
+    masks = np.empty((len(chosen), len(space.slots)), np.uint8)
+    masks[:] = [slot.kind.full for slot in space.slots]
+    for c, (slot, mask) in enumerate(zip(space.choices.slot, space.choices.mask, strict=True)):
+        picked = (chosen[:, c // WORD] >> np.uint64(c % WORD)) & np.uint64(1) != 0
+        masks[picked, slot] = mask
+    return masks

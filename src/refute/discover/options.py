@@ -1,0 +1,108 @@
+"""What a discovery searches, how and for how long: validated once, then read everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from refute.errors import OptionError, did_you_mean
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+
+
+class Method(Enum):
+    """How evidence is gathered. All methods give equal rules."""
+
+    AUTO = "auto"
+    TILES = "tiles"
+    GUIDED = "guided"
+    HYDRA = "hydra"
+
+
+class Measure(Enum):
+    """How the error of an approximate rule is measured."""
+
+    G1 = "g1"
+    """The share of ordered row pairs that violate it."""
+
+    G2 = "g2"
+    """The share of rows that take part in a violation."""
+
+    G3 = "g3"
+    """The share of rows that a greedy choice removes until no violation is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a discovery is: its phase, distinct evidences seen, candidate rules, and rules verified on all rows."""
+
+    phase: str
+    evidences: int
+    candidates: int
+    verified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of a discovery.
+
+    `columns`: the columns to look at, None for all. `cross_columns`: whether two different columns are compared across
+    rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
+    `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
+    column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
+    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. `almost`: also look for rules
+    missed by at most this many pairs. `time_limit`: seconds after which what is verified so far is returned.
+    """
+
+    columns: tuple[str, ...] | None = None
+    cross_columns: bool = True
+    shared_values: float = 0.30
+    average_ratio: float = 0.10
+    one_row: bool = False
+    constants: int = 0
+    constant_share: float = 0.05
+    operators: tuple[Operator, ...] = tuple(Operator)
+    max_predicates: int | None = None
+    error: float = 0.0
+    measure: Measure = Measure.G1
+    almost: int = 0
+    method: Method = Method.AUTO
+    nulls: Nulls = Nulls.SQL
+    threads: int | None = None
+    time_limit: float | None = None
+    seed: int = 0
+    progress: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("shared_values", "average_ratio", "constant_share", "error"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise OptionError(f"{name} must lie between 0 and 1, not {value}")
+        if self.error >= 1.0:
+            raise OptionError("error must be below 1: at 1 every rule holds")
+        for name in ("max_predicates", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise OptionError(f"{name} must be at least 1, not {value}")
+        for name in ("constants", "almost"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"{name} must not be negative, but is {getattr(self, name)}")
+        if self.time_limit is not None and self.time_limit <= 0:
+            raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
+        if not self.operators:
+            raise OptionError("operators must name at least one comparison")
+        if self.error and self.method in (Method.GUIDED, Method.HYDRA):
+            raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {self.method.value!r}")
+
+
+def chosen(kind: type[Enum], value: object, name: str) -> Enum:
+    """The member that `value` is or spells; raises OptionError naming the nearest."""
+    if isinstance(value, kind):
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        known = [str(member.value) for member in kind]
+        hint = did_you_mean(str(value), known)
+        raise OptionError(f"{name} must be one of {', '.join(known)}, not {value!r}.{hint}") from None

@@ -1,0 +1,73 @@
+"""All pairs of a table, or of its groups, as counted evidence: clues in tiles, reversed after deduplication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.evidence import Counts, Evidence, merged
+from refute.discover.facts import Clues, Codebook
+from refute.discover.work import Budget, Crew
+from refute.kernels.evidence import Facts, count_clues, count_clues_wide
+
+Rectangles = NDArray[np.int64]
+_CELLS = 1 << 12
+_TASK_PAIRS = 1 << 24
+_SIDE = 1024
+_NO_ROWS = np.empty(0, np.int64)
+
+
+class Tally:
+    """A table of clues with their counts, fed with rectangles of row pairs."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.words = facts.s_bits.shape[0]
+        self._wide = self.words > 2
+        cells = np.zeros((_CELLS, self.words), np.int32) if self._wide else np.full(_CELLS, -1, np.int64)
+        self._table = cells, np.zeros(_CELLS, np.int64)
+
+    def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS) -> Tally:
+        """This tally, with the pairs of the rectangles added; see the kernel for `own`."""
+        count = count_clues_wide if self._wide else count_clues
+        self._table = count(facts, rectangles, own, *self._table)
+        return self
+
+    def clues(self) -> tuple[Clues, Counts]:
+        """The distinct clues (N, W) and their counts."""
+        cells, counts = self._table
+        used = counts > 0
+        if self._wide:
+            return cells[used], counts[used]
+        keys = cells[used]
+        low = (keys & 0xFFFFFFFF).astype(np.int32)
+        both = np.stack([low, (keys >> 32).astype(np.int32)], axis=1)
+        return both[:, : self.words], counts[used]
+
+
+def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:
+    """The evidence of all pairs of rows, and whether all of them were looked at."""
+    return rectangle_evidence(book, book.facts, triangle(n_rows), budget)
+
+
+def rectangle_evidence(
+    book: Codebook, facts: Facts, tasks: Iterable[Rectangles], budget: Budget, own: NDArray[np.int64] = _NO_ROWS
+) -> tuple[Evidence, bool]:
+    """The evidence of the pairs inside all rectangles, and whether all of them were looked at."""
+    crew: Crew[Tally, Rectangles] = Crew(budget, lambda: Tally(facts), lambda tally, task: tally.add(facts, task, own))
+    tallies, complete = crew.run(tasks)
+    parts = []
+    for tally in tallies:
+        clues, counts = tally.clues()
+        parts.append(Evidence.from_clues(book, clues, counts))
+    return merged(book.space, parts), complete
+
+
+def triangle(n_rows: int) -> Iterator[Rectangles]:
+    """All pairs i < j of n rows, as tasks of about equal size."""
+    width = max(_SIDE, _TASK_PAIRS // _SIDE)
+    for s_start in range(0, n_rows, _SIDE):
+        s_stop = min(s_start + _SIDE, n_rows)
+        for t_start in range(s_start, n_rows, width):
+            yield np.array([[s_start, s_stop, t_start, min(t_start + width, n_rows)]], np.int64)

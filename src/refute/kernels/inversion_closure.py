@@ -1,0 +1,140 @@
+"""What follows from a rule's predicates: path consistency over the relations of its operands.
+
+Operands are terms (a column of `s`, a column of `t`, a constant). Between two terms stands a set of atoms, five bits:
+less, equal, greater, both null, one null. Composing relations along paths tightens them until nothing changes; an empty
+relation means that no rows can ever satisfy the predicates. For these relations path consistency decides consistency,
+and an atom survives in the tightest network iff the network stays consistent when it is fixed, which is how relations
+with `!=` in them are made exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _tighten(net, size, compose):  # type: ignore[no-untyped-def]
+    """Whether the network is consistent; it is made path consistent in place. net: (M, M) atoms, the first `size` used."""
+    changed = True
+    while changed:
+        changed = False
+        for k in range(size):
+            for i in range(size):
+                for j in range(size):
+                    tighter = net[i, j] & compose[net[i, k], net[k, j]]
+                    if tighter != net[i, j]:
+                        if tighter == 0:
+                            return False
+                        net[i, j] = tighter
+                        changed = True
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _mirror(atoms):  # type: ignore[no-untyped-def]
+    return (atoms & 0b11010) | ((atoms & 1) << 2) | ((atoms >> 2) & 1)
+
+
+@njit(cache=True, nogil=True)
+def close_boxes(atoms, slots_of, known, constants, compose, asked, out):  # type: ignore[no-untyped-def]
+    """Per box, whether its predicates can be true together; writes what they imply for each asked pair of terms.
+
+    atoms: (N, K) uint8 accepted atoms per slot, 31 where a slot has no predicate; slots_of: (2, K) the slots' terms;
+    known: (M, M) what holds between terms in any case; constants: (M,) which terms are constants; compose: (32, 32);
+    asked: (2, Q) pairs of terms, constants second; out: (N, Q) implied atoms, 31 where nothing is implied. Cost per box:
+    cubic in the terms it mentions.
+    """
+    left, right = slots_of[0], slots_of[1]
+    asked_left, asked_right = asked[0], asked[1]
+    total, slots = atoms.shape
+    terms = known.shape[0]
+    possible = np.zeros(total, np.bool_)
+    index = np.empty(terms, np.int64)
+    members = np.empty(terms, np.int64)
+    net = np.empty((terms, terms), np.uint8)
+    trial = np.empty((terms, terms), np.uint8)
+    for n in range(total):
+        index[:] = -1
+        size = 0
+        for k in range(slots):
+            if atoms[n, k] != 31:
+                for term in (left[k], right[k]):
+                    if index[term] < 0:
+                        index[term] = size
+                        members[size] = term
+                        size += 1
+        mentioned = size
+        for q in range(asked_left.shape[0]):  # a constant that a mentioned column could be compared with
+            term = asked_right[q]
+            if constants[term] and index[term] < 0 and 0 <= index[asked_left[q]] < mentioned:
+                index[term] = size
+                members[size] = term
+                size += 1
+        differences = False
+        for i in range(size):
+            for j in range(size):
+                net[i, j] = known[members[i], members[j]]
+        for k in range(slots):
+            if atoms[n, k] != 31:
+                i, j = index[left[k]], index[right[k]]
+                net[i, j] &= atoms[n, k]
+                net[j, i] &= _mirror(atoms[n, k])
+                differences |= (atoms[n, k] & 2) == 0 and (atoms[n, k] & 5) == 5
+        empty = False
+        for i in range(size):
+            for j in range(size):
+                empty |= net[i, j] == 0
+        possible[n] = not empty and _tighten(net, size, compose)
+        if not possible[n]:
+            continue
+        for q in range(asked_left.shape[0]):
+            i, j = index[asked_left[q]], index[asked_right[q]]
+            if i < 0 or j < 0:
+                out[n, q] = 31
+                continue
+            implied = net[i, j]
+            if differences and size > 3 and (implied & (implied - 1)) != 0:
+                kept = np.uint8(0)
+                for bit in range(5):
+                    atom = np.uint8(1 << bit)
+                    if implied & atom:
+                        for a in range(size):
+                            for b in range(size):
+                                trial[a, b] = net[a, b]
+                        trial[i, j] = atom
+                        trial[j, i] = _mirror(atom)
+                        if _tighten(trial, size, compose):
+                            kept |= atom
+                implied = kept
+            out[n, q] = implied
+    return possible
+
+
+@njit(cache=True, nogil=True)
+def implied_by_others(rules, mirrors, closures, which, out):  # type: ignore[no-untyped-def]
+    """Mark the rules `which` that another rule implies; of rules that imply each other the earliest stays.
+
+    rules, mirrors, closures: (N, W) words of accepted atoms over the same pairs of terms. A rule b, or b with the rows
+    exchanged, implies rule a when everything that b asks for follows from a: closure(a) lies within b.
+    """
+    words = rules.shape[1]
+    for at in range(which.shape[0]):
+        a = which[at]
+        for b in range(rules.shape[0]):
+            if b == a:
+                continue
+            if not (_within(closures[a], rules[b], words) or _within(closures[a], mirrors[b], words)):
+                continue
+            if b < a or not (_within(closures[b], rules[a], words) or _within(closures[b], mirrors[a], words)):
+                out[a] = True
+                break
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _within(inner, outer, words):  # type: ignore[no-untyped-def]
+    for w in range(words):
+        if inner[w] & ~outer[w] != np.uint64(0):
+            return False
+    return True
