@@ -1,4 +1,4 @@
-"""From evidence to rules: every maximal box that holds no point, found from scratch."""
+"""From evidence to rules: every maximal box that holds no point, found from scratch or from the boxes before."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from refute.discover.space import WORD, Space, States, Words
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion import invert
+from refute.kernels.inversion_cut import cut_boxes
 
 _ROOM = 1 << 12
 _SMALL = 2000  # evidences below which splitting the search costs more than it gives
@@ -46,6 +47,13 @@ def inverted(space: Space, states: States, budget: Budget, max_predicates: int |
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
     boxes = space.boxes(_masks(space, chosen))
     return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
+    """The maximal boxes once more points are seen, sorted."""
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
+    return found[np.lexsort(found.T[::-1])]
 
 
 def _masks(space: Space, chosen: Words) -> NDArray[np.uint8]:

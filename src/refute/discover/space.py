@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from refute.discover.states import Kind
 from refute.kernels.inversion import Choices
+from refute.kernels.inversion_cut import Cuts
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Constant, Predicate
 
@@ -138,6 +139,26 @@ class Space:
             weaker,
             refusing,
             siblings,
+        )
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """What is left of each mask of each slot when a state must be refused, for the incremental inversion kernel."""
+        rest = np.zeros((len(self.slots), 32, 5, 3), np.int64)
+        weight = np.zeros((len(self.slots), 32), np.int64)
+        for k, slot in enumerate(self.slots):
+            for mask in (*slot.kind.conjunctions, slot.kind.full):
+                weight[k, mask] = len(slot.kind.conjunctions.get(mask, ()))
+                for state in range(len(slot.kind.states)):
+                    if mask >> state & 1:
+                        found = slot.kind.without(mask, state)
+                        rest[k, mask, state, : len(found)] = found
+        return Cuts(
+            *self.place,
+            np.array([slot.kind.full for slot in self.slots], np.uint64),
+            np.array([slot.kind.is_simple for slot in self.slots]),
+            weight,
+            rest,
         )
 
 

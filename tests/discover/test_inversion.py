@@ -1,0 +1,95 @@
+"""Inversion from scratch and inversion kept up to date agree with each other and with the definition."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refute.discover.inversion import cut, inverted
+from refute.discover.options import Options
+from refute.discover.space import Slot, Space
+from refute.discover.states import kind_of
+from refute.discover.work import Budget
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Row
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Space, np.ndarray]:
+    """A space of one to four slots of any kind, and points in it."""
+    slots = []
+    for k in range(draw(st.integers(1, 4))):
+        operators = draw(st.sets(st.sampled_from(list(Operator)), min_size=1)) if draw(st.booleans()) else set(Operator)
+        kind = kind_of(
+            ordered=draw(st.booleans()),
+            nullable=draw(st.booleans()),
+            nulls=draw(st.sampled_from(list(Nulls))),
+            operators=tuple(op for op in Operator if op in operators),
+        )
+        if kind.operators:
+            slots.append(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind))
+    space = Space(tuple(slots))
+    cells = [st.integers(0, len(slot.kind.states) - 1) for slot in slots]
+    points = draw(st.lists(st.tuples(*cells), min_size=1, max_size=12)) if slots else []
+    return space, np.array(points, np.uint8).reshape(len(points), len(slots))
+
+
+def by_definition(space: Space, states: np.ndarray, longest: int | None) -> set[tuple[int, ...]]:
+    """Every maximal box of conjunctions that holds no point, as masks per slot."""
+    kinds = [slot.kind for slot in space.slots]
+    valid = [
+        box
+        for box in product(*([*kind.conjunctions, kind.full] for kind in kinds))
+        if not any(all(mask >> state & 1 for mask, state in zip(box, point, strict=True)) for point in states.tolist())
+    ]
+    return {
+        box
+        for box in valid
+        if not any(o != box and all(a & b == a for a, b in zip(box, o, strict=True)) for o in valid)
+        and (longest is None or sum(len(k.conjunctions.get(m, ())) for k, m in zip(kinds, box, strict=True)) <= longest)
+    }
+
+
+def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
+    listed = [tuple(masks) for masks in space.masks(boxes).tolist()]
+    assert len(listed) == len(set(listed))
+    return set(listed)
+
+
+@given(problems(), st.none() | st.integers(1, 3))
+@settings(max_examples=150)
+def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndarray], longest: int | None) -> None:
+    space, states = problem
+    if not space.slots:
+        return
+    boxes, complete = inverted(space, states, Budget(Options(threads=1)), longest)
+    assert complete
+    assert as_masks(space, boxes) == by_definition(space, states, longest)
+
+
+@given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3))
+@settings(max_examples=150)
+def test_cutting_by_new_points_equals_inversion_from_scratch(
+    problem: tuple[Space, np.ndarray], known: int, longest: int | None
+) -> None:
+    space, states = problem
+    if not space.slots:
+        return
+    budget = Budget(Options(threads=1))
+    before, _ = inverted(space, states[:known], budget, longest)
+    after, _ = inverted(space, states, budget, longest)
+    assert np.array_equal(cut(space, before, space.points(states[known:]), longest), after)
+
+
+def test_a_split_search_finds_what_one_search_finds() -> None:
+    random = np.random.default_rng(3)
+    kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
+    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(12)))
+    states = np.unique(random.integers(0, 3, (4000, 12)).astype(np.uint8), axis=0)
+    split, _ = inverted(space, states, Budget(Options(threads=2)), 4)
+    whole, _ = inverted(space, states[:1500], Budget(Options(threads=1)), 4)
+    assert np.array_equal(split, cut(space, whole, space.points(states[1500:]), 4))
