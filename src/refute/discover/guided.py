@@ -1,0 +1,241 @@
+"""Exact discovery without looking at all pairs: settle candidates wholesale, then hunt witnesses for the few left open.
+
+If all pairs that agree on a set of equalities have been seen, every candidate whose equalities include the set is
+settled. So pairs inside selective groups are enumerated, the rest is sampled, the evidence inverted, and candidates that
+no enumerated set settles are searched for witnesses over all rows. A witness becomes evidence, and so do all pairs of its
+two rows, which are likely to break other candidates too; broken candidates are refined, and so on until none breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.evidence import Evidence, merged
+from refute.discover.facts import Codebook
+from refute.discover.groups import Agreements
+from refute.discover.inversion import cut, inverted
+from refute.discover.options import Options
+from refute.discover.outcome import Outcome
+from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
+from refute.discover.space import Words
+from refute.discover.witness import Witnesses
+from refute.discover.work import Budget, Crew
+from refute.relation import Relation
+
+_PREFIX = 1500  # rows whose pairs are all looked at first
+_GAUGE = 4096  # rows from which the number of agreeing pairs is estimated
+_DRAWN = 100_000  # pairs drawn per slot
+_PAIR_COST = 6e-9  # seconds for a pair inside a group
+_ROW_COST = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
+_WITNESS_COST = 1.0e-7  # seconds per row to search all rows for one witness
+_RECUT = 4000  # new points up to which boxes are cut rather than inverted again
+_WAVE = 64  # candidates whose witnesses are searched before boxes are refined
+_PEELED_PAIRS = 6_000_000_000
+
+Rows = NDArray[np.int64]
+
+
+class Guided:
+    """One guided search: what was seen, which boxes stand, which sets of equalities and which boxes are settled."""
+
+    def __init__(self, relation: Relation, book: Codebook, options: Options, budget: Budget) -> None:
+        self._relation = relation
+        self._book = book
+        self._space = book.space
+        self._options = options
+        self._budget = budget
+        self._agreements = Agreements(relation, book, options.nulls)
+        self._equal = self._agreements.equal_masks
+        self._witnesses = Witnesses(relation, book.space, options.nulls)
+        self._random = np.random.default_rng(options.seed)
+        self._evidence = Evidence.empty(book.space)
+        self._boxes: Words = np.empty((0, book.space.words), np.uint64)
+        self._done: list[frozenset[int]] = []
+        self._verified: set[bytes] = set()
+        self._peeled: set[int] = set()
+        self._peeled_pairs = 0
+        self._costs: dict[frozenset[int], float] = {}
+        self._gauge = self._sample(_GAUGE)
+
+    def run(self) -> Outcome:
+        """The rules of the table, or those verified until the time was up."""
+        complete = self._look() and self._invert()
+        while complete:
+            chosen = self._worthwhile()
+            if chosen is not None:
+                complete = self._settle(chosen)
+                continue
+            opened = self._open()
+            if not len(opened):
+                break
+            complete = self._hunt(opened)
+        boxes = self._boxes if complete else self._boxes[~self._is_open(self._boxes)]
+        return Outcome(boxes, self._evidence, complete, counted=False, method="guided")
+
+    def _look(self) -> bool:
+        """First evidence: some rows against each other, selective groups, partners drawn for their values."""
+        self._tell("sampling")
+        n = self._relation.n_rows
+        parts = [prefix_evidence(self._book, self._sample(_PREFIX), self._budget)]
+        pairs = [k for k in range(len(self._space.slots)) if self._equal[k]]
+        cheap = _PAIR_COST * max(20_000_000, 40 * n)
+        costs = {k: self._cost(frozenset([k])) for k in pairs}
+        for k in sorted(pairs, key=lambda k: (costs[k], k)):
+            if costs[k] > cheap or self._budget.expired:
+                break
+            found, finished = self._agreements.evidence(self._agreements.find((k,)), self._budget)
+            parts.append(found)
+            if finished:
+                self._done.append(frozenset([k]))
+            self._tell("groups")
+        parts.extend(self._drawn(k) for k in pairs if frozenset([k]) not in self._done)
+        self._evidence = merged(self._space, parts)
+        return not self._budget.expired
+
+    def _drawn(self, slot: int) -> Evidence:
+        """The evidence of rows with a random partner that agrees on the slot, and of neighbours in its order."""
+        found = self._agreements.find((slot,), self._sample(_DRAWN))
+        s_start, s_stop, t_start, t_stop = found.ranges.T
+        sizes = s_stop - s_start
+        s = np.repeat(s_start - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+        t = np.repeat(t_start, sizes) + self._random.integers(0, np.repeat(t_stop - t_start, sizes))
+        rows = found.s_rows
+        parts = [pair_evidence(self._book, found.s_rows[s], found.t_rows[t])]
+        parts.extend(pair_evidence(self._book, rows[:-step], rows[step:]) for step in (1, 7))
+        return merged(self._space, parts)
+
+    def _invert(self) -> bool:
+        self._tell("inversion")
+        self._boxes, complete = inverted(
+            self._space, self._evidence.states, self._budget, self._options.max_predicates
+        )
+        self._tell("inversion")
+        return complete
+
+    def _learn(self, parts: Iterable[Evidence]) -> Words:
+        """Adds evidence; returns the points that are new."""
+        before = self._evidence
+        self._evidence = merged(self._space, [before, *parts])
+        if len(self._evidence) == len(before):
+            return self._evidence.points[:0]
+        return self._evidence.points[~_contained(self._evidence.points, before.points)]
+
+    def _refine_by(self, fresh: Words) -> bool:
+        """Boxes that refuse the new points as well."""
+        if not len(fresh):
+            return not self._budget.expired
+        if len(fresh) > _RECUT:
+            return self._invert()
+        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
+        self._tell("refinement")
+        return not self._budget.expired
+
+    def _settle(self, chosen: frozenset[int]) -> bool:
+        """Looks at all pairs that agree on the chosen slots."""
+        found, finished = self._agreements.evidence(self._agreements.find(tuple(sorted(chosen))), self._budget)
+        if finished:
+            self._done = [known for known in self._done if not known > chosen] + [chosen]
+        return self._refine_by(self._learn([found])) and finished
+
+    def _worthwhile(self) -> frozenset[int] | None:
+        """The set of equalities whose pairs are cheaper to look at than the witnesses of the boxes it settles."""
+        masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
+        demands: dict[frozenset[int], int] = {}
+        for row in self._requires_equal(masks):
+            demanded = frozenset(np.flatnonzero(row).tolist())
+            if demanded:
+                demands[demanded] = demands.get(demanded, 0) + 1
+        options: dict[frozenset[int], int] = {}
+        for demanded, number in demands.items():
+            subsets = {demanded, *(frozenset(c) for size in (1, 2, 3) for c in combinations(sorted(demanded), size))}
+            for subset in subsets:
+                options[subset] = options.get(subset, 0) + number
+        best, gain = None, 0.0
+        for subset, number in sorted(options.items(), key=lambda item: (len(item[0]), sorted(item[0]))):
+            if number * _WITNESS_COST * self._relation.n_rows <= max(gain, self._overhead()):
+                continue
+            saved = number * _WITNESS_COST * self._relation.n_rows - self._cost(subset)
+            if saved > gain:
+                best, gain = subset, saved
+        return best
+
+    def _overhead(self) -> float:
+        return _ROW_COST * self._relation.n_rows
+
+    def _cost(self, chosen: frozenset[int]) -> float:
+        """Seconds to look at all pairs that agree on the slots, estimated from some rows."""
+        known = self._costs.get(chosen)
+        if known is None:
+            scale = (self._relation.n_rows / max(1, len(self._gauge))) ** 2
+            pairs = self._agreements.find(tuple(sorted(chosen)), self._gauge).pairs
+            known = self._costs[chosen] = pairs * scale * _PAIR_COST / self._budget.threads + self._overhead()
+        return known
+
+    def _hunt(self, opened: Words) -> bool:
+        """Searches witnesses for some open boxes; verifies those without, refines by the others."""
+        wave = opened[:_WAVE]
+        masks = self._space.masks(wave)
+        results: dict[int, tuple[int, int] | None] = {}
+
+        def search(_: None, number: int) -> None:
+            results[number] = self._witnesses.find(masks[number])
+
+        _, complete = Crew(self._budget, lambda: None, search).run(range(len(wave)))
+        broken = [pair for pair in results.values() if pair is not None]
+        self._verified.update(wave[number].tobytes() for number, pair in results.items() if pair is None)
+        self._tell("witnesses")
+        if not broken:
+            return complete
+        pairs = np.array(broken, np.int64)
+        parts = [pair_evidence(self._book, pairs[:, 0], pairs[:, 1])]
+        fresh = np.array(sorted({int(row) for row in pairs.ravel()} - self._peeled), np.int64)
+        n = self._relation.n_rows
+        if len(fresh) and self._peeled_pairs + len(fresh) * n <= _PEELED_PAIRS:
+            parts.append(row_evidence(self._book, fresh, n, self._budget))
+            self._peeled.update(fresh.tolist())
+            self._peeled_pairs += len(fresh) * n
+        return self._refine_by(self._learn(parts)) and complete
+
+    def _open(self) -> Words:
+        """The boxes that are neither settled nor verified, shortest rules first."""
+        opened = self._boxes[self._is_open(self._boxes)]
+        full = self._space.masks(self._space.full[None])[0]
+        order = np.argsort((self._space.masks(opened) != full).sum(axis=1), kind="stable")
+        return opened[order]
+
+    def _requires_equal(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Per box and slot, whether the box asks for equality there."""
+        required: NDArray[np.bool_] = (masks & ~self._equal) == 0
+        return required
+
+    def _is_open(self, boxes: Words) -> NDArray[np.bool_]:
+        equal = self._requires_equal(self._space.masks(boxes))
+        opened = np.ones(len(boxes), np.bool_)
+        for known in self._done:
+            opened &= ~equal[:, sorted(known)].all(axis=1)
+        for n in np.flatnonzero(opened) if self._verified else ():
+            opened[n] = boxes[n].tobytes() not in self._verified
+        return opened
+
+    def _sample(self, size: int) -> Rows:
+        """Some rows, ascending; all of them if they are few."""
+        n = self._relation.n_rows
+        if n <= size:
+            return np.arange(n)
+        return np.sort(self._random.choice(n, size, replace=False))
+
+    def _tell(self, phase: str) -> None:
+        verified = len(self._boxes) - int(np.count_nonzero(self._is_open(self._boxes)))
+        self._budget.tell(phase, evidences=len(self._evidence), candidates=len(self._boxes), verified=verified)
+
+
+def _contained(points: Words, known: Words) -> NDArray[np.bool_]:
+    """Which points are among the known ones; both ascend."""
+    if points.shape[1] == 1:
+        return np.isin(points[:, 0], known[:, 0])
+    held = {row.tobytes() for row in known}
+    return np.array([row.tobytes() in held for row in points], np.bool_)

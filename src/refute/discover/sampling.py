@@ -1,0 +1,52 @@
+"""Pairs worth a look before any proof: some rows against each other, and partners drawn for their values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.evidence import Evidence
+from refute.discover.facts import Codebook
+from refute.discover.groups import picked
+from refute.discover.tiles import rectangle_evidence, triangle
+from refute.discover.work import Budget
+from refute.kernels.evidence import clues_of
+
+Rows = NDArray[np.int64]
+
+
+def pair_evidence(book: Codebook, s_rows: Rows, t_rows: Rows) -> Evidence:
+    """The evidence of the given pairs; a row paired with itself is left out."""
+    apart = s_rows != t_rows
+    clues = clues_of(book.facts, s_rows[apart], t_rows[apart])
+    return Evidence.from_clues(book, *_counted(clues))
+
+
+def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    if not len(clues):
+        return clues, np.empty(0, np.int64)
+    if clues.shape[1] <= 2:
+        keys = clues[:, 0].astype(np.int64) | (clues[:, -1].astype(np.int64) << 32 if clues.shape[1] == 2 else 0)
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+        return clues[first], counts.astype(np.int64)
+    found, counts = np.unique(clues, axis=0, return_counts=True)
+    return found, counts.astype(np.int64)
+
+
+def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> Evidence:
+    """The evidence of all pairs among the given rows."""
+    facts = picked(book.facts, rows, rows)
+    return rectangle_evidence(book, facts, triangle(len(rows)), budget)[0]
+
+
+def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> Evidence:
+    """The evidence of each given row against all rows."""
+    everything = np.arange(n_rows)
+    facts = book.facts._replace(
+        s=np.ascontiguousarray(book.facts.s[:, rows]), s_bits=np.ascontiguousarray(book.facts.s_bits[:, rows])
+    )
+    width = 1 << 18
+    tasks = [
+        np.array([[0, len(rows), start, min(start + width, n_rows)]], np.int64) for start in range(0, n_rows, width)
+    ]
+    return rectangle_evidence(book, facts, tasks, budget, everything[rows])[0]
