@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.relation import Encoded, Relation
 from relation.columns import KINDS, Sample, samples
 
@@ -103,6 +105,25 @@ def test_large_numeric_columns_rank_as_numpy_ranks_them(name: str) -> None:
         order = np.argsort(sparse.values, kind="stable")
         assert np.array_equal(found.values[order], np.sort(found.values))
         assert np.array_equal(np.diff(sparse.values[order]) > 0, np.diff(found.values[order]) > 0)
+
+
+UNSIGNED = [2**53 + 1, 2**53 + 3, 2**53 + 9, 2**63 - 1, 2**63, 2**63 + 1, 2**63 + 2000, 2**64 - 2, 2**64 - 1]
+
+
+@pytest.mark.parametrize("with_null", [False, True])
+@pytest.mark.parametrize("first", range(len(UNSIGNED)))
+def test_unsigned_integers_that_no_float_holds_are_exact(first: int, with_null: bool) -> None:
+    for last in range(first + 1, len(UNSIGNED) + 1):
+        values = UNSIGNED[first:last] + [None] * with_null
+        signed = [value if value is not None and value < 2**63 else None for value in values]
+        table = pa.table({"u": pa.array(values, pa.uint64()), "i": pa.array(signed, pa.int64())})
+        for dense in (False, True):
+            relation = Relation.of(table)
+            check((relation.encode("u", ordered=True, dense=dense),), [values], True, dense)
+            check(relation.encode_joint(("u", "i"), ordered=True, dense=dense), [values, signed], True, dense)
+        for literal in UNSIGNED:
+            predicate = Predicate(Column(Row.S, "u"), Operator.LT, Constant(literal))
+            assert relation.mask(predicate).tolist() == [v is not None and v < literal for v in values]
 
 
 def test_floats_rank_exactly_among_decimals_that_they_nearly_are() -> None:

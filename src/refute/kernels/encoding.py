@@ -18,12 +18,14 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[int, int, int]:
+def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[np.integer, np.integer, int]:
     """Smallest and largest valid value, and the number of valid rows; (0, 0, 0) if there are none. O(n)."""
     n = len(values)
+    low = values.dtype.type(0)  # no plain 0, which would make unsigned values floats
+    high = low
+    if n == 0:
+        return low, high, 0
     if len(valid) == 0:
-        if n == 0:
-            return 0, 0, 0
         low = values[0]
         high = values[0]
         for i in range(n):
@@ -32,8 +34,6 @@ def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[int, int, int]:
             high = max(high, value)
         return low, high, n
     count = 0
-    low = values[0] if n else 0
-    high = low
     for i in range(n):
         if valid[i]:
             value = values[i]
@@ -74,11 +74,11 @@ def mark(codes: Ints, words: Words) -> None:
 @njit(cache=True, nogil=True)
 def count_before(words: Words, before: Ints) -> int:
     """Fills `before` with the number of set bits in all words before each; the total comes back. O(words)."""
-    total = 0
+    total = np.int64(0)
     for i in range(len(words)):
         before[i] = total
         total += _ones(words[i])
-    return total
+    return int(total)
 
 
 @njit(cache=True, nogil=True)
@@ -96,12 +96,12 @@ def rank_by_bits(codes: Ints, words: Words, before: Ints, out: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _ones(word: np.uint64) -> int:
+def _ones(word: np.uint64) -> np.int64:
     """The number of set bits."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
@@ -261,3 +261,10 @@ def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> b
                 if limbs[i, j] != sign:
                     return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def append_low_bits(ranks: Ints, values: NDArray[np.integer], out: Ints) -> None:
+    """Fills `out` with four times the rank plus the two lowest bits of the value, -1 where the rank is. O(n)."""
+    for i in range(len(ranks)):
+        out[i] = (np.int64(ranks[i]) << 2) | (values[i] & 3) if ranks[i] >= 0 else -1

@@ -101,6 +101,8 @@ def limb_codes(columns: Sequence[Steps | Wide]) -> tuple[list[Ints], int]:
 
     Takes bits from the top, as many as 62 hold; replaces what it has by ranks whenever that is full, and goes on.
     """
+    if all(isinstance(column, Steps) and column.values.dtype == np.int64 for column in columns):
+        return _full_range_codes([column for column in columns if isinstance(column, Steps)])
     limbs = _ordered_limbs(columns)
     codes: list[Ints] = [_zeros(column.valid, len(part)) for column, part in zip(columns, limbs, strict=True)]
     left = _varying(limbs, codes).bit_length()
@@ -118,6 +120,24 @@ def limb_codes(columns: Sequence[Steps | Wide]) -> tuple[list[Ints], int]:
         ]
         size <<= taken
     return codes, size
+
+
+def _full_range_codes(columns: Sequence[Steps]) -> tuple[list[Ints], int]:
+    """The common case of one signed limb: ranks of the upper 62 bits, then the two that are left."""
+    upper: list[Ints] = []
+    for column in columns:
+        part = (column.values >> 2) + 2**61
+        if len(column.valid):
+            part[column.valid == 0] = -1
+        upper.append(part)
+    ranks, size = dense_codes(upper, 2**62)
+    size *= 4
+    found: list[Ints] = []
+    for column, rank in zip(columns, ranks, strict=True):
+        out: Ints = np.empty(len(rank), dtype=int_dtype(size))
+        kernel.append_low_bits(rank, column.values, out)
+        found.append(out)
+    return found, size
 
 
 def _ordered_limbs(columns: Sequence[Steps | Wide]) -> list[NDArray[np.uint64]]:
