@@ -16,91 +16,120 @@ Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
 
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
+MORTON_BITS = 62
 EXTRA = 2  # columns of a matrix that are no dimensions: position and row
 
 
-def build_forest(points: Matrix, starts: Longs, leaf: int) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
-    """The nodes, boxes and root per group (-1 for none) over `points`, which are reordered in place.
+def interleaved(columns: list[NDArray[np.int32]], sizes: list[int]) -> tuple[Longs, int]:
+    """A code per point that sorts close points together (Morton order), and a bound above all codes.
 
-    `starts` bounds the groups. O(n log n) time; a leaf holds at most `leaf` points.
+    Bits are taken from the columns in turn, the most significant first, as many as fit. O(n) with tables per byte.
     """
-    sizes = np.diff(starts)
-    room = int(np.sum(4 * (sizes // (leaf + 1)) + 3))  # a node that is split leaves at least half a leaf each side
-    nodes = np.empty((room, 3), np.int32)
-    boxes = np.empty((room, 2, points.shape[1] - EXTRA), np.int32)
-    roots = np.empty(len(sizes), np.int32)
-    total = _grow(points, starts, leaf, nodes, boxes, roots)
-    return nodes[:total], boxes[:total], roots
+    lengths = [max(1, (size - 1).bit_length()) for size in sizes]
+    turns = [(d, lengths[d] - 1 - turn) for turn in range(max(lengths)) for d in range(len(sizes)) if turn < lengths[d]]
+    turns = turns[:MORTON_BITS]
+    tables = np.zeros((len(sizes), 4, 256), np.int64)
+    byte = np.arange(256)
+    for place, (d, bit) in enumerate(reversed(turns)):
+        tables[d, bit // 8] |= ((byte >> (bit % 8)) & 1) << place
+    codes = np.zeros(len(columns[0]), np.int64)
+    for d, column in enumerate(columns):
+        _interleave(column, tables[d], -(-lengths[d] // 8), codes)
+    return codes, 1 << len(turns)
+
+
+def build_forest(
+    points: Matrix, codes: Longs, starts: Longs, leaf: int
+) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
+    """The nodes, boxes and root per group (-1 for none) over points that ascend by code inside each group.
+
+    `starts` bounds the groups; a leaf holds at most `leaf` points. Nodes are split where the highest bit changes, so
+    that they are cells of a k-d tree. O(n).
+    """
+    roots = np.empty(len(starts) - 1, np.int32)
+    total = _grow(codes, starts, leaf, np.empty((0, 3), np.int32), roots)
+    nodes = np.empty((total, 3), np.int32)
+    boxes = np.empty((total, 2, points.shape[1] - EXTRA), np.int32)
+    _grow(codes, starts, leaf, nodes, roots)
+    _enclose(points, nodes, boxes)
+    return nodes, boxes, roots
 
 
 @njit(cache=True, nogil=True)
-def _grow(points: Matrix, starts: Longs, leaf: int, nodes: Matrix, boxes: Boxes, roots: NDArray[np.int32]) -> int:
-    dims = boxes.shape[2]
+def _interleave(column: NDArray[np.int32], tables: Longs, used: int, codes: Longs) -> None:
+    for i in range(len(column)):
+        value = column[i]
+        code = codes[i]
+        for chunk in range(used):
+            code |= tables[chunk, (value >> (8 * chunk)) & 255]
+        codes[i] = code
+
+
+@njit(cache=True, nogil=True)
+def _grow(codes: Longs, starts: Longs, leaf: int, nodes: Matrix, roots: NDArray[np.int32]) -> int:
+    """Fills `nodes`, parents before children, and returns how many there are; only counts them when it is empty."""
     total = 0
-    stack = np.empty(128, np.int64)
+    stack = np.empty((256, 3), np.int64)
     for group in range(len(roots)):
         if starts[group] == starts[group + 1]:
             roots[group] = -1
             continue
         roots[group] = total
-        nodes[total, 0], nodes[total, 1] = starts[group], starts[group + 1]
-        stack[0] = total
+        stack[0, 0], stack[0, 1], stack[0, 2] = starts[group], starts[group + 1], total
         total += 1
         top = 1
         while top:
             top -= 1
-            node = stack[top]
-            start, stop = nodes[node, 0], nodes[node, 1]
-            for d in range(dims):
-                low = high = points[start, d]
-                for i in range(start + 1, stop):
-                    low = min(low, points[i, d])
-                    high = max(high, points[i, d])
-                boxes[node, 0, d], boxes[node, 1, d] = low, high
-            nodes[node, 2] = -1
-            widest, width = 0, np.int64(0)
-            for d in range(dims):
-                here = np.int64(boxes[node, 1, d]) - np.int64(boxes[node, 0, d])
-                if here > width:
-                    widest, width = d, here
-            if stop - start <= leaf or width == 0:
-                continue
-            middle = (start + stop) // 2
-            _select(points, start, stop, middle, widest)
-            nodes[node, 2] = total
-            nodes[total, 0], nodes[total, 1] = start, middle
-            nodes[total + 1, 0], nodes[total + 1, 1] = middle, stop
-            stack[top], stack[top + 1] = total, total + 1
-            top += 2
-            total += 2
+            start, stop, node = stack[top, 0], stack[top, 1], stack[top, 2]
+            child = -1
+            if stop - start > leaf:
+                child = total
+                total += 2
+                middle = _split_place(codes, start, stop)
+                stack[top, 0], stack[top, 1], stack[top, 2] = start, middle, child
+                stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = middle, stop, child + 1
+                top += 2
+            if len(nodes):
+                nodes[node, 0], nodes[node, 1], nodes[node, 2] = start, stop, child
     return total
 
 
 @njit(cache=True, nogil=True)
-def _select(points: Matrix, start: int, stop: int, middle: int, d: int) -> None:
-    """Rows `[start, middle)` get values of dimension d no greater than those of `[middle, stop)`. Expected O(n)."""
-    columns = points.shape[1]
+def _split_place(codes: Longs, start: int, stop: int) -> int:
+    """Where the highest bit that is not the same for all codes changes; the middle when all codes are the same."""
+    differing = codes[start] ^ codes[stop - 1]
+    if differing == 0:
+        return (start + stop) // 2
+    bit = np.int64(1)
+    while differing > 1:
+        differing >>= 1
+        bit <<= 1
+    bound = (codes[stop - 1] // bit) * bit
     low, high = start, stop - 1
     while low < high:
-        a, b, c = points[low, d], points[(low + high) >> 1, d], points[high, d]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while points[i, d] < pivot:
-                i += 1
-            while points[j, d] > pivot:
-                j -= 1
-            if i <= j:
-                for column in range(columns):
-                    points[i, column], points[j, column] = points[j, column], points[i, column]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
+        middle = (low + high) // 2
+        if codes[middle] < bound:
+            low = middle + 1
         else:
-            return
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _enclose(points: Matrix, nodes: Matrix, boxes: Boxes) -> None:
+    dims = boxes.shape[2]
+    for node in range(len(nodes) - 1, -1, -1):
+        child = nodes[node, 2]
+        for d in range(dims):
+            if child >= 0:
+                boxes[node, 0, d] = min(boxes[child, 0, d], boxes[child + 1, 0, d])
+                boxes[node, 1, d] = max(boxes[child, 1, d], boxes[child + 1, 1, d])
+            else:
+                low = high = points[nodes[node, 0], d]
+                for i in range(nodes[node, 0] + 1, nodes[node, 1]):
+                    low = min(low, points[i, d])
+                    high = max(high, points[i, d])
+                boxes[node, 0, d], boxes[node, 1, d] = low, high
 
 
 @njit(cache=True, nogil=True)
@@ -119,6 +148,15 @@ def _judge(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int) -> int:
             return RULED_OUT
         verdict = OPEN
     return verdict
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int) -> bool:
+    """Whether point i is below the top corner of box b, without which it has no partner there."""
+    for d in range(k):
+        if points[i, d] >= boxes[b, 1, d]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -157,11 +195,17 @@ def find_pair(
     t_boxes: Boxes,
     roots: Matrix,
     k: int,
+    stop: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Positions of some pair, or (-1, -1). `roots` has a row (root of s, root of t) per group."""
+    """Positions of some pair, or (-1, -1). `roots` has a row (node of s, node of t) for each pair of trees.
+
+    Once a pair is found `stop[0]` is set, and other threads that were given the same array end too.
+    """
     stack = np.empty((256, 2), np.int32)
     place = s_points.shape[1] - 2
     for r in range(len(roots)):
+        if stop[0]:
+            return -1, -1
         stack[0, 0], stack[0, 1] = roots[r, 0], roots[r, 1]
         top = 1
         while top:
@@ -172,8 +216,11 @@ def find_pair(
                 continue
             if verdict == CERTAIN or (s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0):
                 for i in range(s_nodes[a, 0], s_nodes[a, 1]):
+                    if not _below(s_points, i, t_boxes, b, k):
+                        continue
                     for j in range(t_nodes[b, 0], t_nodes[b, 1]):
                         if _matches(s_points[i], t_points[j], k):
+                            stop[0] = 1
                             return s_points[i, place], t_points[j, place]
             else:
                 top = _split(s_nodes, t_nodes, a, b, stack, top)
@@ -191,8 +238,11 @@ def count_partners(
     roots: Matrix,
     k: int,
     partners: tuple[Longs, Longs],
-) -> None:
+    patience: int,
+) -> bool:
     """Adds the partners per point, in the order of the forests and as differences: `cumsum` gives the numbers.
+
+    Gives up, and returns False, after looking at more than `patience` pairs of boxes.
 
     A box pair that is certain is taken whole, self pairs included: the caller takes those off. The arrays of
     `partners` are one longer than the sides.
@@ -206,6 +256,9 @@ def count_partners(
         while top:
             top -= 1
             a, b = stack[top, 0], stack[top, 1]
+            patience -= 1
+            if patience < 0:
+                return False
             verdict = _judge(s_boxes[a], t_boxes[b], k)
             if verdict == RULED_OUT:
                 continue
@@ -217,6 +270,8 @@ def count_partners(
                 t_partners[t_stop] -= s_stop - s_start
             elif s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0:
                 for i in range(s_start, s_stop):
+                    if not _below(s_points, i, t_boxes, b, k):
+                        continue
                     for j in range(t_start, t_stop):
                         held = True
                         for d in range(k):
@@ -230,6 +285,36 @@ def count_partners(
                             t_partners[j + 1] -= 1
             else:
                 top = _split(s_nodes, t_nodes, a, b, stack, top)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def share_out(
+    s_nodes: Matrix, s_boxes: Boxes, t_nodes: Matrix, t_boxes: Boxes, roots: Matrix, k: int, tasks: Matrix
+) -> int:
+    """Splits pairs of trees that may hold pairs until `tasks` (room, 2) is nearly full; how many there are then."""
+    total = 0
+    for r in range(min(len(roots), len(tasks))):
+        tasks[r, 0], tasks[r, 1] = roots[r, 0], roots[r, 1]
+        total += 1
+    start = 0
+    while start < total and total + 2 <= len(tasks):
+        stop = total
+        for r in range(start, stop):
+            a, b = tasks[r, 0], tasks[r, 1]
+            verdict = _judge(s_boxes[a], t_boxes[b], k)
+            if verdict == RULED_OUT:
+                tasks[r, 0] = -1
+            elif verdict == OPEN and (s_nodes[a, 2] >= 0 or t_nodes[b, 2] >= 0) and total + 2 <= len(tasks):
+                total = _split(s_nodes, t_nodes, a, b, tasks, total)
+                tasks[r, 0] = -1
+        start = stop
+    kept = 0
+    for r in range(total):
+        if tasks[r, 0] >= 0:
+            tasks[kept, 0], tasks[kept, 1] = tasks[r, 0], tasks[r, 1]
+            kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True)
@@ -259,6 +344,9 @@ def list_pairs(
             s_stop, t_start, t_stop = s_nodes[a, 1], t_nodes[b, 0], t_nodes[b, 1]
             i, j = state[5], state[6]
             while i < s_stop:
+                if j == t_start and not _below(s_points, i, t_boxes, b, k):
+                    i += 1
+                    continue
                 while j < t_stop:
                     if _matches(s_points[i], t_points[j], k):
                         if filled == room:

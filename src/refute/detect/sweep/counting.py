@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce, refined
+from refute.detect.sweep.threads import threads_for, together
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import count_below
 from refute.kernels.sorting import segment_sizes
-from refute.plan.problem import Problem, Rows
+from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share
 
 Longs = NDArray[np.int64]
@@ -73,10 +75,13 @@ class _Tally:
             return sign * (self._dominance(points, None) - len(s_self))
         s_found, t_found = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
         if points.differ:
-            s_found, t_found = Forests.of(points, self.share, leaf=self.tuning.leaf).partners()
+            found = self._boxes(points)
+            assert found is not None
+            s_found, t_found = found
         else:
-            self._dominance(points, t_found)
-            self._dominance(points.mirrored(), s_found)
+            sides = ((points, t_found), (points.mirrored(), s_found))
+            calls = [partial(self._dominance, side, found) for side, found in sides]
+            together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
         s_found[s_self] -= 1
         t_found[t_self] -= 1
         _add(self.s_partners, points.s_pick, s_found, sign)
@@ -84,26 +89,65 @@ class _Tally:
         return sign * int(t_found.sum())
 
     def _dominance(self, points: Points, per_t: Longs | None) -> int:
+        """The pairs with all orders true, a row with itself included; `per_t` gets the partners of each point of t."""
         if points.differ:
-            return self._boxes(points, per_t)
+            return _taken(self._boxes(points), per_t)
         if not points.order:
             return _group_products(points, per_t)
         dimensions = choose(points, points.order, self.share, self.tuning)
         if dimensions is None or dimensions.steps > self.tuning.tree_steps:
+            if self._looks_rare(points):
+                found = self._boxes(points, self.tuning.patience * (points.n_s + points.n_t))
+                if found is not None:
+                    return _taken(found, per_t)
+            if points.group is None and threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel) > 1:
+                return self._halved(points, per_t)
             return count_by_dividing(points, per_t, self.share, self.tuning)
         layout = Layout.of(points, dimensions, (), self.share)
         tree = np.zeros(layout.cells, np.int32)
         below = np.empty(0 if per_t is None else points.n_t, np.int64)
-        found = count_below(layout.s, layout.t, layout.base, layout.length, layout.spans, tree, below)
+        found_pairs = count_below(layout.s, layout.t, layout.base, layout.length, layout.spans, tree, below)
         if per_t is not None:
             per_t[layout.t_order] = below
-        return int(found)
+        return int(found_pairs)
 
-    def _boxes(self, points: Points, per_t: Longs | None) -> int:
-        t_found = Forests.of(points, self.share, leaf=self.tuning.leaf).partners()[1]
+    def _halved(self, points: Points, per_t: Longs | None) -> int:
+        """Cuts one large group in two for two threads; lower s with upper t need one order less."""
+        first, *others = sorted(points.order, key=lambda comparison: comparison.size, reverse=True)
+        pivot = np.median(first.t[:: max(1, points.n_t // 4096)])
+        s_upper = (first.s >= pivot).astype(np.int32)
+        t_upper = s_upper if first.s is first.t else (first.t >= pivot).astype(np.int32)
+        total = count_by_dividing(
+            replace(points, group=Comparison(s_upper, t_upper, 2)), per_t, self.share, self.tuning
+        )
+        s, t = np.flatnonzero(s_upper == 0), np.flatnonzero(t_upper)
+        if not len(s) or not len(t):
+            return total
+        across = replace(points, order=tuple(others)).chosen(s, t)
+        found = None if per_t is None else np.zeros(len(t), np.int64)
+        total += self._dominance(across, found)
         if per_t is not None:
-            per_t[:] = t_found
-        return int(t_found.sum())
+            per_t[t] += found
+        return total
+
+    def _looks_rare(self, points: Points) -> bool:
+        """Whether a sample has hardly a pair: boxes then rule out nearly everything and beat dividing."""
+        step = max(points.n_s, points.n_t) // max(1, self.tuning.probe)
+        if step < 8:
+            return False
+        s, t = (np.arange(0, n, step, dtype=np.int64) for n in (points.n_s, points.n_t))
+        sample = points.chosen(s, s if points.aligned else t)
+        return count_by_dividing(sample, None, None, self.tuning) <= len(s) // 32
+
+    def _boxes(self, points: Points, patience: int = 2**62) -> tuple[Longs, Longs] | None:
+        return Forests.of(points, self.share, leaf=self.tuning.leaf).partners(patience)
+
+
+def _taken(found: tuple[Longs, Longs] | None, per_t: Longs | None) -> int:
+    assert found is not None
+    if per_t is not None:
+        per_t[:] = found[1]
+    return int(found[1].sum())
 
 
 def _group_products(points: Points, per_t: Longs | None) -> int:

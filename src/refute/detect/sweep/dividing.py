@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import ranked
+from refute.detect.sweep.threads import threads_for, together
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
@@ -14,9 +18,7 @@ from refute.plan.problem import Ints
 from refute.plan.share import Share
 
 
-def count_by_dividing(
-    points: Points, per_t: NDArray[np.int64] | None, share: Share | None, tuning: Tuning
-) -> int:
+def count_by_dividing(points: Points, per_t: NDArray[np.int64] | None, share: Share | None, tuning: Tuning) -> int:
     """The number of pairs; `per_t` gets the partners of each point of t."""
     order = sorted((ranked(each, share) for each in points.order), key=lambda each: each.size, reverse=True)
     first = order[0]
@@ -27,11 +29,26 @@ def count_by_dividing(
     s, s_starts, _ = _arranged(s_numbers, [each.s for each in order[1:]], s_order, _side(points, 0), points.groups)
     t, t_starts, places = _arranged(t_numbers, [each.t for each in order[1:]], t_order, _side(points, 1), points.groups)
     below = np.zeros(0 if per_t is None else points.n_s + points.n_t, np.int32)
-    spare = np.empty((len(order), max(points.n_s, points.n_t) + 1), np.int32)
-    total = count_divided(s, t, s_starts, t_starts, tuning.brute, below, spare)
+    threads = threads_for(share, points.n_s + points.n_t, tuning.parallel)
+    cuts = _even_cuts(s_starts + t_starts, threads)
+
+    def part(first_group: int, last_group: int) -> int:
+        s_part, t_part = s_starts[first_group : last_group + 1], t_starts[first_group : last_group + 1]
+        room = int(max(np.diff(s_part).max(), np.diff(t_part).max())) + 1
+        spare = np.empty((len(order), room), np.int32)
+        return int(count_divided(s, t, s_part, t_part, tuning.brute, below, spare))
+
+    calls = [partial(part, first, last) for first, last in pairwise(cuts) if first < last]
+    total = sum(together(threads, calls))
     if per_t is not None:
         per_t[places] = below[t[0]]
-    return int(total)
+    return total
+
+
+def _even_cuts(bounds: NDArray[np.int64], parts: int) -> list[int]:
+    """Groups at which to cut, so that parts have about as many points each; `bounds` are where groups start."""
+    goals = [int(bounds[-1]) * part // parts for part in range(1, parts)]
+    return [0, *(int(cut) for cut in np.searchsorted(bounds[:-1], goals)), len(bounds) - 1]
 
 
 def _arranged(

@@ -16,6 +16,7 @@ from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked, reduce
+from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import find_above, find_above_coded
 from refute.kernels.dominance_tables import (
@@ -63,6 +64,9 @@ class _Search:
         codes = _codes(points)
         t = self._first_by_table(points, codes)
         if t is None:
+            found = self._find_in_prefix(points)
+            if found is not None:
+                return found
             t = self._first_by_sweep(points, codes)
         if t is None:
             return self._find_by_boxes(points)
@@ -76,15 +80,16 @@ class _Search:
                 return None
             if all(each.s[easier[0]] != each.t[easier[1]] for each in points.differ):
                 return easier
-        return self._find_by_boxes(points)
+        return self._find_in_prefix(points) or self._find_by_boxes(points)
+
+    def _find_in_prefix(self, points: Points) -> Pair | None:
+        """A pair among the first points: a badly broken rule costs next to nothing."""
+        probe = self._tuning.probe
+        return self.find(points.prefix(probe)) if probe and max(points.n_s, points.n_t) > 8 * probe else None
 
     def _find_by_boxes(self, points: Points) -> Pair | None:
-        probe = self._tuning.probe
-        if probe and max(points.n_s, points.n_t) > 8 * probe:
-            found = self.find(points.prefix(probe))
-            if found is not None:
-                return found
-        return Forests.of(points, self._share, leaf=self._tuning.leaf).find()
+        threads = threads_for(self._share, points.n_s + points.n_t, self._tuning.parallel)
+        return Forests.of(points, self._share, leaf=self._tuning.leaf, threads=threads).find(threads)
 
     def _first_by_table(self, points: Points, codes: Codes | None) -> int | None:
         """The first point t with a partner, -1 when there is none, None when the tables would be too large."""
@@ -165,8 +170,10 @@ def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> t
     """The cell of each point: its group, then its values."""
     group = points.group
     s: NDArray[np.signedinteger] = np.zeros(points.n_s, np.int32) if group is None else group.s
-    t: NDArray[np.signedinteger] = s if group is None and points.n_s == points.n_t else (
-        np.zeros(points.n_t, np.int32) if group is None else group.t
+    t: NDArray[np.signedinteger] = (
+        s
+        if group is None and points.n_s == points.n_t
+        else (np.zeros(points.n_t, np.int32) if group is None else group.t)
     )
     wide = np.int32 if points.groups * prod(shape) <= INT32 else np.int64
     for comparison, length in zip(small, shape, strict=True):

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import ranked
-from refute.kernels.dominance_boxes import EXTRA, build_forest, count_partners, find_pair, list_pairs
-from refute.kernels.sorting import segment_order, segment_starts
+from refute.detect.sweep.threads import together
+from refute.kernels.dominance_boxes import (
+    EXTRA,
+    build_forest,
+    count_partners,
+    find_pair,
+    interleaved,
+    list_pairs,
+    share_out,
+)
+from refute.kernels.sorting import index_dtype, segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Ints, Rows
 from refute.plan.share import Share
 
-LEAF = 16
+LEAF = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +38,28 @@ class Forest:
     roots: NDArray[np.int32]
 
     @classmethod
-    def of(cls, columns: list[Ints], group: Ints | None, groups: int, rows: Ints, leaf: int) -> Forest:
+    def of(
+        cls, columns: list[Ints], sizes: list[int], group: Ints | None, groups: int, rows: Ints, leaf: int
+    ) -> Forest:
         """The forest over points with these values, group and row numbers."""
         n = len(rows)
-        points = np.empty((n, len(columns) + EXTRA), np.int32)
-        if group is None:
-            starts = np.array([0, n], np.int64)
-            order: Ints | slice = slice(None)
-            points[:, -2] = np.arange(n)
+        if columns:
+            codes, bound = interleaved(columns, sizes)
+            order = sorted_positions(codes, bound)
         else:
+            codes, order = np.zeros(n, np.int64), np.arange(n, dtype=index_dtype(n))
+        starts = np.array([0, n], np.int64)
+        if group is not None:
             starts = segment_starts(group, groups)
-            order = segment_order(group, starts)
-            points[:, -2] = order
-        for place, column in enumerate([*columns, None, rows]):
-            if column is not None:
-                points[:, place] = column[order]
-        return cls(points, *build_forest(points, starts, leaf))
+            by_code = group[order]
+            order = order[segment_order(by_code, starts)]
+        codes = codes[order]
+        points = np.empty((n, len(columns) + EXTRA), np.int32)
+        points[:, -2] = order
+        points[:, -1] = rows[order]
+        for place, column in enumerate(columns):
+            points[:, place] = column[order]
+        return cls(points, *build_forest(points, codes, starts, leaf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +72,54 @@ class Forests:
     roots: NDArray[np.int32]
 
     @classmethod
-    def of(cls, source: Points, share: Share | None = None, *, leaf: int = LEAF) -> Forests:
+    def of(cls, source: Points, share: Share | None = None, *, leaf: int = LEAF, threads: int = 1) -> Forests:
         """Forests over the points; a side that equals the other is built once."""
-        compared = [ranked(comparison, share) for comparison in source.order + source.differ]
+        calls = [partial(ranked, comparison, share) for comparison in source.order + source.differ]
+        compared = together(threads, calls)
+        sizes = [comparison.size for comparison in compared]
         s_rows, t_rows = source.row_numbers()
-        group = source.group
-        s = Forest.of([c.s for c in compared], None if group is None else group.s, source.groups, s_rows, leaf)
+        group, groups = source.group, source.groups
+
+        def s_side() -> Forest:
+            return Forest.of([c.s for c in compared], sizes, None if group is None else group.s, groups, s_rows, leaf)
+
+        def t_side() -> Forest:
+            return Forest.of([c.t for c in compared], sizes, None if group is None else group.t, groups, t_rows, leaf)
+
         if source.twin:
-            t = s
+            s = t = s_side()
         else:
-            t = Forest.of([c.t for c in compared], None if group is None else group.t, source.groups, t_rows, leaf)
+            s, t = together(threads, (s_side, t_side))
         both = (s.roots >= 0) & (t.roots >= 0)
         return cls(source, s, t, np.ascontiguousarray(np.stack((s.roots[both], t.roots[both]), axis=1)))
 
     @property
     def _arguments(self) -> tuple[NDArray[np.int32], ...]:
         s, t = self.s, self.t
-        return s.points, s.nodes, s.boxes, t.points, t.nodes, t.boxes, self.roots
+        return s.points, s.nodes, s.boxes, t.points, t.nodes, t.boxes
 
-    def find(self) -> tuple[int, int] | None:
+    def find(self, threads: int = 1) -> tuple[int, int] | None:
         """Some pair of points, or None."""
-        s, t = find_pair(*self._arguments, len(self.source.order))
-        return None if s < 0 else (int(s), int(t))
+        stop = np.zeros(1, np.uint8)
+        k = len(self.source.order)
+        roots = self.roots if threads == 1 else self._tasks(64 * threads)
+        calls = [
+            partial(find_pair, *self._arguments, np.ascontiguousarray(roots[part::threads]), k, stop)
+            for part in range(threads)
+        ]
+        for s, t in together(threads, calls):
+            if s >= 0:
+                return int(s), int(t)
+        return None
 
-    def partners(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each point of s, and of t, its number of partners, itself included where it matches itself."""
+    def partners(self, patience: int = 2**62) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """For each point of s, and of t, its number of partners, itself included where it matches itself.
+
+        None when more than `patience` pairs of boxes would have to be looked at.
+        """
         changes = (np.zeros(self.source.n_s + 1, np.int64), np.zeros(self.source.n_t + 1, np.int64))
-        count_partners(*self._arguments, len(self.source.order), changes)
+        if not count_partners(*self._arguments, self.roots, len(self.source.order), changes, patience):
+            return None
         totals = []
         for change, forest in zip(changes, (self.s, self.t), strict=True):
             total = np.empty(len(change) - 1, np.int64)
@@ -90,13 +127,21 @@ class Forests:
             totals.append(total)
         return totals[0], totals[1]
 
+    def _tasks(self, room: int) -> NDArray[np.int32]:
+        """The pairs of trees split into more and smaller ones, for threads to share."""
+        if len(self.roots) > room:
+            return self.roots
+        tasks = np.empty((4 * room, 2), np.int32)
+        s, t = self.s, self.t
+        return tasks[: share_out(s.nodes, s.boxes, t.nodes, t.boxes, self.roots, len(self.source.order), tasks)]
+
     def pairs(self, chunk: int) -> Iterator[tuple[Rows, Rows]]:
         """The pairs of points in chunks; what is kept between two chunks does not grow."""
         state = np.zeros(7, np.int64)
         stack = np.empty((256, 2), np.int32)
         while True:
             found = np.empty((2, chunk), np.int64)
-            filled = list_pairs(*self._arguments, len(self.source.order), state, stack, found)
+            filled = list_pairs(*self._arguments, self.roots, len(self.source.order), state, stack, found)
             if filled:
                 yield found[0, :filled], found[1, :filled]
             if filled < chunk:

@@ -217,5 +217,3 @@ def normal(comparison: Comparison) -> Comparison:
 
 def _normal(values: Ints, size: int) -> Ints:
     return np.require(values, np.int32 if size <= INT32 else np.int64, ["C", "W"])
-
-

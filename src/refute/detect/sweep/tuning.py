@@ -9,16 +9,22 @@ from dataclasses import dataclass
 class Tuning:
     """Thresholds of the method; every choice gives the same answer.
 
-    `cells`: entries of a table per point. `leaf`: points in a leaf of a box tree. `tree_steps`: steps of a
-    multi-dimensional Fenwick tree above which dividing is cheaper. `brute`: pairs that dividing compares one by one.
-    `subsets`: most `!=` that are counted by inclusion and exclusion. `probe`: rows of the prefix
-    that existence looks at first. `chunk`: pairs listed at a time. `parallel`: points that pay for a second thread.
+    `cells`: entries of a table per point.
+    `leaf`: points in a leaf of a box tree.
+    `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
+    `brute`: pairs that dividing compares one by one.
+    `patience`: pairs of boxes looked at per point before dividing is tried instead.
+    `subsets`: most `!=` that are counted by inclusion and exclusion.
+    `probe`: points of the prefix or sample that is looked at first; 0 for none.
+    `chunk`: pairs listed at a time.
+    `parallel`: points that pay for a second thread.
     """
 
     cells: float = 2.0
-    leaf: int = 16
+    leaf: int = 8
     tree_steps: int = 400
     brute: int = 1 << 16
+    patience: int = 32
     subsets: int = 10
     probe: int = 2048
     chunk: int = 1 << 16
