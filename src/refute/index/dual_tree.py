@@ -73,7 +73,7 @@ class DualTree:
             for task in tasks:
                 kernel.exists(s, t, self.axes, task, stack, keep, found)
 
-        self._traverse(s, t, search, threads)
+        self._traverse(s, t, search, threads, sweeps=False)
         return (int(self.s.origin[found[1]]), int(self.t.origin[found[2]])) if found[0] else None
 
     def count(self, *, threads: int = 1) -> int:
@@ -83,7 +83,7 @@ class DualTree:
         def total(tasks: Int64s, stack: Int64s, keep: Int32s) -> int:
             return sum(int(kernel.count(s, t, self.axes, task, stack, keep)) for task in tasks)
 
-        return sum(self._traverse(s, t, total, threads)) - len(self._selves()[0])
+        return sum(self._traverse(s, t, total, threads, sweeps=True)) - len(self._selves()[0])
 
     def partners(self, *, threads: int = 1) -> tuple[Int64s, Int64s]:
         """For each point of side s, and of side t, its number of partners."""
@@ -99,7 +99,7 @@ class DualTree:
             return sums
 
         of_s, of_t = np.zeros(len(self.s), np.int64), np.zeros(len(self.t), np.int64)
-        for sums in self._traverse(s, t, sums_of, threads):
+        for sums in self._traverse(s, t, sums_of, threads, sweeps=True):
             of_s[self.s.origin] += sums[1]
             of_t[self.t.origin] += sums[3]
         s_selves, t_selves = self._selves()
@@ -139,7 +139,7 @@ class DualTree:
         return np.empty((self.s.depth + self.t.depth + 4, 3), np.int64)
 
     def _traverse(
-        self, s: kernel.Tree, t: kernel.Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int
+        self, s: kernel.Tree, t: kernel.Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int, *, sweeps: bool
     ) -> list[R]:
         """What `work(tasks, stack, keep)` returns in each thread for its share of the traversal."""
         start = kernel.compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
@@ -152,7 +152,7 @@ class DualTree:
         tasks[0] = (0, 0, start)
         n_tasks, before = 1, 0
         while before < n_tasks < TASKS * threads:
-            before, n_tasks = n_tasks, int(kernel.widen(s, t, self.axes, tasks, n_tasks))
+            before, n_tasks = n_tasks, int(kernel.widen(s, t, self.axes, tasks, n_tasks, sweeps))
         shares = [tasks[first:n_tasks:threads] for first in range(threads)]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda share: work(share, self._stack(), np.empty(room, np.int32)), shares))

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.corner_counts import count_below
 from refute.kernels.kd_tree import HI, LEFT, LO, RIGHT
 
 Int = Any  # an integer scalar of whatever width Numba infers
@@ -21,6 +22,8 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 IMPOSSIBLE = -1
+LEAST_SWEPT = 1 << 14  # pairs of points from which two open axes are swept instead of descended into
+MOST_SWEPT = 1 << 19  # points up to which they are, so that the sweep's sorts stay small beside the trees
 LAST_BIT = 62  # axes from here on share one bit of the open axes
 
 
@@ -145,13 +148,33 @@ def _descend(s: Tree, t: Tree, axes: Axes, stack: Int64s, top: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
-def widen(s: Tree, t: Tree, axes: Axes, tasks: Int64s, n_tasks: Int) -> Int:
-    """The number of triples after expanding each open, inner one of `tasks[:n_tasks]` once; there is room for twice."""
+def sweepable(s: Tree, a: Int, t: Tree, b: Int, axes: Axes, open_axes: Int) -> tuple[Int, Int]:
+    """The one or two order axes (one twice) that are all that is open between nodes worth a sweep, else (-1, -1)."""
+    first, second, n_open = -1, -1, 0
+    for axis in range(axes.equal + axes.order + axes.differ):
+        if open_axes & _bit(axis):
+            n_open += 1
+            if n_open > 2 or axis < axes.equal or axis >= axes.equal + axes.order:
+                return -1, -1
+            first, second = (axis, axis) if n_open == 1 else (first, axis)
+    s_size, t_size = np.int64(s.nodes[a, HI] - s.nodes[a, LO]), np.int64(t.nodes[b, HI] - t.nodes[b, LO])
+    if s_size * t_size < LEAST_SWEPT or s_size + t_size > MOST_SWEPT:
+        return -1, -1
+    return first, second
+
+
+@njit(cache=True, nogil=True)
+def widen(s: Tree, t: Tree, axes: Axes, tasks: Int64s, n_tasks: Int, sweeps: bool) -> Int:
+    """The number of triples after expanding each open, inner one of `tasks[:n_tasks]` once; there is room for twice.
+
+    With `sweeps`, those that would be swept stay whole.
+    """
     old = tasks[:n_tasks].copy()
     stack = np.empty((4, 3), np.int64)
     out = 0
     for k in range(n_tasks):
-        if old[k, 2] == 0 or (s.nodes[old[k, 0], LEFT] < 0 and t.nodes[old[k, 1], LEFT] < 0):
+        done = old[k, 2] == 0 or (s.nodes[old[k, 0], LEFT] < 0 and t.nodes[old[k, 1], LEFT] < 0)
+        if done or (sweeps and sweepable(s, old[k, 0], t, old[k, 1], axes, old[k, 2])[0] >= 0):
             tasks[out] = old[k]
             out += 1
             continue
@@ -195,7 +218,11 @@ def exists(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int3
 
 @njit(cache=True, nogil=True)
 def count(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int32s) -> Int:
-    """The number of matching pairs under `task`, those with equal ids included."""
+    """The number of matching pairs under `task`, those with equal ids included.
+
+    Pairs of nodes with all axes open are few, a constant number for each node; those with at most two open axes are
+    swept. Between them lie axes - 2 levels of nested descent: O(n log^(k-1) n) on order axes, in linear space.
+    """
     total = np.int64(0)
     stack[0] = task
     top = 1
@@ -203,8 +230,19 @@ def count(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: Int32
         top -= 1
         a, b, open_axes = stack[top, 0], stack[top, 1], stack[top, 2]
         lo, hi = np.int64(t.nodes[b, LO]), np.int64(t.nodes[b, HI])
+        first, second = sweepable(s, a, t, b, axes, open_axes)
         if open_axes == 0:
             total += (s.nodes[a, HI] - s.nodes[a, LO]) * (hi - lo)
+        elif first >= 0:
+            s_span = slice(s.nodes[a, LO], s.nodes[a, HI])
+            found = np.empty(hi - lo, np.int64)
+            total += count_below(
+                s.columns[first, s_span],
+                s.columns[second, s_span],
+                t.columns[first, lo:hi],
+                t.columns[second, lo:hi],
+                found,
+            )
         elif s.nodes[a, LEFT] >= 0 or t.nodes[b, LEFT] >= 0:
             top = _descend(s, t, axes, stack, top)
         else:
@@ -227,9 +265,20 @@ def partners(s: Tree, t: Tree, axes: Axes, task: Int64s, stack: Int64s, keep: In
         top -= 1
         a, b, open_axes = stack[top, 0], stack[top, 1], stack[top, 2]
         lo, hi = np.int64(t.nodes[b, LO]), np.int64(t.nodes[b, HI])
+        first, second = sweepable(s, a, t, b, axes, open_axes)
         if open_axes == 0:
             s_nodes[a] += hi - lo
             t_nodes[b] += s.nodes[a, HI] - s.nodes[a, LO]
+        elif first >= 0:
+            s_span = slice(s.nodes[a, LO], s.nodes[a, HI])
+            sx, sy = s.columns[first, s_span], s.columns[second, s_span]
+            tx, ty = t.columns[first, lo:hi], t.columns[second, lo:hi]
+            found = np.empty(hi - lo, np.int64)
+            count_below(sx, sy, tx, ty, found)
+            t_points[lo:hi] += found
+            found = np.empty(len(sx), np.int64)
+            count_below(~tx, ~ty, ~sx, ~sy, found)  # as seen from s; ~x falls where x rises, and cannot overflow
+            s_points[s_span] += found
         elif s.nodes[a, LEFT] >= 0 or t.nodes[b, LEFT] >= 0:
             top = _descend(s, t, axes, stack, top)
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.range_search.choice import MOST_AGREEING, MOST_SEARCHED, Index, Options, choose
+from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, Options, choose
 from refute.detect.range_search.expansion import expanded, included
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
@@ -121,7 +121,7 @@ def _search(points: Points, options: Options, threads: int) -> tuple[int, int] |
         return None
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
     dims = len(points.order) + len(points.differ) - saved
-    if choose(points, dims, options, most_dims=MOST_SEARCHED) is Index.KD_TREE:
+    if choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE:
         return _dual(points, threads).exists(threads=threads)
     own = None
     if points.self_pairs:
@@ -151,7 +151,8 @@ def _first_clash(points: Points) -> tuple[int, int] | None:
 
 def _by_k_d_tree(points: Points, options: Options) -> bool:
     """Whether counts come from k-d trees."""
-    return choose(points, len(points.order) - 1, options, most_differ=MOST_AGREEING) is Index.KD_TREE
+    dims = len(points.order) - 1
+    return choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE
 
 
 def _dual(points: Points, threads: int) -> DualTree:
