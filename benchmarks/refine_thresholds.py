@@ -53,6 +53,7 @@ def algorithms(rows: int) -> None:
     """Two inequalities by HSM, BHSM and IEJoin: uniform values, and a rule that holds but for 1 % of the rows."""
     rng = np.random.default_rng(0)
     arrays = {"bitmap_values": 0.0}
+    arrays["nested_pairs"] = 0.0
     forced = {
         "HSM": Tuning(force=Algorithm.HSM, **arrays),  # type: ignore[arg-type]
         "BHSM": Tuning(force=Algorithm.BHSM, **arrays),  # type: ignore[arg-type]
@@ -74,22 +75,24 @@ def algorithms(rows: int) -> None:
 
 
 def grouped(rows: int) -> None:
-    """Two inequalities of many values within equality groups of several sizes."""
+    """Inequalities of many values within equality groups of several sizes, and loops over the pairs of small groups."""
     rng = np.random.default_rng(1)
     forced = {
-        "BHSM": Tuning(force=Algorithm.BHSM),
-        "IEJoin": Tuning(force=Algorithm.IEJOIN),
-        "HSM": Tuning(force=Algorithm.HSM),
+        "BHSM": Tuning(force=Algorithm.BHSM, nested_pairs=0),
+        "IEJoin": Tuning(force=Algorithm.IEJOIN, nested_pairs=0),
+        "HSM": Tuning(force=Algorithm.HSM, nested_pairs=0),
+        "loop": Tuning(nested_pairs=ALWAYS),
     }
 
     def lines() -> Iterable[tuple[str, dict[str, float]]]:
-        for size in (4, 16, 64, 256, 1024, 16384):
-            order = [rng.integers(0, rows, rows) for _ in range(2)]
-            problem = rule(rows, order, [rng.integers(0, max(rows // size, 1), rows)])
-            usable = {label: t for label, t in forced.items() if label != "HSM" or size <= 1024}
-            yield f"groups of {size}", {label: milliseconds(problem, t) for label, t in usable.items()}
+        for predicates in (2, 3, 4):
+            for size in (4, 16, 64, 128, 256, 512, 1024):
+                order = [rng.integers(0, rows, rows) for _ in range(predicates)]
+                problem = rule(rows, order, [rng.integers(0, max(rows // size, 1), rows)])
+                usable = {label: t for label, t in forced.items() if label != "HSM" or size * predicates <= 256}
+                yield f"{predicates} in groups of {size}", {k: milliseconds(problem, t) for k, t in usable.items()}
 
-    show("two inequalities of many values within groups", lines())
+    show("inequalities of many values within groups", lines())
 
 
 def bins(rows: int) -> None:

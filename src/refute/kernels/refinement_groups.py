@@ -184,6 +184,32 @@ def _number_unmatched(
     return found
 
 
+@njit(cache=True, nogil=True)
+def _count_equal(build: Side, probe: Side, values: tuple[Values, Values], reflexive: bool) -> Any:
+    """The pairs of ids with equal values: products of group sizes, nothing written. O(ids) expected."""
+    widest = _widest(build)
+    table = _table_for(widest)
+    keys = np.empty(widest, np.int64)
+    codes = np.empty(widest, np.int32)
+    sizes = np.empty(widest + 1, np.int64)
+    total = np.int64(0)
+    for c in range(len(build.starts)):
+        ids = build.ids[build.starts[c] : build.ends[c]]
+        groups, slots = _build(ids, values[0], table, keys, codes)
+        sizes[:groups] = 0
+        for i in range(len(ids)):
+            sizes[codes[i]] += 1
+        if reflexive:
+            for g in range(groups):
+                total += sizes[g] * sizes[g]
+            continue
+        for i in range(probe.starts[c], probe.ends[c]):
+            group = table[_slot(table[:slots], keys, values[1][probe.ids[i]])]
+            if group >= 0:
+                total += sizes[group]
+    return total
+
+
 def _room(side: Side) -> Keyed:
     size = int((side.ends - side.starts).sum())
     return Keyed(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(len(side.starts) + 1, np.int64))
@@ -205,3 +231,8 @@ def join(build: Side, probe: Side, values: tuple[Values, Values], *, matched: bo
     built, probed = _room(build), _room(probe)
     _join(build, probe, values, matched, built, probed)
     return _trimmed(built), _trimmed(probed)
+
+
+def count_equal(build: Side, probe: Side, values: tuple[Values, Values], *, reflexive: bool) -> int:
+    """The number of pairs with equal values; with `reflexive` the sides are one and the probe side is not read."""
+    return int(_count_equal(build, probe, values, reflexive))

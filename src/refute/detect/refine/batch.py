@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from refute.kernels.refinement_sides import Side, total_product
+from refute.kernels.refinement_sides import Ids, Side, total_product
 from refute.plan.problem import Problem
 
 _FIRST = 1 << 14  # ids of the first part where parts grow
@@ -40,11 +41,18 @@ class ClusterPairs:
         a = int((self.a.ends - self.a.starts).sum())
         return a if self.reflexive else a + int((self.b.ends - self.b.starts).sum())
 
-    def split(self, budget: int, *, growing: bool = False) -> Iterator[ClusterPairs]:
-        """The batch in parts of at most `budget` ids, or of one cluster pair; first parts are small if `growing`."""
-        sizes = self.a.ends - self.a.starts
-        if not self.reflexive:
-            sizes = sizes + (self.b.ends - self.b.starts)
+    def members(self) -> Ids:
+        """The ids of a reflexive batch whose sets lie side by side in one array."""
+        assert self.reflexive
+        return self.a.ids[self.a.starts[0] : self.a.ends[-1]] if len(self) else self.a.ids[:0]  # type: ignore[no-any-return]
+
+    def split(self, budget: int, *, pairs: bool = False, growing: bool = False) -> Iterator[ClusterPairs]:
+        """The batch in parts of at most `budget` ids (or pairs of ids), or of one cluster pair.
+
+        With `growing`, the first parts are smaller, so that a first answer comes early.
+        """
+        a, b = self.a.ends - self.a.starts, self.b.ends - self.b.starts
+        sizes = a * b if pairs else a if self.reflexive else a + b
         reach = np.cumsum(sizes)
         room = min(_FIRST, budget) if growing else budget
         start, done = 0, 0
@@ -56,6 +64,12 @@ class ClusterPairs:
             yield self._part(start, end)
             start, done = end, int(reach[end - 1])
             room = min(2 * room, budget)
+
+    def where(self, chosen: NDArray[np.bool_]) -> ClusterPairs:
+        """The chosen cluster pairs."""
+        a = Side(self.a.ids, self.a.starts[chosen], self.a.ends[chosen])
+        b = a if self.reflexive else Side(self.b.ids, self.b.starts[chosen], self.b.ends[chosen])
+        return ClusterPairs(a, b, self.reflexive, self.sign)
 
     def _part(self, start: int, end: int) -> ClusterPairs:
         a = Side(self.a.ids, self.a.starts[start:end], self.a.ends[start:end])

@@ -11,8 +11,10 @@ from pyroaring import BitMap
 
 from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.bitmaps import Clusters, count_pairs, to_pairs
+from refute.detect.refine.nested import Nested
 from refute.detect.refine.operators import mirrored
 from refute.kernels.refinement_iejoin import Sorted, count_partners
+from refute.kernels.refinement_nested import count_nested
 from refute.kernels.refinement_sides import add_partners
 from refute.plan.problem import Problem, Rows
 
@@ -30,6 +32,9 @@ class Collector(Protocol):
 
     def add_iejoin(self, orders: Sorted, sign: int) -> None:
         """Adds all pairs of a batch that satisfy two last inequalities."""
+
+    def add_nested(self, nested: Nested, sign: int) -> None:
+        """Adds all pairs of a batch that satisfy the predicates given with it."""
 
     def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
         """Adds the pairs of two dense sets that satisfy a last predicate."""
@@ -60,6 +65,10 @@ class Total:
     def add_iejoin(self, orders: Sorted, sign: int) -> None:
         """Adds the counts of the bit array."""
         self.total += sign * count_partners(orders, self.s_size, self.t_size)[0]
+
+    def add_nested(self, nested: Nested, sign: int) -> None:
+        """Adds what the loop finds."""
+        self.total += sign * count_nested(*nested)[0]
 
     def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
         """Adds products of cardinalities."""
@@ -101,6 +110,13 @@ class Partners:
         np.add.at(self.s, orders.a_x.ids, sign * count_partners(orders, self.s_size, self.t_size)[1])
         other = mirrored(orders)
         np.add.at(self.t, other.a_x.ids, sign * count_partners(other, self.t_size, self.s_size)[1])
+
+    def add_nested(self, nested: Nested, sign: int) -> None:
+        """Adds what the loop finds for either side."""
+        _, a, b = nested
+        _, s, t = count_nested(*nested)
+        np.add.at(self.s, a.ids, sign * s)
+        np.add.at(self.t, b.ids, sign * t)
 
     def add_bitmaps(self, a: BitMap, b: BitMap, last: Clusters) -> None:
         """Adds the cluster pairs as arrays."""

@@ -10,7 +10,7 @@ import numpy as np
 from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.detect.refine.tuning import Tuning
-from refute.kernels.refinement_groups import group, join
+from refute.kernels.refinement_groups import count_equal, group, join
 from refute.kernels.refinement_iejoin import Listing, Sorted
 from refute.kernels.refinement_merge import apart_pairs, below_pairs, equal_pairs
 from refute.kernels.refinement_sides import Keyed, Side
@@ -47,6 +47,18 @@ def _refined(
         yield replace(_equal(stage, batch, drop=False), sign=-batch.sign)
     else:
         yield _apart(stage, batch, tuning, last)
+
+
+def count_last(stage: Stage, batch: ClusterPairs) -> int:
+    """The pairs of the batch, with its sign, that satisfy a last equality or non-equality; no set is built."""
+    (comparison,) = stage.comparisons
+    if batch.reflexive and stage.single_column:
+        equal = count_equal(batch.a, batch.a, (comparison.s, comparison.s), reflexive=True)
+    elif stage.build_s:
+        equal = count_equal(batch.a, batch.b, (comparison.s, comparison.t), reflexive=False)
+    else:
+        equal = count_equal(batch.b, batch.a, (comparison.t, comparison.s), reflexive=False)
+    return batch.sign * (equal if stage.kind is Kind.EQUAL else batch.pairs - equal)
 
 
 def _equal(stage: Stage, batch: ClusterPairs, drop: bool) -> ClusterPairs:

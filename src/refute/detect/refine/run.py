@@ -9,12 +9,13 @@ import numpy as np
 
 from refute.detect.refine.batch import ClusterPairs, all_pairs
 from refute.detect.refine.bitmaps import bitmaps_pay, clusters_of, refine_bitmaps
-from refute.detect.refine.collect import Collector, Partners, self_pairs
-from refute.detect.refine.operators import iejoin_orders, refine
+from refute.detect.refine.collect import Collector, Partners, Total, self_pairs
+from refute.detect.refine.nested import cut_small, gathered, listed
+from refute.detect.refine.operators import count_last, iejoin_orders, refine
 from refute.detect.refine.order import plan
-from refute.detect.refine.stages import Algorithm, Pipeline, Purpose
+from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose
 from refute.detect.refine.tuning import Tuning
-from refute.plan.problem import Problem, Rows
+from refute.plan.problem import Problem
 from refute.plan.share import Share
 
 _WAITING = 4  # parts per thread that may wait to be refined
@@ -30,11 +31,14 @@ def _stream(pipeline: Pipeline, level: int, batch: ClusterPairs, tuning: Tuning)
     if level == len(pipeline.stages):
         yield batch
         return
-    last = level == len(pipeline.stages) - 1
+    last, drop = level == len(pipeline.stages) - 1, level < pipeline.reflexive
     for part in batch.split(tuning.budget, growing=True):
-        drop = level < pipeline.reflexive
-        for found in refine(pipeline.stages[level], part, Purpose.LIST, tuning, last=last, drop=drop):
-            yield from _stream(pipeline, level + 1, found, tuning)
+        small, large = cut_small(part, pipeline.stages[level:], tuning)
+        if small is not None:
+            yield from listed(small, pipeline.stages[level:], tuning)
+        if large is not None:
+            for found in refine(pipeline.stages[level], large, Purpose.LIST, tuning, last=last, drop=drop):
+                yield from _stream(pipeline, level + 1, found, tuning)
 
 
 class Collection:
@@ -71,17 +75,34 @@ class Collection:
 
     def _descend(self, batch: ClusterPairs, level: int, collector: Collector) -> None:
         if level == self._pipeline.reflexive > 0:
-            ids = batch.a.ids
-            itself: Rows = ids[self._itself[ids]]
-            collector.take_self(itself, itself)
+            self._settle(batch, collector)
         if level == len(self._pipeline.stages):
             collector.add(batch)
             return
         for part in batch.split(self._tuning.budget):
             self._refine(part, level, collector)
 
+    def _settle(self, batch: ClusterPairs, collector: Collector) -> None:
+        """Takes back the self-pairs of a reflexive batch of which no set is dropped any more."""
+        ids = batch.members()
+        itself = ids[self._itself[ids]].astype(np.int64)
+        collector.take_self(itself, itself)
+
     def _refine(self, part: ClusterPairs, level: int, collector: Collector) -> None:
         stage = self._pipeline.stages[level]
+        if isinstance(collector, Total) and level + 1 == len(self._pipeline.stages) and stage.kind is not Kind.ORDER:
+            if level + 1 == self._pipeline.reflexive:
+                self._settle(part, collector)
+            collector.total += count_last(stage, part)
+            return
+        if level >= self._pipeline.reflexive:  # before, self-pairs are still to be taken back
+            left = self._pipeline.stages[level:]
+            small, large = cut_small(part, left, self._tuning)
+            if small is not None:
+                collector.add_nested(gathered(small, left), part.sign)
+            if large is None:
+                return
+            part = large
         if stage.algorithm is Algorithm.IEJOIN:
             collector.add_iejoin(iejoin_orders(stage, part), part.sign)
             return
@@ -101,8 +122,7 @@ class Collection:
         for part in root.split(self._tuning.budget):
             for found in self._found(part, 0):
                 if self._pipeline.reflexive == 1:
-                    itself: Rows = found.a.ids[self._itself[found.a.ids]]
-                    collector.take_self(itself, itself)
+                    self._settle(found, collector)
                 share = max(1, min(self._tuning.budget, found.ids // (2 * self._threads)))
                 for piece in found.split(share):
                     if len(running) >= _WAITING * self._threads:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from refute.detect.refine.batch import ClusterPairs, all_pairs
 from refute.detect.refine.bitmaps import bitmaps_pay, clusters_of, count_pairs, refine_bitmaps
 from refute.detect.refine.collect import Total, self_pairs
-from refute.detect.refine.operators import iejoin_orders, refine
+from refute.detect.refine.nested import cut_small, gathered
+from refute.detect.refine.operators import count_last, iejoin_orders, refine
 from refute.detect.refine.order import inequality, paired, plan
 from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose, Stage, leading_reflexive
 from refute.detect.refine.tuning import Tuning
+from refute.kernels.refinement_nested import count_nested
 from refute.plan.problem import Problem
 from refute.plan.share import Share
 
@@ -39,6 +41,9 @@ class Node:
     children: dict[Hashable, Node] = field(default_factory=dict)
     ends: list[int] = field(default_factory=list)
     settled: list[int] = field(default_factory=list)
+
+    chain: tuple[Stage, ...] = ()  # from here to a leaf, where no rule ends before and nothing branches off
+    last_ends: list[int] = field(default_factory=list)  # the rules that end at that leaf
 
     @property
     def stages(self) -> int:
@@ -75,7 +80,21 @@ def trie_of(rules: Sequence[tuple[int, Pipeline]], tuning: Tuning) -> Node:
                 node.settled.append(number)
         node.ends.append(number)
     _choose(root, tuning)
+    _link(root)
     return root
+
+
+def _link(node: Node) -> None:
+    """Fills in the chains."""
+    for child in node.children.values():
+        _link(child)
+    if node.stage is None:
+        return
+    if not node.children:
+        node.chain, node.last_ends = (node.stage,), node.ends
+    elif len(node.children) == 1 and not node.ends:
+        (child,) = node.children.values()
+        node.chain, node.last_ends = ((node.stage, *child.chain) if child.chain else ()), child.last_ends
 
 
 def _choose(node: Node, tuning: Tuning) -> None:
@@ -141,23 +160,46 @@ class Many:
     def _descend(
         self, node: Node, batch: ClusterPairs, itself: dict[int, NDArray[np.bool_]]
     ) -> Iterator[tuple[int, int]]:
-        stage = node.stage
-        assert stage is not None
+        assert node.stage is not None
         for part in batch.split(self._tuning.budget):
-            if stage.algorithm is Algorithm.IEJOIN:
-                total = Total(self._problem.s_size, self._problem.t_size)
-                total.add_iejoin(iejoin_orders(stage, part), part.sign)
-                yield from ((number, total.total) for number in node.ends)
+            small, large = (None, part) if node.drop else cut_small(part, node.chain, self._tuning)
+            if small is not None:
+                pairs = part.sign * count_nested(*gathered(small, node.chain))[0]
+                yield from ((number, pairs) for number in node.last_ends)
+            if large is None:
                 continue
-            last = not node.children
-            for found in refine(stage, part, Purpose.COUNT, self._tuning, last=last, drop=node.drop):
-                for number in node.settled:
-                    if number in itself:
-                        yield number, -int(np.count_nonzero(itself[number][found.a.ids]))
+            if not node.children:
+                yield from self._ended(node, node.stage, large, itself)
+                continue
+            for found in refine(node.stage, large, Purpose.COUNT, self._tuning, drop=node.drop):
+                yield from self._settled(node, found, itself)
                 pairs = found.sign * found.pairs if node.ends else 0
                 yield from ((number, pairs) for number in node.ends)
                 for child in node.children.values():
                     yield from self._descend(child, found, itself)
+
+    def _ended(
+        self, node: Node, stage: Stage, part: ClusterPairs, itself: dict[int, NDArray[np.bool_]]
+    ) -> Iterator[tuple[int, int]]:
+        """What a leaf counts; nothing reads its sets."""
+        total = Total(self._problem.s_size, self._problem.t_size)
+        if stage.kind is not Kind.ORDER:
+            yield from self._settled(node, part, itself)
+            total.total += count_last(stage, part)
+        elif stage.algorithm is Algorithm.IEJOIN:
+            total.add_iejoin(iejoin_orders(stage, part), part.sign)
+        else:
+            for found in refine(stage, part, Purpose.COUNT, self._tuning, last=True):
+                total.add(found)
+        yield from ((number, total.total) for number in node.ends)
+
+    def _settled(
+        self, node: Node, batch: ClusterPairs, itself: dict[int, NDArray[np.bool_]]
+    ) -> Iterator[tuple[int, int]]:
+        """What the rules take back whose leading reflexive equalities end at the node."""
+        for number in node.settled:
+            if number in itself:
+                yield number, -int(np.count_nonzero(itself[number][batch.members()]))
 
 
 def count_many(
