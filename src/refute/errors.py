@@ -30,6 +30,10 @@ class EngineError(RefuteError):
     """The machinery below is missing or failed: no Java, no cluster, no optional package."""
 
 
+class InferredTypesWarning(UserWarning):
+    """Columns got types that nobody gave: told from the text of their cells."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is close."""
     candidates = {str(item).casefold(): str(item) for item in known}

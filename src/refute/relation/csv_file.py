@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from refute.relation.csv_header import empty_file, header_of, other_header
 from refute.relation.csv_types import CsvType, narrowest
+from refute.relation.unreadable import reading
 
 _ARROW_TYPES = {
     CsvType.INTEGER: pa.int64(),
@@ -20,33 +24,78 @@ _ARROW_TYPES = {
 }
 
 
-def read_csv(file: Path, delimiter: str = ",") -> pa.Table:
-    """The table in a CSV file with a header; an empty cell is null, whatever the type of its column."""
-    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    with csv.open_csv(file, parse_options=parsing) as reader:
-        names = reader.schema.names
+def read_csv(files: Sequence[Path], delimiter: str = ",") -> list[pa.Table]:
+    """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
+
+    A column's type is told from the cells of all files. Files without a single byte, which Spark writes for tasks
+    without rows, are passed over. Raises DataError where a file is malformed, or where headers differ.
+    """
+    parts: dict[Path, pa.Table] = {}
+    for file in files:
+        with reading(file):
+            if file.stat().st_size:
+                parts[file] = read_text(file, delimiter)
+    if not parts:
+        raise empty_file(str(files[0]))
+    first, head = next(iter(parts.items()))
+    names = head.column_names
+    for file, part in parts.items():
+        if part.column_names != names:
+            raise other_header(str(file), part.column_names, str(first), names)
+    whole = pa.concat_tables(parts.values())
+    types = [column_type(column) for column in whole.columns]
+    schema = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
+    return [parts.get(file, head.slice(0, 0)).cast(schema) for file in files]
+
+
+def read_text(file: Path, delimiter: str) -> pa.Table:
+    """The cells of a file as text: null where empty, the empty string where written as two quotes."""
+    header, has_rows = _opening(file, delimiter)
+    if not has_rows:  # of which Arrow makes nothing where the header's line has no end
+        return pa.schema([(name, pa.string()) for name in header]).empty_table()
     text = csv.read_csv(
         file,
-        parse_options=parsing,
+        read_options=csv.ReadOptions(column_names=list(header), skip_rows_after_names=1),
+        parse_options=_parsing(delimiter),
         convert_options=csv.ConvertOptions(
-            column_types={name: pa.string() for name in names},
+            column_types={name: pa.string() for name in header},
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
     )
-    return pa.table([typed(column) for column in text.columns], names=text.column_names)
+    return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=list(header))
 
 
-def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The text column as the narrowest type that every cell fits, else as it is."""
+def read_header(file: Path, delimiter: str) -> tuple[str, ...]:
+    """The names of the columns; raises DataError where two are equal."""
+    return _opening(file, delimiter)[0]
+
+
+def _opening(file: Path, delimiter: str) -> tuple[tuple[str, ...], bool]:
+    """The names of the columns, and whether anything follows them."""
+    with (
+        pa.input_stream(str(file), compression="detect") as stream,
+        io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
+    ):
+        names = header_of(text, delimiter, str(file))
+        return names, any(line.strip("\r\n") for line in text)
+
+
+def column_type(column: pa.ChunkedArray) -> pa.DataType:
+    """The narrowest type that every cell of a text column fits, else text."""
     if column.null_count == len(column):
-        return column
+        return pa.string()
     fits = {kind: bool(pc.all(pc.match_substring_regex(column, kind.value)).as_py()) for kind in CsvType}
     kind = narrowest(fits)
     if kind is None:
-        return column
+        return pa.string()
     try:
-        return pc.cast(column, _ARROW_TYPES[kind])
+        pc.cast(column, _ARROW_TYPES[kind])
     except pa.ArrowInvalid:  # of a date's shape but no date, such as 2021-02-30
-        return column
+        return pa.string()
+    return _ARROW_TYPES[kind]
+
+
+def _parsing(delimiter: str) -> csv.ParseOptions:
+    return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)

@@ -2,23 +2,26 @@
 
 `05401` stays text because as a number it would equal `5401`; `NA` and `nan` are text like any other. The patterns are
 plain enough to mean the same to Arrow's and to Java's regular expressions, so that a file has the same types whoever
-reads it.
+reads it. (They end in `\\z`: Java's `$` would also match before a final line break.)
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
+# 0001 to 9999, the years that Python knows.
+_YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+
 
 class CsvType(Enum):
     """A type that the cells of a CSV column can have, narrowest first; the value is the pattern of every cell."""
 
-    INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
-    BIG_INTEGER = r"^(?:0|-?[1-9][0-9]{0,36})$"
-    FLOAT = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?$"
-    BOOLEAN = r"^(?:true|false|True|False|TRUE|FALSE)$"
-    DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-    TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
+    INTEGER = r"\A(?:0|-?[1-9][0-9]{0,17})\z"
+    BIG_INTEGER = r"\A(?:0|-?[1-9][0-9]{0,36})\z"
+    FLOAT = r"\A-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,2})?\z"
+    BOOLEAN = r"\A(?:true|false|True|False|TRUE|FALSE)\z"
+    DATE = rf"\A{_YEAR}-[0-9]{{2}}-[0-9]{{2}}\z"
+    TIMESTAMP = rf"\A{_YEAR}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?\z"
 
 
 def narrowest(fits: dict[CsvType, bool]) -> CsvType | None:

@@ -3,84 +3,87 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from refute.errors import DataError
-
-_HINT = "Refute reads .csv, .tsv, .parquet, .json, .jsonl, .ndjson, .orc, .arrow and .feather files."
+from refute.relation.csv_file import column_type, read_csv
+from refute.relation.formats import Format, common_format, format_of, in_order
+from refute.relation.partitions import partition_values
+from refute.relation.unreadable import reading
 
 
 def read_local(path: str | Path) -> pa.Table:
     """The table in a file, in a folder of files of one format, or in all files that match a glob, in order of name.
 
     In CSV an empty cell is null, whatever the type of its column, and `NA`, `nan` or `null` are text like any other.
+    Folders named `column=value` below a folder add that column.
     """
-    tables = [(file, _read_one(file)) for file in _files(str(path))]
+    files = local_files(str(path))
+    kind = common_format([str(file) for file in files], str(path))
+    tables = _read_each(files, kind)
     try:
-        return pa.concat_tables([table for _, table in tables], promote_options="permissive")
+        whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise DataError(f"the files of {str(path)!r} do not fit together: {error}") from error
+    return _with_partitions(whole, [len(table) for table in tables], files, str(path))
 
 
-def _files(path: str) -> list[Path]:
+def local_files(path: str) -> list[Path]:
+    """The files that a path, folder or glob names, in order; of a folder only those of a format that can be told."""
     if glob.has_magic(path) and not Path(path).exists():
-        found = sorted(Path(match) for match in glob.glob(path, recursive=True) if Path(match).is_file())
+        matches = [Path(match) for match in glob.glob(path, recursive=True)]
+        found = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
         if not found:
             raise DataError(f"no file matches {path!r}")
-        return found
-    place = Path(path)
-    if not place.exists():
-        raise DataError(f"there is no file {path!r}")
-    if place.is_file():
-        return [place]
-    found = sorted(
-        file for file in place.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")) and _reader(file)
-    )
-    if not found:
-        raise DataError(f"the folder {path!r} holds no file that can be read. {_HINT}")
-    return found
+    else:
+        place = Path(path)
+        if not place.exists():
+            raise DataError(f"there is no file or folder {path!r}")
+        found = [place] if place.is_file() else _below(place)
+    return sorted(set(found), key=lambda file: in_order(file.as_posix()))
 
 
-def _read_one(file: Path) -> pa.Table:
-    reader = _reader(file)
-    if reader is None:
-        raise DataError(f"cannot tell the format of {str(file)!r} by its name. {_HINT}")
-    try:
-        return reader(file)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {str(file)!r}: {error}") from error
+def _below(folder: Path) -> list[Path]:
+    found = (file for file in folder.rglob("*") if file.is_file() and format_of(file.name))
+    return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
 
 
-def _reader(file: Path) -> Callable[[Path], pa.Table] | None:
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
-        suffixes.pop()
-    return _READERS.get(suffixes[-1]) if suffixes else None
+def _read_each(files: Sequence[Path], kind: Format) -> list[pa.Table]:
+    if kind.delimiter is not None:
+        return read_csv(files, kind.delimiter)
+    tables = []
+    for file in files:
+        with reading(file):
+            tables.append(_READERS[kind](file))
+    return tables
 
 
-def _read_csv(file: Path, delimiter: str = ",") -> pa.Table:
-    from pyarrow import csv
-
-    return csv.read_csv(
-        file,
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-        ),
-    )
-
-
-def _read_tsv(file: Path) -> pa.Table:
-    return _read_csv(file, "\t")
+def _with_partitions(whole: pa.Table, counts: Sequence[int], files: Sequence[Path], path: str) -> pa.Table:
+    """The table with one more column for each `column=value` among its files' folders, typed as in a CSV file."""
+    by_file = [partition_values(file.as_posix(), Path(path).as_posix()) for file in files]
+    for name in by_file[0]:
+        cells = [values.get(name) for values in by_file]
+        indices = pa.array([i for i, count in enumerate(counts) for _ in range(count)], pa.int32())
+        text = pa.chunked_array([pa.array(cells, pa.string())])
+        column = text.cast(column_type(text)).take(indices)
+        if name not in whole.column_names:
+            whole = whole.append_column(name, column)
+    return whole
 
 
 def _read_json(file: Path) -> pa.Table:
     from pyarrow import json
 
-    return json.read_json(file)
+    table = json.read_json(file)
+    dates = [field for field in table.schema if pa.types.is_timestamp(field.type)]
+    if not dates:
+        return table
+    # Text of the shape of a time is text, as for every other reader of JSON.
+    schema = pa.schema([pa.field(field.name, pa.string()) for field in dates])
+    return json.read_json(file, parse_options=json.ParseOptions(explicit_schema=schema)).select(table.column_names)
 
 
 def _read_parquet(file: Path) -> pa.Table:
@@ -101,14 +104,9 @@ def _read_feather(file: Path) -> pa.Table:
     return feather.read_table(file)
 
 
-_READERS: dict[str, Callable[[Path], pa.Table]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".parquet": _read_parquet,
-    ".json": _read_json,
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-    ".orc": _read_orc,
-    ".feather": _read_feather,
-    ".arrow": _read_feather,
+_READERS = {
+    Format.JSON: _read_json,
+    Format.PARQUET: _read_parquet,
+    Format.ORC: _read_orc,
+    Format.ARROW: _read_feather,
 }

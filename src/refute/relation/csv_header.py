@@ -1,0 +1,38 @@
+"""Column names of CSV files: what a header may look like, whoever reads the rows below it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+
+from refute.errors import DataError
+
+
+def header_of(lines: Iterable[str], delimiter: str, file: str) -> tuple[str, ...]:
+    """The names of the columns, from the first line that is not empty; raises DataError where there is none."""
+    for cells in csv.reader(lines, delimiter=delimiter):
+        if cells:
+            return column_names(cells, file)
+    raise empty_file(file)
+
+
+def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
+    """The names of the columns; one without a name is `_c` and its number. Raises DataError where two are equal."""
+    names = tuple(name or f"_c{position}" for position, name in enumerate(header))
+    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    if twice is not None:
+        raise DataError(f"the header of {file!r} has more than one column {twice!r}; rename one of them")
+    return names
+
+
+def empty_file(file: str) -> DataError:
+    """The error for a file without even a header."""
+    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names")
+
+
+def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
+    """The error for files that do not have the same columns."""
+    return DataError(
+        f"the columns of {file!r} ({', '.join(names)}) are not those of {first!r} ({', '.join(expected)}); "
+        "files that are read together have the same header"
+    )

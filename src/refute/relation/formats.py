@@ -1,0 +1,83 @@
+"""File formats, told by names alone, so that every reader agrees on what a file is and in which order files come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import PurePosixPath
+
+from refute.errors import DataError
+
+HINT = "Refute reads .csv, .tsv, .json, .jsonl, .ndjson, .parquet, .orc, .arrow and .feather files."
+_PACKED = frozenset({".gz", ".bz2", ".zst", ".lz4"})
+
+
+class Format(Enum):
+    """How the rows of a file are written; the value is what messages call it."""
+
+    CSV = "CSV"
+    TSV = "TSV"
+    JSON = "JSON lines"
+    PARQUET = "Parquet"
+    ORC = "ORC"
+    ARROW = "Arrow"
+
+    @property
+    def delimiter(self) -> str | None:
+        """What separates the cells of a line; None where lines have no cells."""
+        return _DELIMITERS.get(self)
+
+
+_DELIMITERS = {Format.CSV: ",", Format.TSV: "\t"}
+
+_BY_SUFFIX = {
+    ".csv": Format.CSV,
+    ".tsv": Format.TSV,
+    ".json": Format.JSON,
+    ".jsonl": Format.JSON,
+    ".ndjson": Format.JSON,
+    ".parquet": Format.PARQUET,
+    ".orc": Format.ORC,
+    ".arrow": Format.ARROW,
+    ".feather": Format.ARROW,
+}
+
+
+def format_of(path: str) -> Format | None:
+    """The format that the name of a file tells, compressed or not; None where it tells none."""
+    suffixes = _suffixes(path)
+    return _BY_SUFFIX.get(suffixes[-1]) if suffixes else None
+
+
+def is_packed(path: str) -> bool:
+    """Whether the whole file is compressed, so that nobody can start in its middle."""
+    return PurePosixPath(path).suffix.lower() in _PACKED
+
+
+def _suffixes(path: str) -> list[str]:
+    suffixes = [suffix.lower() for suffix in PurePosixPath(path).suffixes]
+    return suffixes[:-1] if suffixes and suffixes[-1] in _PACKED else suffixes
+
+
+def common_format(files: Iterable[str], where: str) -> Format:
+    """The one format of these files; raises DataError where names tell none, or more than one."""
+    found: dict[Format, str] = {}
+    for file in files:
+        kind = format_of(file)
+        if kind is None:
+            raise DataError(f"cannot tell the format of {file!r} by its name. {HINT}")
+        found.setdefault(kind, file)
+    if len(found) > 1:
+        (first, one), (second, other) = list(found.items())[:2]
+        raise DataError(
+            f"{where!r} mixes formats: {one!r} is {first.value}, {other!r} is {second.value}. "
+            "Name the files of one format, with a glob such as '*.csv'."
+        )
+    if not found:
+        raise DataError(f"{where!r} holds no file that can be read. {HINT}")
+    return next(iter(found))
+
+
+def in_order(path: str) -> tuple[str, ...]:
+    """What files are sorted by: folder by folder, so that the order is that of a directory tree."""
+    return tuple(part for part in path.split("/") if part)

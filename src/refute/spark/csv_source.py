@@ -1,0 +1,208 @@
+"""CSV files as Spark DataFrames of the types that the local reader gives: told from all cells by the same patterns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from refute.errors import InferredTypesWarning
+from refute.relation.csv_file import read_header
+from refute.relation.csv_header import empty_file, header_of
+from refute.relation.csv_types import CsvType, narrowest
+from refute.relation.unreadable import reading
+from refute.spark.expressions import quoted
+from refute.spark.failures import plain_failures
+from refute.spark.listing import Listing
+from refute.spark.positions import BLOCK, FILE, Layout, block_facts, located
+
+_NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
+_LARGE = 16 << 20  # bytes of a file from which on reading it in parts, by several tasks, pays
+_SAMPLE = 2000  # rows of a large file that tell which types a column cannot have
+
+_SPARK_TYPES = {
+    CsvType.INTEGER: "bigint",
+    CsvType.BIG_INTEGER: "decimal(38,0)",
+    CsvType.FLOAT: "double",
+    CsvType.BOOLEAN: "boolean",
+    CsvType.DATE: "date",
+    CsvType.TIMESTAMP: "timestamp_ntz",
+}
+_BITS = {kind: 1 << position for position, kind in enumerate(CsvType)}
+_SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
+_HEADER_LINES = 50  # lines that a header with line breaks in its names may take
+_ALL = sum(_BITS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CsvScan:
+    """CSV files opened: the typed frame, and the layout of its rows where a pass has told it."""
+
+    frame: DataFrame
+    layout: Layout | None
+
+
+def open_csv(session: SparkSession, listing: Listing, schema: StructType | str | None) -> CsvScan:
+    """The files as a DataFrame, of the given schema or of types told from every cell, with a warning that says so."""
+    if not listing.filled:
+        raise empty_file(listing.path)
+    names = _header(session, listing)
+    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
+    if schema is not None:
+        reader = _reader(session, listing, split=split, check_header=_all_named(names), all_cells=True)
+        with plain_failures(listing.path):
+            return CsvScan(reader.schema(schema).csv(listing.paths), None)
+    text = _Text(session, listing, names, split)
+    possible = dict.fromkeys(names, _ALL)
+    if listing.largest >= _LARGE:
+        with plain_failures(listing.path):
+            possible = _narrowed(possible, text.frame().limit(_SAMPLE).agg(*_fits(possible)).collect())
+    with plain_failures(listing.path):
+        cells = located(text.frame(all_cells=True))
+        rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), *_fits(possible)).collect()
+    types = _types(possible, rows)
+    _announce(listing.path, types)
+    return CsvScan(text.typed(types), Layout.of(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The cells of CSV files as text: null where empty, the empty string where written as two quotes."""
+
+    session: SparkSession
+    listing: Listing
+    names: tuple[str, ...]
+    split: bool
+
+    def frame(self, *, all_cells: bool = False) -> DataFrame:
+        """The cells; with `all_cells` every row's number of cells is checked, whichever columns are asked for."""
+        checked = _all_named(self.names)
+        reader = _reader(self.session, self.listing, split=self.split, check_header=checked, all_cells=all_cells)
+        schema = StructType([StructField(name, StringType()) for name in self.names])
+        return reader.schema(schema).csv(self.listing.paths)
+
+    def typed(self, types: Mapping[str, CsvType | None]) -> DataFrame:
+        """The cells as values of these types; columns that folders carry follow."""
+        frame = self.frame()
+        cells = [self._cell(name, types[name]).alias(name) for name in self.names]
+        return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(cells) :]))
+
+    def _cell(self, name: str, kind: CsvType | None) -> Column:
+        cell = F.col(quoted(name))
+        if kind is not None:
+            return cell.cast(_SPARK_TYPES[kind])
+        return cell if self.split else F.replace(cell, F.lit("\r\n"), F.lit("\n"))
+
+
+def _all_named(names: Sequence[str]) -> bool:
+    """Whether Spark can compare the headers of files with these names: it knows none for a column without a name."""
+    return not any(name == f"_c{position}" for position, name in enumerate(names))
+
+
+def _reader(
+    session: SparkSession, listing: Listing, *, split: bool, check_header: bool, all_cells: bool
+) -> DataFrameReader:
+    assert listing.format.delimiter is not None
+    return session.read.options(
+        header=True,
+        sep=listing.format.delimiter,
+        quote='"',
+        escape='"',
+        nullValue=_NO_CELL,
+        emptyValue="",
+        mode="FAILFAST",
+        enforceSchema=not check_header,
+        multiLine=not split,
+        columnPruning=not all_cells,
+        **listing.options,
+    )
+
+
+def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
+    """The names of the columns, of the first file in order."""
+    assert listing.format.delimiter is not None
+    first = listing.filled[0]
+    if listing.here:
+        with reading(Path(first)):
+            return read_header(Path(first), listing.format.delimiter)
+    with plain_failures(first):
+        lines = session.read.text(listing.paths[0]).select("value").head(_HEADER_LINES)
+    return header_of((row["value"] + "\n" for row in lines), listing.format.delimiter, first)
+
+
+def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
+    """Whether a cell may hold a line break: some line then has an odd number of quotes."""
+    line = F.col("value")
+    quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
+    with plain_failures(listing.path):
+        return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).head()[0])
+
+
+def _fits(possible: Mapping[str, int]) -> list[Column]:
+    """For each column that may yet have a type, the types that all of its cells fit, as bits; null without cells."""
+    return [
+        F.bit_and(_cell_fits(F.col(quoted(name)), bits)).alias(f"fits {position}")
+        for position, (name, bits) in enumerate(possible.items())
+        if bits
+    ]
+
+
+def _cell_fits(cell: Column, bits: int) -> Column:
+    """The types, out of these bits, that a cell fits; patterns are tried one by one until one matches."""
+    found = F.when(cell.isNull(), F.lit(None).cast("int"))
+    for kind in CsvType:
+        if _BITS[kind] & bits:
+            match = cell.rlike(kind.value)
+            if kind in (CsvType.DATE, CsvType.TIMESTAMP):  # of a date's shape but no date, such as 2021-02-30
+                match = match & cell.try_cast(_SPARK_TYPES[kind]).isNotNull()
+            found = found.when(match, _fitting(kind, cell, bits))
+    return found.otherwise(F.lit(0))
+
+
+def _fitting(kind: CsvType, cell: Column, bits: int) -> Column:
+    """The types, out of these bits, that a cell of this narrowest type fits: whole numbers fit wider ones too."""
+    if kind not in (CsvType.INTEGER, CsvType.BIG_INTEGER):
+        return F.lit(_BITS[kind])
+    own = F.lit(bits & (_BITS[kind] | _BITS[CsvType.BIG_INTEGER]))
+    if not bits & _BITS[CsvType.FLOAT]:
+        return own
+    fits_float = (F.length(cell) <= _SURELY_EXACT) | cell.rlike(CsvType.FLOAT.value)
+    return F.when(fits_float, own.bitwiseOR(F.lit(_BITS[CsvType.FLOAT]))).otherwise(own)
+
+
+def _seen(position: int, rows: Sequence[Row]) -> list[int]:
+    return [row[f"fits {position}"] for row in rows if row[f"fits {position}"] is not None]
+
+
+def _narrowed(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, int]:
+    """The types that columns may have after some rows have been seen."""
+    return {
+        name: reduce(and_, _seen(position, rows), bits) if bits else 0
+        for position, (name, bits) in enumerate(possible.items())
+    }
+
+
+def _types(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, CsvType | None]:
+    """The type of every column after all rows have been seen; None is text, also where no row has a cell."""
+    known = {}
+    for position, (name, bits) in enumerate(possible.items()):
+        masks = _seen(position, rows) if bits else []
+        fits = reduce(and_, masks) if masks else 0
+        known[name] = narrowest({kind: bool(fits & bit) for kind, bit in _BITS.items()})
+    return known
+
+
+def _announce(path: str, types: Mapping[str, CsvType | None]) -> None:
+    told = ", ".join(f"{name} {'string' if kind is None else _SPARK_TYPES[kind]}" for name, kind in types.items())
+    warnings.warn(
+        f"the types of {path!r} are told from its cells: {told}. Give a schema to choose them yourself.",
+        InferredTypesWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,170 @@
+"""What Spark says when something fails, in hundreds of lines of Java, as one plain sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+
+from refute.errors import DataError, EngineError, RefuteError, SchemaError
+
+LAYOUT_CHANGED = "refute: the input was cut into other tasks than before"
+_CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_LONGEST = 300
+
+
+@contextlib.contextmanager
+def plain_failures(what: str | None = None) -> Iterator[None]:
+    """Errors of Spark raised meanwhile come out as errors of Refute; `what` names the data they are about."""
+    try:
+        with _unlogged():
+            yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise explained(error, what) from error
+
+
+def explained(error: Exception, what: str | None = None) -> RefuteError:
+    """The error of Refute that tells what an error of Spark is about."""
+    text = str(error)
+    for pattern, build in _KNOWN:
+        found = re.search(pattern, text)
+        if found:
+            return build(found, text, what)
+    return EngineError(f"Spark failed{_on(what)}: {_gist(text)}")
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """PySpark writes some errors to stderr before it raises them; meanwhile it does not."""
+
+    def drop(record: logging.LogRecord) -> bool:
+        return False
+
+    loggers = [PySparkLogger.getLogger(name) for name in _CONTEXT_LOGGERS]
+    for logger in loggers:
+        logger.addFilter(drop)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(drop)
+
+
+def _on(what: str | None) -> str:
+    return f" on {what!r}" if what is not None else ""
+
+
+def _file(text: str, what: str | None) -> str:
+    """The file that an error is about, as a user would write it."""
+    found = re.search(r"while reading file (\S+?)\.?\s", text)
+    if found:
+        return repr(unquote(re.sub(r"^file:/+", "/", found.group(1))))
+    return repr(what) if what is not None else "a file"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
+
+
+def _gist(text: str) -> str:
+    """The line that tells the cause: the last `Caused by`, else what Java or Spark says first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
+    java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    first = (causes[-1:] or java or lines or ["no reason was given"])[0]
+    first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
+    return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
+
+
+def _missing_path(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"there is no file or folder {what or found.group(1)!r}")
+
+
+def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"the header of {_file(text, what)} ({found.group(1).strip()}) is not that of the files beside it, or of the "
+        f"given schema ({found.group(2).strip()})"
+    )
+
+
+def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"{_file(text, what)} has a row with more or fewer cells than its header: {_short(found.group(1))!r}"
+    )
+
+
+def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"{_file(text, what)} has a row that does not fit its format or schema: {_gist(text)}")
+
+
+def _unreadable(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"cannot read {_file(text, what)}: {_gist(text)}")
+
+
+def _merge(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"the files of {what!r} do not fit together: {_gist(text)}")
+
+
+def _column(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    hint = re.search(r"Did you mean one of the following\? \[(.*?)\]", text)
+    known = f" Its columns are {hint.group(1).replace('`', '')}." if hint else ""
+    return SchemaError(f"there is no column {found.group(1)!r}{_on(what)}.{known}")
+
+
+def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"there is no table {what or found.group(1)!r}")
+
+
+def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"Spark cannot read {found.group(1)}:// addresses here: its classpath has no file system for them")
+
+
+def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark ran out of memory{_on(what)}; give its executors more (spark.executor.memory, or spark.driver.memory "
+        "where it runs locally), or cut the data into more tasks (spark.sql.shuffle.partitions)"
+    )
+
+
+def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(f"the connection to Spark is lost{_on(what)}: {_gist(text)}")
+
+
+def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark cut the input{_on(what)} into other tasks than a moment ago (the cluster or a setting changed), so "
+        "that row positions cannot be told; run again, or give a key"
+    )
+
+
+def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
+
+
+_RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataError, EngineError, SchemaError)}
+
+_KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]], ...] = (
+    (re.escape(LAYOUT_CHANGED), _layout),
+    (r"refute\.errors\.(\w+): (.*)", _in_worker),
+    (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
+    (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
+    (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),
+    (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),
+    (r"\[MALFORMED_RECORD_IN_PARSING", _malformed),
+    (r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.? SQLSTATE", _missing_path),
+    (r'No FileSystem for scheme "(\w+)"', _scheme),
+    (r"\[(?:UNRESOLVED_COLUMN|FIELD_NOT_FOUND)[^\]]*\][^`]*`((?:[^`]|``)*)`", _column),
+    (r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", _table),
+    (r"CANNOT_MERGE_SCHEMAS?|Failed to merge fields|CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", _merge),
+    (r"\[FAILED_READ_FILE|\[UNABLE_TO_INFER_SCHEMA|InvalidProtocolBufferException|org\.apache\.orc\.", _unreadable),
+    (r"AccessDeniedException|AccessControlException|Permission denied", _unreadable),
+    (r"StatusCode\.UNAVAILABLE|Py4JNetworkError|Connection reset|Connection refused|ConnectException", _lost),
+    (r"Answer from Java side is empty|SESSION_CLOSED|SparkContext was (?:shut down|stopped)|stopped SparkCont", _lost),
+)

@@ -1,0 +1,116 @@
+"""The position of every row in the files it comes from: the same for any cut into tasks, run or retry.
+
+Parquet tells each row's number in its file. Other files are read in blocks, each by one task from its first row to its
+last, so that within a block Spark's running ids are consecutive: one pass learns the first id and the number of rows
+of each block. Should Spark later cut the files in another way, the first row that shows it ends the job with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from refute.relation.formats import in_order
+from refute.spark.failures import LAYOUT_CHANGED, plain_failures
+from refute.spark.frames import frame_of
+
+FILE, BLOCK, ID = "__file", "__block", "__id"
+_SCAN = re.compile(r"Relation .*\] (parquet|csv|json|orc|text|avro)")
+_ONE_TO_ONE = re.compile(r"(Project \[.*\]|SubqueryAlias \S+)")
+_FILE_ROWS = 33  # bits of a running id that number the rows of a task
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The blocks of the input in order: file, first byte, first running id and number of rows of each."""
+
+    blocks: tuple[tuple[str, int, int, int], ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Layout:
+        """The layout that rows of FILE, BLOCK, `first` and `n` describe."""
+        blocks = [(str(row[FILE]), int(row[BLOCK]), int(row["first"]), int(row["n"])) for row in rows]
+        return cls(tuple(sorted(blocks, key=lambda block: (in_order(unquote(block[0])), block[1]))))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(n for *_, n in self.blocks)
+
+    def table(self) -> pa.Table:
+        """The blocks with the task that reads them, and what to add to a running id to have the position."""
+        before, rows = 0, []
+        for file, block, first, n in self.blocks:
+            rows.append({FILE: file, BLOCK: block, "__task": first >> _FILE_ROWS, "__shift": before - first})
+            before += n
+        schema = pa.schema([(FILE, pa.string()), (BLOCK, pa.int64()), ("__task", pa.int64()), ("__shift", pa.int64())])
+        return pa.Table.from_pylist(rows, schema=schema)
+
+
+def scanned_format(frame: DataFrame) -> str | None:
+    """The format of the files that a DataFrame reads row by row, with nothing but renaming or computing of columns
+    in between; None for every other DataFrame, whose rows have no place of their own."""
+    text = io.StringIO()
+    with plain_failures(), contextlib.redirect_stdout(text):
+        frame.explain("extended")
+    plan = re.search(r"== Analyzed Logical Plan ==\n(.*?)\n\n== Optimized", text.getvalue(), re.DOTALL)
+    lines = [re.sub(r"^[\s:]*\+- ", "", line) for line in plan.group(1).splitlines()[1:]] if plan else []
+    scan = _SCAN.fullmatch(lines[-1].strip()) if lines else None
+    if scan is None or not all(_ONE_TO_ONE.fullmatch(line.strip()) for line in lines[:-1]):
+        return None
+    return scan.group(1)
+
+
+def located(frame: DataFrame) -> DataFrame:
+    """The frame of a file scan with the file, the block and the running id of each row."""
+    place = frame.metadataColumn("_metadata")
+    return frame.select(
+        "*",
+        place.getField("file_path").alias(FILE),
+        place.getField("file_block_start").alias(BLOCK),
+        F.monotonically_increasing_id().alias(ID),
+    )
+
+
+def block_facts() -> list[Column]:
+    """The aggregates by FILE and BLOCK that a layout is made of."""
+    return [F.min(ID).alias("first"), F.count(F.lit(1)).alias("n")]
+
+
+def layout_of(frame: DataFrame, kind: str) -> Layout:
+    """The layout of a file scan, in one pass that reads no column; of Parquet files each is one block."""
+    if kind == "parquet":
+        place = frame.metadataColumn("_metadata")
+        files = frame.select(place.getField("file_path").alias(FILE), F.lit(0).alias(BLOCK), F.lit(0).alias(ID))
+    else:
+        files = located(frame).select(FILE, BLOCK, ID)
+    with plain_failures():
+        return Layout.of(files.groupBy(FILE, BLOCK).agg(*block_facts()).collect())
+
+
+def with_positions(frame: DataFrame, kind: str, layout: Layout, name: str) -> DataFrame:
+    """The frame of a file scan with one more column: the position of each row."""
+    if kind == "parquet" and len(layout.blocks) <= 1:
+        return frame.select("*", frame.metadataColumn("_metadata").getField("row_index").alias(name))
+    blocks = F.broadcast(frame_of(layout.table(), frame.sparkSession))
+    user = [F.col(f"l.`{column.replace('`', '``')}`") for column in frame.columns]
+    if kind == "parquet":
+        place = frame.metadataColumn("_metadata")
+        rows = frame.select("*", place.getField("file_path").alias(FILE), place.getField("row_index").alias(ID))
+        same = F.col(f"l.{FILE}") == F.col(f"r.{FILE}")
+        position = F.col(ID) + F.col("__shift")
+    else:
+        rows = located(frame)
+        same = (F.col(f"l.{FILE}") == F.col(f"r.{FILE}")) & (F.col(f"l.{BLOCK}") == F.col(f"r.{BLOCK}"))
+        task = F.shiftright(F.col(ID), _FILE_ROWS)
+        position = F.when(task == F.col("__task"), F.col(ID) + F.col("__shift"))
+    checked = F.coalesce(position, F.raise_error(F.lit(LAYOUT_CHANGED)).cast("bigint"))
+    return rows.alias("l").join(blocks.alias("r"), same, "left").select(*user, checked.alias(name))

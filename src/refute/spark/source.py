@@ -1,0 +1,202 @@
+"""Where rows come from on Spark, and who a row is."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
+
+from refute.errors import DataError, SchemaError, did_you_mean
+from refute.relation.formats import Format, format_of
+from refute.spark.csv_source import open_csv
+from refute.spark.expressions import quoted
+from refute.spark.failures import plain_failures
+from refute.spark.listing import Listing, list_files
+from refute.spark.positions import Layout, layout_of, scanned_format, with_positions
+from refute.spark.session import session as running_session
+from refute.spark.worker import ROW_COLUMN
+
+_NESTED = (ArrayType, MapType, StructType, VariantType)
+
+
+class Source:
+    """A table on Spark: its rows, and their ids where they have any."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        name: str,
+        key: Sequence[str] = (),
+        *,
+        scanned: str | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        self.frame = frame
+        self.name = name
+        self.key = tuple(key)
+        self._layout = layout
+        self._n_rows: int | None = layout.n_rows if layout is not None else None
+        self._format = scanned
+        self._format_known = scanned is not None
+        self._once = threading.RLock()  # several rules may ask at a time
+        self._check_names()
+
+    def n_rows(self) -> int:
+        """How many rows there are; counted once."""
+        with self._once, plain_failures(self.name):
+            if self._n_rows is None:
+                self._n_rows = self.frame.count()
+            return self._n_rows
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether rows have ids: a key, or positions in files."""
+        return bool(self.key) or self._scanned() is not None
+
+    def identified(self) -> DataFrame:
+        """The frame and one more column, the id of a row: its key, a struct of its keys, or its position.
+
+        Raises DataError where rows have none.
+        """
+        keys = [F.col(quoted(name)) for name in self.key]
+        if keys:
+            return self.frame.select("*", (keys[0] if len(keys) == 1 else F.struct(*keys)).alias(ROW_COLUMN))
+        scanned = self._scanned()
+        if scanned is None:
+            raise DataError(
+                f"the rows of {self.name} have no position, since it is no plain scan of files; say which columns "
+                "tell rows apart with key=, as in key=['id']"
+            )
+        with self._once, plain_failures(self.name):
+            if self._layout is None:
+                self._layout = layout_of(self.frame, scanned)
+                self._n_rows = self._layout.n_rows
+            return with_positions(self.frame, scanned, self._layout, ROW_COLUMN)
+
+    def check_key(self) -> None:
+        """Raises DataError with an example where a key is null or belongs to more than one row."""
+        if not self.key:
+            return
+        null = F.lit(False)
+        for name in self.key:
+            column = F.col(quoted(name))
+            null = null | column.isNull()
+            if isinstance(self.frame.schema[name].dataType, FloatType | DoubleType):
+                null = null | F.isnan(column)
+        keys = [F.col(quoted(name)) for name in self.key]
+        counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("__n"))
+        with plain_failures(self.name):
+            wrong = counted.where((F.col("__n") > 1) | null).orderBy(*keys).limit(1).collect()
+        if wrong:
+            values = ", ".join(f"{name} = {wrong[0][name]!r}" for name in self.key)
+            often = wrong[0]["__n"]
+            if any(wrong[0][name] is None or wrong[0][name] != wrong[0][name] for name in self.key):
+                raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
+            raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
+
+    def _scanned(self) -> str | None:
+        with self._once:
+            if not self._format_known:
+                self._format = scanned_format(self.frame)
+                self._format_known = True
+            return self._format
+
+    def _check_names(self) -> None:
+        names = self.frame.columns
+        if ROW_COLUMN in names:
+            raise DataError(f"{self.name} has a column {ROW_COLUMN!r}, a name that Refute needs for itself; rename it")
+        sensitive = str(self.frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")) == "true"
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name if sensitive else name.lower(), name)
+            if other is not name:
+                raise DataError(
+                    f"{self.name} has columns {other!r} and {name!r}, which Spark cannot tell apart; rename one of them"
+                )
+        for name in self.key:
+            if name not in names:
+                raise SchemaError(f"there is no key column {name!r} in {self.name}.{did_you_mean(name, names)}")
+            kind = self.frame.schema[name].dataType
+            if isinstance(kind, _NESTED):
+                raise SchemaError(
+                    f"the key column {name!r} of {self.name} is of type {kind.simpleString()}; "
+                    "a key is of text, numbers, dates or booleans"
+                )
+
+
+def open_source(
+    table: Any,
+    *,
+    key: Sequence[str] = (),
+    session: SparkSession | None = None,
+    schema: StructType | str | None = None,
+) -> Source:
+    """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
+
+    A schema says how to read files whose types are otherwise told from their content. Raises DataError where there
+    is nothing to read, or what is there cannot be read.
+    """
+    if not isinstance(table, str | Path):
+        with plain_failures():
+            return Source(table, "the DataFrame", key)
+    chosen = session if session is not None else running_session()
+    text = os.fspath(table)
+    if not isinstance(table, Path) and not _looks_like_files(text):
+        return Source(_catalog_table(chosen, text), text, key)
+    listing = list_files(chosen, text)
+    if listing.format.delimiter is not None:
+        scan = open_csv(chosen, listing, schema)
+        return Source(scan.frame, text, key, scanned="csv", layout=scan.layout)
+    frame = _read(chosen, listing, schema)
+    return Source(frame, text, key, scanned=_SPARK_FORMATS[listing.format])
+
+
+def _looks_like_files(text: str) -> bool:
+    return bool(re.search(r"[/\\*?]", text) or format_of(text) is not None or os.path.exists(text) or glob.glob(text))
+
+
+def _catalog_table(session: SparkSession, name: str) -> DataFrame:
+    with plain_failures(name):
+        try:
+            found = session.table(name)
+            if found.columns:  # Connect asks the server only now
+                return found
+        except AnalysisException as error:
+            if error.getCondition() not in _NO_SUCH_TABLE:
+                raise
+    raise DataError(f"there is no file, folder or table {name!r}")
+
+
+_NO_SUCH_TABLE = frozenset(
+    {"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PARSE_SYNTAX_ERROR", "REQUIRES_SINGLE_PART_NAMESPACE"}
+)
+
+
+def _read(session: SparkSession, listing: Listing, schema: StructType | str | None) -> DataFrame:
+    """Files that tell their own types, as a DataFrame."""
+    if not listing.filled:
+        raise DataError(f"{listing.path!r} is empty")
+    reader = session.read.options(**listing.options)
+    if schema is not None:
+        reader = reader.schema(schema)
+    elif listing.format is not Format.JSON and len(listing.files) > 1:
+        reader = reader.option("mergeSchema", True)
+    if listing.format is Format.JSON:
+        reader = reader.option("mode", "FAILFAST")
+    with plain_failures(listing.path):
+        frame = reader.format(_SPARK_FORMATS[listing.format]).load(listing.paths)
+        if not frame.columns:
+            raise DataError(f"{listing.path!r} holds no column")
+    return frame
+
+
+_SPARK_FORMATS = {Format.JSON: "json", Format.PARQUET: "parquet", Format.ORC: "orc"}
