@@ -7,7 +7,13 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.case import US, Case, Claim, Contestant
+from refute.data import TABLE
 
+PLAIN = f"""
+from pyspark.sql import SparkSession
+session = SparkSession.builder.master("local[*]").getOrCreate()
+print(session.read.csv({str(TABLE)!r}, header=True, inferSchema=True).count())
+"""
 PEERS = ("duckdb", "pandas", "polars", "desbordante", "pyspark.sql")
 
 
@@ -18,6 +24,21 @@ def cases() -> Iterator[Case]:
         "import the package in a fresh process",
         _imports,
         [Claim("import refute takes under 0.7 s", lambda results: results[US].seconds < 0.7)],
+    )
+    yield Case(
+        "demo",
+        "check the sample on Spark, whole process, against a plain PySpark script that only counts its rows",
+        lambda: [
+            Contestant(US, command=[sys.executable, "-m", "refute", "demo"]),
+            Contestant("plain pyspark", command=[sys.executable, "-W", "ignore", "-c", PLAIN]),
+        ],
+        [
+            Claim(
+                "at most 1.4 times as long",
+                lambda results: results[US].seconds <= 1.4 * results["plain pyspark"].seconds,
+            )
+        ],
+        same_answer=False,
     )
     yield Case(
         "help",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -84,6 +85,23 @@ def test_a_defect_never_looks_like_a_failed_rule(
     assert "internal error: ZeroDivisionError: division by zero" in failure(capsys, "demo")
     assert run(["demo", "--verbose"]) == Exit.FAILED
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(**_: object) -> int:
+        warnings.simplefilter("default")
+        warnings.warn("types are told from cells", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(frame.app, "main", warn)
+    assert run(["demo"]) == 0
+    assert capsys.readouterr() == ("", "refute: types are told from cells\n")
+
+
+def test_quiet_hides_warnings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame.app, "main", lambda **_: warnings.warn("hidden", UserWarning, stacklevel=1))
+    assert run(["demo", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_help_and_version_exit_with_zero(capsys: pytest.CaptureFixture[str]) -> None:

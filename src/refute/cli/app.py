@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -52,6 +53,15 @@ def app() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of one run; every error has become one message on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with warnings.catch_warnings():
+        if {"-q", "--quiet"} & set(given):
+            warnings.simplefilter("ignore")
+        elif not {"-v", "--verbose"} & set(given):
+            warnings.showwarning = _remark  # one line, without the place in our code
+        return _answered(given)
+
+
+def _answered(given: list[str]) -> int:
     try:
         code = app.main(args=given, prog_name="refute", standalone_mode=False)
     except click.UsageError as error:
@@ -76,6 +86,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     sys.exit(run())
+
+
+def _remark(message: Warning | str, *_: object) -> None:
+    click.echo(f"refute: {message}", err=True)
 
 
 def _failed(message: str) -> Exit:

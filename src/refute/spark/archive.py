@@ -20,7 +20,6 @@ from pathlib import Path
 from refute.spark.cache import cache_directory, fingerprint, write_atomically
 from refute.spark.java import Java, find_java
 
-_GENTLY = "--gently"
 _ABANDONED = 600  # seconds after which a lock is left over from a process that died
 
 
@@ -124,15 +123,9 @@ def make_in_background() -> None:
     archive = ClassArchive.of(find_java())
     if not archive.exists:
         subprocess.Popen(
-            [sys.executable, "-m", "refute.spark.archive", _GENTLY],
+            [sys.executable, "-m", "refute.spark.prepare", "--gently"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-
-
-if __name__ == "__main__":
-    if _GENTLY in sys.argv:
-        os.nice(19)
-    ClassArchive.of(find_java()).make()
