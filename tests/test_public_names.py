@@ -23,6 +23,7 @@ PUBLIC = [
     "violations",
 ]
 ERRORS = ["DataError", "EngineError", "OptionError", "RefuteError", "RuleError", "SchemaError"]
+WARNINGS = ["InferredTypesWarning"]
 
 
 def test_the_package_exports_exactly_the_public_names() -> None:
@@ -41,6 +42,12 @@ def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest() -> None:
 
 
 def test_the_errors_have_one_root() -> None:
-    classes = {name: value for name, value in vars(refute.errors).items() if isinstance(value, type)}
-    assert sorted(name for name, value in classes.items() if issubclass(value, Exception)) == ERRORS
-    assert all(issubclass(classes[name], refute.errors.RefuteError) for name in ERRORS)
+    classes = {
+        name: value
+        for name, value in vars(refute.errors).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }
+    errors = {name: value for name, value in classes.items() if not issubclass(value, Warning)}
+    assert sorted(errors) == ERRORS
+    assert all(issubclass(value, refute.errors.RefuteError) for value in errors.values())
+    assert sorted(set(classes) - set(errors)) == WARNINGS
