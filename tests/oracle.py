@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Predicate, Row
+from refute.language.predicate import Column, Constant, Predicate, Row
 
 Violation = tuple[int, ...]
 
@@ -25,14 +27,15 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 def violations(table: pa.Table, rule: DenialConstraint, nulls: str = "sql") -> list[Violation]:
     """Every violation in ascending order: `(s, t)` pairs of row numbers, or `(row,)` for a rule about one row."""
     rows = rows_of(table)
+    predicates = [_as_meant(predicate, table.schema) for predicate in rule.predicates]
     if rule.is_single_row:
         (variable,) = rule.rows
-        return [(i,) for i, row in enumerate(rows) if _all_true(rule, {variable: row}, nulls)]
+        return [(i,) for i, row in enumerate(rows) if _all_true(predicates, {variable: row}, nulls)]
     return [
         (i, j)
         for i, s in enumerate(rows)
         for j, t in enumerate(rows)
-        if i != j and _all_true(rule, {Row.S: s, Row.T: t}, nulls)
+        if i != j and _all_true(predicates, {Row.S: s, Row.T: t}, nulls)
     ]
 
 
@@ -45,7 +48,9 @@ def holds(predicate: Predicate, binding: dict[Row, dict[str, Any]], nulls: str) 
     """Whether one predicate is true for these rows."""
     left = binding[predicate.left.row][predicate.left.name]
     right = predicate.right
-    return compare(left, predicate.op, binding[right.row][right.name] if isinstance(right, Column) else right.value, nulls)
+    return compare(
+        left, predicate.op, binding[right.row][right.name] if isinstance(right, Column) else right.value, nulls
+    )
 
 
 def compare(left: Any, op: Operator, right: Any, nulls: str) -> bool:
@@ -60,8 +65,30 @@ def compare(left: Any, op: Operator, right: Any, nulls: str) -> bool:
     return op.accepts((left > right) - (left < right))
 
 
-def _all_true(rule: DenialConstraint, binding: dict[Row, dict[str, Any]], nulls: str) -> bool:
-    return all(holds(predicate, binding, nulls) for predicate in rule.predicates)
+def nearest(literal: Decimal, bits: int) -> Decimal:
+    """The floating-point number of 32 or 64 bits nearest to a literal within their range, as an exact decimal."""
+    size, places = {32: (149, 24), 64: (1074, 53)}[bits]
+    exact = Fraction(literal)
+    step = Fraction(1, 2**size)
+    while abs(exact) / step >= 2**places:
+        step *= 2
+    number = round(exact / step) * step  # halves to even
+    with localcontext(prec=1200):
+        return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def _as_meant(predicate: Predicate, schema: pa.Schema) -> Predicate:
+    """The predicate with a decimal literal as the float that the column holds for it."""
+    right, kind = predicate.right, schema.field(predicate.left.name).type
+    if not isinstance(right, Constant) or not isinstance(right.value, Decimal):
+        return predicate
+    if kind not in (pa.float32(), pa.float64()) or abs(right.value) > (10**38 if kind == pa.float32() else 10**308):
+        return predicate
+    return Predicate(predicate.left, predicate.op, Constant(nearest(right.value, kind.bit_width)))
+
+
+def _all_true(predicates: Sequence[Predicate], binding: dict[Row, dict[str, Any]], nulls: str) -> bool:
+    return all(holds(predicate, binding, nulls) for predicate in predicates)
 
 
 def _clean(value: Any) -> Any:

@@ -29,20 +29,47 @@ class Kind:
 
 
 KINDS = (
-    Kind("number", pa.int64(), (-1, 0, 1, 2, 3, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)), (0, 1, 2**53 + 1, Decimal("1.5"))),
+    Kind(
+        "number", pa.int64(), (-1, 0, 1, 2, 3, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)), (0, 1, 2**53 + 1, Decimal("1.5"))
+    ),
     Kind("number", pa.int32(), (-1, 0, 1, 2, 3), (0, 1, 2)),
     Kind("number", pa.uint64(), (0, 1, 2, 2**63, 2**64 - 1), (1, 2**63)),
-    Kind("number", pa.float64(), (-1.5, -0.0, 0.0, 1.0, 2.0, 2.0**53, float("nan"), float("inf")), (0, 1.0, Decimal("2"))),
-    Kind("number", pa.float32(), (-0.5, -0.0, 0.0, 1.0, 2.5, float("nan")), (1, 2.5)),
-    Kind("number", pa.decimal128(38, 10), tuple(map(Decimal, ("0", "1", "1.5", "9007199254740993", "-2.0000000001"))), (1, Decimal("1.5"))),
+    Kind(
+        "number",
+        pa.float64(),
+        (-1.5, -0.0, 0.0, 1.0, 2.0, 2.0**53, 0.1, float("nan"), float("inf")),
+        (0, 1.0, Decimal("2"), Decimal("0.1"), 2**53 + 1),
+    ),
+    Kind("number", pa.float32(), (-0.5, -0.0, 0.0, 0.1, 1.0, 2.5, float("nan")), (1, 2.5, Decimal("0.1"), 0.1)),
+    Kind(
+        "number",
+        pa.decimal128(38, 10),
+        tuple(map(Decimal, ("0", "1", "1.5", "9007199254740993", "-2.0000000001"))),
+        (1, Decimal("1.5")),
+    ),
     Kind("number", pa.decimal128(9, 2), tuple(map(Decimal, ("0.00", "1.00", "1.50", "-3.25"))), (1, Decimal("1.50"))),
     Kind("boolean", pa.bool_(), (False, True), (True,)),
-    Kind("string", pa.string(), ("", "a", "A", "b", "ab", "é", "\U0001f600", "longer than eight bytes", "a\0", "nan"), ("a", "é")),
+    Kind(
+        "string",
+        pa.string(),
+        ("", "a", "A", "b", "ab", "é", "\U0001f600", "longer than eight bytes", "a\0", "nan"),
+        ("a", "é"),
+    ),
     Kind("string", pa.dictionary(pa.int32(), pa.string()), ("", "a", "b", "ab", "zz"), ("a",)),
     Kind("temporal", pa.date32(), tuple(dt.date(2020, 1, day) for day in (1, 2, 3)), (dt.date(2020, 1, 2), _MOMENT)),
-    Kind("temporal", pa.timestamp("us"), tuple(_MOMENT + dt.timedelta(hours=12 * h) for h in range(5)), (dt.date(2020, 1, 2),)),
+    Kind(
+        "temporal",
+        pa.timestamp("us"),
+        tuple(_MOMENT + dt.timedelta(hours=12 * h) for h in range(5)),
+        (dt.date(2020, 1, 2),),
+    ),
     Kind("temporal", pa.timestamp("ms"), tuple(_MOMENT + dt.timedelta(hours=12 * h) for h in range(5)), (_MOMENT,)),
-    Kind("zoned", pa.timestamp("us", "UTC"), tuple((_MOMENT + dt.timedelta(days=d)).replace(tzinfo=_UTC) for d in range(3)), (_MOMENT.replace(tzinfo=_UTC),)),
+    Kind(
+        "zoned",
+        pa.timestamp("us", "UTC"),
+        tuple((_MOMENT + dt.timedelta(days=d)).replace(tzinfo=_UTC) for d in range(3)),
+        (_MOMENT.replace(tzinfo=_UTC),),
+    ),
 )
 NAMES = ("a", "b", "c", "Zip Code", "s", "t", "naïve", "a.b", "select", "we`ird")
 

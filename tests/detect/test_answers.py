@@ -12,7 +12,7 @@ from strategies import Case, cases
 import refute as rf
 from refute.detect.local import LocalEngine
 from refute.language.nulls import Nulls
-from refute.language.render import render_sql
+from refute.language.render import SqlWriter
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 
@@ -68,7 +68,9 @@ def test_the_annotated_rows_name_each_role_and_its_partners(case: Case) -> None:
 
 
 def test_duckdb_counts_the_same_on_a_table_of_a_thousand_rows() -> None:
-    table = pa.table({"a": [i % 7 for i in range(1000)], "b": [i * i % 31 for i in range(1000)], "c": [i % 13 for i in range(1000)]})
+    table = pa.table(
+        {"a": [i % 7 for i in range(1000)], "b": [i * i % 31 for i in range(1000)], "c": [i % 13 for i in range(1000)]}
+    )
     for text in (
         "not (s.a = t.a and s.b > t.b and s.c < t.c)",
         "not (s.a != t.a and s.b != t.b)",
@@ -76,7 +78,8 @@ def test_duckdb_counts_the_same_on_a_table_of_a_thousand_rows() -> None:
         "not (s.a = t.a and s.b >= t.b)",
         "not (s.a = t.c and s.b <= t.b and s.c > 5)",
     ):
-        query = render_sql(rf.parse(text), table="data", dialect="ansi")
+        query = SqlWriter(table="data").count_query(rf.parse(text))
         connection = duckdb.connect()
         connection.register("data", table)
-        assert rf.count(table, text) == connection.sql(query).fetchone()[0]  # type: ignore[index]
+        ((expected,),) = connection.execute(query).fetchall()
+        assert rf.count(table, text) == expected

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import nearest
 
 from refute.errors import SchemaError
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or, evaluate
@@ -47,13 +48,15 @@ CONSTANTS: dict[str, st.SearchStrategy[Value]] = {
 }
 
 
-def meaning(value: Value) -> Any:
+def meaning(value: Value, kind: pa.DataType) -> Any:
     """What a literal compares as, in the units of the generated columns."""
     if isinstance(value, dt.datetime):
         start = EPOCH if value.tzinfo is None else EPOCH.replace(tzinfo=dt.UTC)
         return Fraction((value - start) // dt.timedelta(microseconds=1), 10**6)
     if isinstance(value, dt.date):
         return Fraction((value - EPOCH.date()).days * 86_400)
+    if isinstance(value, Decimal) and kind in (pa.float32(), pa.float64()) and abs(value) < 10**38:
+        return Fraction(nearest(value, kind.bit_width))
     return Fraction(value) if isinstance(value, Decimal) else value
 
 
@@ -89,7 +92,7 @@ def two_columns(draw: st.DrawFn) -> tuple[Sample, Sample]:
 def test_a_column_against_a_constant_is_exact(case: tuple[Sample, Value], op: Operator, nulls: Nulls) -> None:
     sample, constant = case
     relation = Relation.of(pa.table({"a": sample.column}))
-    expected = [compare(value, op, meaning(constant), nulls) for value in sample.values]
+    expected = [compare(value, op, meaning(constant, sample.column.type), nulls) for value in sample.values]
     assert relation.mask(of("a", op, Constant(constant)), nulls).tolist() == expected
 
 

@@ -45,6 +45,8 @@ class Constant:
     """A literal. Two constants are the same only if value and type agree: 1, 1.0 and True are three constants.
 
     The value is made plain: subclasses of the seven types become those types, and a moment with a zone becomes UTC.
+    Compared with a column of floats (32 or 64 bits), a decimal such as 0.1 stands for the float of that type nearest to
+    it, which is what the column holds for 0.1; integers, and floats written as such (1e-1), stand for themselves.
     """
 
     value: Value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +50,31 @@ def constant_mask(column: pa.ChunkedArray, op: Operator, right: Any) -> Mask:
     return np.concatenate(parts) if len(parts) > 2 else parts[-1]
 
 
+def nearest_float(literal: Fraction | Decimal, kind: pa.DataType) -> float | None:
+    """The value that a decimal literal stands for in a column of floats: 0.1 is what the column holds for 0.1.
+
+    None where the literal stands for itself: beyond the range of the type, and in columns of 16 bits.
+    """
+    if pt.is_float16(kind):
+        return None
+    try:
+        near = float(literal)
+    except OverflowError:
+        return None
+    if pt.is_float64(kind) or math.isinf(near):
+        return None if math.isinf(near) else near
+    with np.errstate(over="ignore"):
+        single = np.float32(near)
+    exact = Fraction(literal)
+    around = [np.nextafter(single, np.float32(-np.inf)), single, np.nextafter(single, np.float32(np.inf))]
+    if np.isinf(single):
+        return None
+    return min(
+        (float(one) for one in around if np.isfinite(one)),
+        key=lambda one: (abs(Fraction(one) - exact), int(np.float32(one).view(np.int32)) & 1),
+    )
+
+
 def _plain_mask(array: pa.Array, op: Operator, right: Any) -> Mask:
     if pt.is_null(array.type):
         return np.zeros(len(array), dtype=np.bool_)
@@ -56,7 +82,8 @@ def _plain_mask(array: pa.Array, op: Operator, right: Any) -> Mask:
         found = FUNCTIONS[op](array, pa.scalar(right, type=array.type))
         return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
     if pt.is_floating(array.type):
-        return _float_mask(floats_of(array), op, right)
+        meant = nearest_float(right, array.type) if isinstance(right, Fraction) else None
+        return _float_mask(floats_of(array), op, right if meant is None else meant)
     steps = integers_of(array)
     if isinstance(steps, Steps):
         return _step_mask(steps, op, right)

@@ -14,6 +14,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Value
 from refute.relation import Relation
+from refute.relation.constants import nearest_float
 from refute.relation.types import ColumnType, Family
 
 _MAX_DIGITS = 38
@@ -133,8 +134,11 @@ def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -
 
 
 def _float_with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:
-    """A float column against a number: exact if the number is a float, else told by the float next to it."""
+    """A float column against a number: a decimal stands for the float nearest to it, other numbers for themselves."""
     assert isinstance(value, int | float | Decimal)
+    meant = nearest_float(value, kind.arrow_type) if isinstance(value, Decimal) else None
+    if meant is not None:
+        return compare(column(kind), op, F.lit(meant), nulls)
     try:
         near = float(value)
     except OverflowError:
