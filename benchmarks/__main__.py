@@ -26,8 +26,8 @@ RESULTS = Path(__file__).parent / "results.jsonl"
 )
 @click.option("--out", default=RESULTS, show_default=True, type=click.Path(path_type=Path), help="Rows are added here.")
 def main(names: tuple[str, ...], listed: bool, repeat: int, out: Path) -> None:
-    """Run the cases whose names match (such as `import` or `detect.*`); all of them when none is named."""
-    cases = [case for case in all_cases() if not names or any(fnmatch(case.name, name) for name in names)]
+    """Run the cases whose names match (such as `import`, `detect` or `detect.*.c4`); all of them when none is named."""
+    cases = [case for case in all_cases() if not names or any(_named(case.name, name) for name in names)]
     if not cases:
         raise click.UsageError(f"no case is called {' or '.join(names)}; --list shows them")
     if listed:
@@ -44,6 +44,10 @@ def main(names: tuple[str, ...], listed: bool, repeat: int, out: Path) -> None:
     sys.exit(0 if held else 1)
 
 
+def _named(case: str, name: str) -> bool:
+    return fnmatch(case, name) or case.startswith(f"{name}.")
+
+
 def show(result: Result) -> None:
     """Print one result."""
     table = Table(title=f"{result.case.name}: {result.case.title} (load {load()})", title_justify="left")
@@ -51,12 +55,17 @@ def show(result: Result) -> None:
         table.add_column(name, justify="left" if not name else "right")
     for name, found in result.measured.items():
         peak = "" if found.peak_bytes is None else f"{found.peak_bytes / 2**20:,.0f}"
-        remark = "other answer" if name in result.differing else ""
+        remarks = ["other answer"] if name in result.differing else []
+        if found.stopped:
+            remarks.append(found.stopped)
+        if name in result.prepared:
+            remarks.append(f"after {result.prepared[name]:.3g} s to load")
+        remark = ", ".join(remarks)
         numbers = (
             f"{found.seconds:.4g}",
             f"{found.cpu_seconds:.4g}",
             peak,
-            f"{result.ratio(name):.2f}",
+            f"{'> ' if found.stopped else ''}{result.ratio(name):.2f}",
             str(found.runs),
         )
         table.add_row(name, *numbers, remark)

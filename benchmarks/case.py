@@ -7,22 +7,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.measure import Measurement
+from benchmarks.worker import Worker
 
 US = "refute"
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One way to do the job: a function of this process, or a command line that is run as a process of its own."""
+    """One way to do the job.
+
+    A function of this process, a command line that is run as a process of its own, or a worker: a process that holds
+    its data, does the job whenever it is told to, and is ended when it takes too long.
+    """
 
     name: str
     call: Callable[[], Any] | None = None
     command: Sequence[str] | None = None
+    worker: Worker | None = None
     absent: str = ""  # why it cannot take part, such as a package that is not installed
 
     def __post_init__(self) -> None:
-        given = (self.call is not None) + (self.command is not None) + bool(self.absent)
-        assert given == 1, f"{self.name} needs a call, a command, or a reason to be absent"
+        given = sum(way is not None for way in (self.call, self.command, self.worker)) + bool(self.absent)
+        assert given == 1, f"{self.name} needs a call, a command, a worker, or a reason to be absent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class Run:
     cpu_seconds: float
     peak_bytes: int | None
     answer: Any
+    stopped: str = ""  # why it has no answer: the time or the memory it was given did not do
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Measurement:
     cpu_seconds: float
     peak_bytes: int | None
     runs: int
+    stopped: str = ""
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Measurement:
@@ -44,6 +46,7 @@ class Measurement:
             statistics.median(run.cpu_seconds for run in runs),
             max(peaks, default=None),
             len(runs),
+            next((run.stopped for run in runs if run.stopped), ""),
         )
 
 

@@ -22,6 +22,7 @@ class Result:
     measured: dict[str, Measurement]
     absent: dict[str, str]
     differing: tuple[str, ...]  # contestants whose answer is not ours
+    prepared: dict[str, float]  # seconds that a worker took to load its data, which is not measured
 
     @property
     def claims(self) -> dict[str, bool]:
@@ -49,7 +50,9 @@ class Result:
                 "peak_mb": None if found.peak_bytes is None else round(found.peak_bytes / 2**20, 1),
                 "ratio": round(self.ratio(name), 3),
                 "runs": found.runs,
+                "stopped": found.stopped,
                 "same_answer": name not in self.differing,
+                "prepared": self.prepared.get(name),
                 **common,
             }
 
@@ -67,19 +70,25 @@ def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
             if contestant.name in slow:
                 continue
             run = _run(contestant)
-            if run.seconds > SLOW:
+            if run.seconds > SLOW or run.stopped:
                 slow.add(contestant.name)
             if round_ or not warm or contestant.name in slow:
                 runs[contestant.name].append(run)
-    answers = {name: done[0].answer for name, done in runs.items()}
+    for contestant in present:
+        if contestant.worker is not None:
+            contestant.worker.close()
+    answers = {name: done[0].answer for name, done in runs.items() if not done[0].stopped}
     differing = tuple(name for name in answers if case.same_answer and answers[name] != answers[US])
     measured = {name: Measurement.of(done) for name, done in runs.items()}
     absent = {contestant.name: contestant.absent for contestant in contestants if contestant.absent}
-    return Result(case, measured, absent, differing)
+    prepared = {one.name: one.worker.prepared for one in present if one.worker and one.worker.prepared is not None}
+    return Result(case, measured, absent, differing, prepared)
 
 
 def _run(contestant: Contestant) -> Run:
     if contestant.call is not None:
         return run_call(contestant.call)
+    if contestant.worker is not None:
+        return contestant.worker.run()
     assert contestant.command is not None
     return run_command(contestant.command)
