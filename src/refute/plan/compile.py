@@ -13,6 +13,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
+from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.relation import Encoded, Relation
 
@@ -79,6 +80,18 @@ def compile_rule(
         self_pairs=not any(not p.is_cross_column and p.op.is_strict for p in two_row),
     )
     return Compiled(problem, None, skipped)
+
+
+def admitted_rows(relation: Relation, rule: Rule, row: Row) -> Mask:
+    """Which rows may stand as `row` in a two-row rule: chosen, true to its one-row predicates, not null where read."""
+    chosen = _condition_mask(relation, rule.where)
+    mask = np.ones(relation.n_rows, dtype=np.bool_) if chosen is None else chosen.copy()
+    for predicate in rule.constraint.predicates:
+        if predicate.rows == {row}:
+            mask &= relation.mask(predicate, rule.nulls)
+    for name in barred_columns(rule.constraint, row, rule.nulls):
+        mask &= ~relation.is_null(name)
+    return mask
 
 
 def _compile_single_row(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
+from refute.spark.expressions import all_of
 from refute.spark.pairing import Pairing
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
@@ -70,7 +72,7 @@ class GroupCounts:
             found = found.withColumn(name, F.when(F.col(name) > 0, F.col(name) - F.col("__self")).otherwise(F.lit(0)))
         return found.drop("__self")
 
-    def witness_keys(self) -> dict[str, object] | None:
+    def witness_keys(self) -> dict[str, Any] | None:
         """The compared values of some row that is `s` in a violation; None where the rule holds."""
         if not self._pairing.possible:
             return None
@@ -81,6 +83,27 @@ class GroupCounts:
             found = found.where((F.col("cs") > 0) & (F.col("ps") > 0))
         first = found.limit(1).collect()
         return first[0].asDict() if first else None
+
+    def has_values(self, keys: dict[str, Any]) -> SparkColumn:
+        """True for an `s` row with these compared values."""
+        names = self._equal + self._differ
+        return all_of([self._same(key, keys[name]) for key, name in zip(self._keys(Row.S), names, strict=True)])
+
+    def clashes_with(self, keys: dict[str, Any]) -> SparkColumn:
+        """True for a `t` row that clashes with an `s` row of these compared values."""
+        same = [self._same(key, keys[name]) for key, name in zip(self._keys(Row.T), self._equal + self._differ, strict=True)]
+        first = len(self._equal)
+        return all_of([*same[:first], *(~one for one in same[first:])])
+
+    def with_keys(self, frame: DataFrame) -> DataFrame:
+        """The frame with the compared values of side s as columns of their own."""
+        names = self._equal + self._differ
+        return frame.withColumns(dict(zip(names, self._keys(Row.S), strict=True)))
+
+    def _same(self, key: SparkColumn, value: Any) -> SparkColumn:
+        """Whether a compared value is this one, null being a value too."""
+        kind = self._frame.select(key.alias("key")).schema["key"].dataType.simpleString()
+        return key.eqNullSafe(F.lit(value.isoformat() if hasattr(value, "isoformat") else value).cast(kind))
 
     def _aligned_counts(self) -> tuple[int, int]:
         """Violations and rows of a rule with the same columns on both sides and at most one `!=`."""

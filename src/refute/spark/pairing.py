@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
+from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
@@ -24,7 +25,7 @@ from refute.spark.expressions import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pairing:
     """The two-row predicates of a rule (those over the same columns made one), by kind."""
 
@@ -34,6 +35,7 @@ class Pairing:
     order: tuple[Predicate, ...]
     differ: tuple[Predicate, ...]
     possible: bool  # False when two predicates exclude each other
+    barred: dict[Row, set[str]]  # the columns in which a row of each side must not be null
 
     @classmethod
     def of(cls, rule: Rule, relation: Relation) -> Pairing:
@@ -47,12 +49,24 @@ class Pairing:
             order=tuple(one for one in kept if one.op.is_order),
             differ=tuple(one for one in kept if one.op is Operator.NE),
             possible=merged is not None,
+            barred={row: barred_columns(rule.constraint, row, rule.nulls) for row in Row},
         )
 
     @property
     def predicates(self) -> tuple[Predicate, ...]:
         """All two-row predicates."""
         return self.equal + self.order + self.differ
+
+    def with_predicates(
+        self, equal: tuple[Predicate, ...], order: tuple[Predicate, ...], differ: tuple[Predicate, ...]
+    ) -> Pairing:
+        """The same rows and one-row predicates with other two-row predicates."""
+        one_row = tuple(one for one in self.rule.constraint.predicates if not one.is_two_row)
+        constraint = DenialConstraint(one_row + equal + order + differ)
+        rule = replace(self.rule, constraint=constraint)
+        added = {row: barred_columns(constraint, row, rule.nulls) for row in Row}
+        barred = {row: self.barred[row] | added[row] for row in Row}
+        return replace(self, rule=rule, equal=equal, order=order, differ=differ, barred=barred)
 
     @property
     def aligned(self) -> bool:
@@ -98,8 +112,7 @@ class Pairing:
         known = [condition for condition in conditions if condition is not None]
         if len(known) < len(conditions):
             return None
-        barred = barred_columns(self.rule.constraint, row, self.rule.nulls)
-        return all_of([*known, not_null(self.relation, sorted(barred))])
+        return all_of([*known, not_null(self.relation, sorted(self.barred[row]))])
 
     def side(self, frame: DataFrame, row: Row) -> DataFrame:
         """The rows that may stand on this side."""

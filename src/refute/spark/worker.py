@@ -58,19 +58,18 @@ def _count(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -
 
 
 def _exists(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
-    """The two rows of some violation, as `s` first and `t` second, or nothing."""
-    verdict = _detector(table, method).verify(rule)
-    if verdict.witness is not None:
-        rows = [row for row in verdict.witness if row is not None]
-        roles = pa.array(["s", "t"][: len(rows)])
-        yield from table.take(pa.array(rows)).append_column("__role", roles).combine_chunks().to_batches()
+    """The ids of one violating pair, or nothing."""
+    witness = _detector(table, method).verify(rule).witness
+    if witness is not None:
+        ids = table.column(ROW_COLUMN).combine_chunks()
+        yield pa.record_batch([ids.take(pa.array([row])) for row in witness], names=list(WITNESS_COLUMNS))
 
 
 def _partners(table: pa.Table, rule: Rule, method: MethodName, limit: int | None) -> Batches:
     """The rows with some partner, with their number of partners in each role."""
     counts = _detector(table, method).partners(rule)
     found = np.flatnonzero(counts.in_violation)
-    kept = table.take(pa.array(found))
+    kept = table.select([ROW_COLUMN]).take(pa.array(found))
     kept = kept.append_column("as_s", pa.array(counts.as_s[found])).append_column("as_t", pa.array(counts.as_t[found]))
     yield from kept.combine_chunks().to_batches()
 

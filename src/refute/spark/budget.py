@@ -1,0 +1,47 @@
+"""What one task, and the driver, may be given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+_STRING_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Sizes that decide between ways; answers do not depend on them.
+
+    A table whose needed columns fit `gather_bytes` is answered by the kernels of the driver's own process: below some
+    size that beats any shuffle. Larger ones go to tasks of about `task_rows` rows each, at least `tasks_per_core` times
+    the cores. `sample_rows` are looked at before a rule is verified on all rows.
+    """
+
+    gather_bytes: int = 64 << 20
+    task_rows: int = 1_000_000
+    tasks_per_core: int = 4
+    sample_rows: int = 20_000
+
+    def fits(self, rows: int, types: list[pa.DataType]) -> bool:
+        """Whether this many rows of these columns can be gathered."""
+        return rows * sum(width(kind) for kind in types) <= self.gather_bytes
+
+    def tasks(self, session: SparkSession, rows: int) -> int:
+        """The number of tasks for this many rows."""
+        return max(self.tasks_per_core * cores(session), -(-rows // self.task_rows))
+
+
+def width(kind: pa.DataType) -> int:
+    """About how many bytes a value takes."""
+    try:
+        return max(int(kind.bit_width) // 8, 1)
+    except ValueError:
+        return _STRING_BYTES
+
+
+def cores(session: SparkSession) -> int:
+    """The cores that Spark uses by default: the number of parts of a range, which classic and Connect both tell."""
+    return max(session.range(0, 4096).select(F.spark_partition_id().alias("part")).distinct().count(), 1)

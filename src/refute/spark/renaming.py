@@ -1,0 +1,43 @@
+"""Plain column names: Spark reads dots and back-quotes in names as syntax, so rules run on columns c0, c1 and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.constraint import DenialConstraint
+from refute.language.predicate import Column, Predicate
+from refute.language.rulebook import Rule
+
+
+def plain_names(names: list[str]) -> dict[str, str]:
+    """A plain name for each column."""
+    return {name: f"c{i}" for i, name in enumerate(names)}
+
+
+def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:
+    """The rule over columns of other names."""
+    predicates = tuple(_predicate(predicate, names) for predicate in rule.constraint.predicates)
+    where = None if rule.where is None else _condition(rule.where, names)
+    return replace(rule, constraint=DenialConstraint(predicates), where=where)
+
+
+def _predicate(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
+    left = Column(predicate.left.row, names[predicate.left.name])
+    right = predicate.right
+    return Predicate.of(left, predicate.op, Column(right.row, names[right.name]) if isinstance(right, Column) else right)
+
+
+def _condition(condition: Condition, names: Mapping[str, str]) -> Condition:
+    match condition:
+        case Compare(predicate):
+            return Compare(_predicate(predicate, names))
+        case IsNull(name, negated):
+            return IsNull(names[name], negated)
+        case Not(part):
+            return Not(_condition(part, names))
+        case And(parts):
+            return And(tuple(_condition(part, names) for part in parts))
+        case Or(parts):
+            return Or(tuple(_condition(part, names) for part in parts))

@@ -1,0 +1,55 @@
+"""Rules about one row on Spark: a filter, native wherever Spark compares exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from refute.language.conditions import Condition
+from refute.language.rulebook import Rule
+from refute.plan.compile import compile_rule
+from refute.relation import Relation
+from refute.spark.expressions import all_of, condition_expression, predicate_expression
+from refute.spark.worker import Batches, Task
+
+
+def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFrame:
+    """The rows of the frame that violate the rule."""
+    conditions = [predicate_expression(relation, one, rule.nulls) for one in rule.constraint.predicates]
+    if rule.where is not None:
+        conditions.append(condition_expression(relation, rule.where))
+    exact = [condition for condition in conditions if condition is not None]
+    if len(exact) == len(conditions):
+        return frame.where(all_of(exact))
+    return frame.mapInArrow(_keep(_violates(rule)), frame.schema)
+
+
+def chosen_rows(frame: DataFrame, relation: Relation, where: Condition) -> DataFrame:
+    """The rows of the frame that a condition selects."""
+    exact = condition_expression(relation, where)
+    return frame.mapInArrow(_keep(lambda table: table.condition_mask(where)), frame.schema) if exact is None else frame.where(exact)
+
+
+def _violates(rule: Rule) -> Callable[[Relation], NDArray[np.bool_]]:
+    def mask(table: Relation) -> NDArray[np.bool_]:
+        rows = compile_rule(table, rule.constraint, rule.nulls, rule.where).rows
+        assert rows is not None
+        found = np.zeros(table.n_rows, dtype=np.bool_)
+        found[rows] = True
+        return found
+
+    return mask
+
+
+def _keep(mask: Callable[[Relation], NDArray[np.bool_]]) -> Task:
+    """The function for `mapInArrow` that keeps the rows of a mask."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            yield batch.filter(pa.array(mask(Relation.of(batch))))
+
+    return run

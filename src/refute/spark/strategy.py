@@ -1,0 +1,96 @@
+"""How a rule is answered on Spark, and why: data that prints itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from refute.language.render import render_english, render_text
+from refute.language.rulebook import Rule
+from refute.plan.shape import Shape
+from refute.spark.aggregates import MOST_DIFFERENCES
+from refute.spark.pairing import Pairing
+
+
+class Strategy(Enum):
+    """The ways to answer a rule, with what each does."""
+
+    FILTER = "filter"
+    GATHER = "gather"
+    AGGREGATE = "aggregate"
+    DISTRIBUTE = "distribute"
+
+
+_STEPS = {
+    Strategy.FILTER: ("filter the rows",),
+    Strategy.GATHER: ("bring the few rows to the driver's process", "answer them with the in-process kernels"),
+    Strategy.AGGREGATE: ("group the rows by the compared columns", "compare the sizes of the groups"),
+    Strategy.DISTRIBUTE: (
+        "sample the rows: large groups and quantiles",
+        "send small groups to tasks whole, cut large ones into tiles",
+        "answer each task's rows with the in-process kernels; add what the tiles alone settle",
+    ),
+}
+_WORST = {
+    Strategy.FILTER: "one scan",
+    Strategy.GATHER: "one scan, then as in process",
+    Strategy.AGGREGATE: "one scan and two shuffles of group counts, no Python worker",
+    Strategy.DISTRIBUTE: "one shuffle for each order comparison, no task with much more than its share",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRulePlan:
+    """How one rule will be answered."""
+
+    name: str
+    constraint: str
+    sentence: str
+    shape: Shape
+    rows: int
+    strategy: Strategy
+
+    def __str__(self) -> str:
+        steps = _STEPS[self.strategy]
+        lines = [
+            f"{self.name}: {self.constraint}",
+            f"  meaning   {self.sentence}",
+            f"  shape     {self.shape}",
+            f"  method    {self.strategy.value} on Spark, {self.rows:,} rows",
+            *(f"  {'order    ' if i == 0 else '         '} {i + 1}. {step}" for i, step in enumerate(steps)),
+            f"  worst     {_WORST[self.strategy]}",
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPlan:
+    """The plans of several rules over one table."""
+
+    rules: tuple[SparkRulePlan, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(rule) for rule in self.rules)
+
+
+def choose(pairing: Pairing | None, small: bool) -> Strategy:
+    """The way to answer a rule; `pairing` is None for a rule about one row, `small` says that its rows can be gathered."""
+    if small:
+        return Strategy.GATHER
+    if pairing is None:
+        return Strategy.FILTER
+    if not pairing.order and pairing.exact and len(pairing.differ) <= MOST_DIFFERENCES:
+        return Strategy.AGGREGATE
+    return Strategy.DISTRIBUTE
+
+
+def plan_of(rule: Rule, strategy: Strategy, rows: int) -> SparkRulePlan:
+    """The plan of one rule."""
+    return SparkRulePlan(
+        rule.name,
+        render_text(rule.constraint),
+        render_english(rule.constraint),
+        Shape.of_rule(rule.constraint),
+        rows,
+        strategy,
+    )
