@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refute.discover.inversion import cut, inverted
+from refute.discover.evidence import Evidence
+from refute.discover.inversion import cut, inverted, inverted_approximately
 from refute.discover.options import Options
 from refute.discover.space import Slot, Space
 from refute.discover.states import kind_of
@@ -93,3 +94,31 @@ def test_a_split_search_finds_what_one_search_finds() -> None:
     split, _ = inverted(space, states, Budget(Options(threads=2)), 4)
     whole, _ = inverted(space, states[:1500], Budget(Options(threads=1)), 4)
     assert np.array_equal(split, cut(space, whole, space.points(states[1500:]), 4))
+
+
+@given(problems(), st.integers(0, 8), st.none() | st.integers(1, 3), st.data())
+@settings(max_examples=150)
+def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
+    problem: tuple[Space, np.ndarray], most: int, longest: int | None, data: st.DataObject
+) -> None:
+    space, states = problem
+    if not space.slots:
+        return
+    counts = data.draw(st.lists(st.integers(1, 5), min_size=len(states), max_size=len(states)))
+    evidence = Evidence.of(space, space.points(states), np.array(counts, np.int64))
+    kinds = [slot.kind for slot in space.slots]
+    weighed = list(zip(evidence.states.tolist(), evidence.counts.tolist(), strict=True))
+
+    def weight(box: tuple[int, ...]) -> int:
+        inside = (all(m >> s & 1 for m, s in zip(box, point, strict=True)) * count for point, count in weighed)
+        return sum(inside)
+
+    valid = [box for box in product(*([*kind.conjunctions, kind.full] for kind in kinds)) if weight(box) <= most]
+    expected = {
+        box
+        for box in valid
+        if not any(o != box and all(a & b == a for a, b in zip(box, o, strict=True)) for o in valid)
+        and box != tuple(kind.full for kind in kinds)
+        and (longest is None or sum(len(k.conjunctions.get(m, ())) for k, m in zip(kinds, box, strict=True)) <= longest)
+    }
+    assert as_masks(space, inverted_approximately(space, evidence, most, longest)) == expected

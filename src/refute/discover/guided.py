@@ -61,10 +61,18 @@ class Guided:
         self._costs: dict[frozenset[int], float] = {}
         self._gauge = self._sample(_GAUGE)
 
-    def run(self) -> Outcome:
-        """The rules of the table, or those verified until the time was up."""
-        complete = self._look() and self._invert()
+    def run(self, *, give_up: float | None = None) -> Outcome | None:
+        """The rules of the table, or those verified until the time was up.
+
+        None once what is left would take longer than `give_up` seconds by estimate.
+        """
+        with self._budget.within(0.5):
+            self._look()
+        with self._budget.within(0.9):
+            complete = self._invert()
         while complete:
+            if give_up is not None and self._left() > give_up:
+                return None
             chosen = self._worthwhile()
             if chosen is not None:
                 complete = self._settle(chosen)
@@ -73,10 +81,21 @@ class Guided:
             if not len(opened):
                 break
             complete = self._hunt(opened)
-        boxes = self._boxes if complete else self._boxes[~self._is_open(self._boxes)]
+        return self.so_far() if not complete else self._outcome(self._boxes, complete=True)
+
+    def so_far(self) -> Outcome:
+        """The rules verified by now."""
+        return self._outcome(self._boxes[~self._is_open(self._boxes)], complete=False)
+
+    def _outcome(self, boxes: Words, *, complete: bool) -> Outcome:
         return Outcome(boxes, self._evidence, complete, counted=False, method="guided")
 
-    def _look(self) -> bool:
+    def _left(self) -> float:
+        """Seconds that searching witnesses for all open boxes would take."""
+        opened = int(np.count_nonzero(self._is_open(self._boxes)))
+        return opened * _WITNESS_COST * self._relation.n_rows / self._budget.threads
+
+    def _look(self) -> None:
         """First evidence: some rows against each other, selective groups, partners drawn for their values."""
         self._tell("sampling")
         n = self._relation.n_rows
@@ -94,7 +113,6 @@ class Guided:
             self._tell("groups")
         parts.extend(self._drawn(k) for k in pairs if frozenset([k]) not in self._done)
         self._evidence = merged(self._space, parts)
-        return not self._budget.expired
 
     def _drawn(self, slot: int) -> Evidence:
         """The evidence of rows with a random partner that agrees on the slot, and of neighbours in its order."""

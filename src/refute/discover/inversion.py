@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discover.evidence import Evidence
 from refute.discover.space import WORD, Space, States, Words
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion import invert
+from refute.kernels.inversion_approximate import invert_approximately
 from refute.kernels.inversion_cut import cut_boxes
 
 _ROOM = 1 << 12
@@ -47,6 +49,28 @@ def inverted(space: Space, states: States, budget: Budget, max_predicates: int |
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
     boxes = space.boxes(_masks(space, chosen))
     return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def inverted_approximately(
+    space: Space, evidence: Evidence, most: int, max_predicates: int | None = None
+) -> Words:
+    """The maximal boxes that hold at most `most` ordered pairs, sorted."""
+    if not len(evidence) or not space.slots:
+        return np.empty((0, space.words), np.uint64)
+    choices = space.choices
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    order = np.argsort(-evidence.counts, kind="stable")
+    states, counts = np.ascontiguousarray(evidence.states[order]), evidence.counts[order]
+    everything = np.bitwise_or.reduce(choices.siblings, axis=0)
+    room = _ROOM
+    while True:
+        out = np.zeros((room, len(everything)), np.uint64)
+        found = invert_approximately(choices, states, counts, everything, limit, most, out)
+        if found <= room:
+            break
+        room = found
+    boxes = space.boxes(_masks(space, out[:found]))
+    return boxes[np.lexsort(boxes.T[::-1])]
 
 
 def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:

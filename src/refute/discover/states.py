@@ -88,6 +88,11 @@ class Kind:
         above = [other for other in (*self.conjunctions, self.full) if other != mask and other & mask == mask]
         return tuple(m for m in above if not any(o != m and o & m == o for o in above))
 
+    def strengthened(self, mask: int) -> tuple[int, ...]:
+        """The largest conjunctions strictly inside the mask."""
+        below = [other for other in self.conjunctions if other != mask and other & mask == other]
+        return tuple(m for m in below if not any(o != m and o & m == m for o in below))
+
     def without(self, mask: int, state: int) -> tuple[int, ...]:
         """The largest conjunctions inside the mask that refuse the state."""
         below = [other for other in self.conjunctions if other & mask == other and not other >> state & 1]

@@ -53,7 +53,7 @@ def ones(word):
 
 
 @njit(cache=True, nogil=True)
-def _gather(choices, states, rows):
+def gather(choices, states, rows):
     """The local problem over the given rows of `states`."""
     size, slots = rows.shape[0], states.shape[1]
     total = choices.slot.shape[0]
@@ -225,7 +225,7 @@ def invert(choices, states, start, limit, stop, out):
                 rows[kept] = r
                 kept += 1
         rows = rows[:kept]
-    local = _gather(choices, states, rows)
+    local = gather(choices, states, rows)
     words = local.refused.shape[1]
     uncovered = np.zeros(words, np.uint64)
     for r in range(rows.shape[0]):

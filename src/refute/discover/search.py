@@ -1,0 +1,247 @@
+"""Discovery from end to end: space, evidence, rules, ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from refute.detect.detector import Detector
+from refute.discover.approximate import approximate, violating_pairs
+from refute.discover.discovery import Discovered, Discovery
+from refute.discover.evidence import Evidence
+from refute.discover.facts import Codebook, codebook
+from refute.discover.guided import Guided
+from refute.discover.inversion import inverted, inverted_approximately
+from refute.discover.kinds import RuleSort, sort_of
+from refute.discover.minimal import minimal
+from refute.discover.options import Measure, Method, Options, Progress, chosen
+from refute.discover.outcome import Outcome
+from refute.discover.predicates import predicate_space
+from refute.discover.rank import Ranks, ranks
+from refute.discover.sampling import pair_evidence
+from refute.discover.space import Space, Words
+from refute.discover.tiles import tile_evidence
+from refute.discover.work import Budget
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.rulebook import Rule
+from refute.relation import Relation
+
+_FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
+_TILE_COST = 6e-9  # seconds per pair
+_PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
+_RANK_PAIRS = 2_000
+
+
+def discover(
+    table: object,
+    *,
+    cross_columns: bool = True,
+    error: float = 0.0,
+    max_predicates: int | None = None,
+    method: str | Method = "auto",
+    columns: Iterable[str] | None = None,
+    kinds: Iterable[str | RuleSort] | None = None,
+    operators: Iterable[str | Operator] | None = None,
+    one_row: bool = False,
+    constants: int = 0,
+    constant_share: float = 0.05,
+    shared_values: float = 0.30,
+    average_ratio: float = 0.10,
+    measure: str | Measure = "g1",
+    almost: int = 0,
+    nulls: str | Nulls = "sql",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Discovery:
+    """Every minimal rule that the table obeys over its predicate space, best first; see `Options` for the options.
+
+    `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`,
+    `row rule`, `other`). On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned, flagged partial.
+    """
+    options = Options(
+        columns=None if columns is None else tuple(columns),
+        cross_columns=cross_columns,
+        shared_values=shared_values,
+        average_ratio=average_ratio,
+        one_row=one_row,
+        constants=constants,
+        constant_share=constant_share,
+        operators=tuple(Operator)
+        if operators is None
+        else tuple(cast(Operator, chosen(Operator, op, "operators")) for op in operators),
+        max_predicates=max_predicates,
+        error=error,
+        measure=cast(Measure, chosen(Measure, measure, "measure")),
+        almost=almost,
+        method=cast(Method, chosen(Method, method, "method")),
+        nulls=cast(Nulls, chosen(Nulls, nulls, "nulls")),
+        threads=threads,
+        time_limit=time_limit,
+        seed=seed,
+        progress=progress,
+    )
+    kept = None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in kinds}
+    return _Search(Relation.of(table), options).run(kept)
+
+
+class _Search:
+    """One discovery over one table."""
+
+    def __init__(self, relation: Relation, options: Options) -> None:
+        self._started = time.monotonic()
+        self._relation = relation
+        self._options = options
+        self._budget = Budget(options)
+        self._notes: list[str] = []
+
+    def run(self, kept: set[RuleSort] | None) -> Discovery:
+        self._budget.tell("predicate space")
+        space, notes = predicate_space(self._relation, self._options)
+        self._notes.extend(notes)
+        book = codebook(self._relation, space, self._options.nulls)
+        outcome = self._outcome(book)
+        self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
+        boxes = self._minimal(space, outcome.boxes)
+        if kept is not None:
+            boxes = _of_kinds(space, boxes, kept)
+            self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
+        return self._ranked(book, outcome, boxes)
+
+    def _outcome(self, book: Codebook) -> Outcome:
+        options = self._options
+        if self._relation.n_rows < 2:
+            self._notes.append("a table of fewer than two rows teaches nothing")
+            return Outcome(book.space.full[None][:0], Evidence.empty(book.space), True, counted=True, method="tiles")
+        pairs = self._relation.n_rows * (self._relation.n_rows - 1) // 2
+        if options.error or options.almost or options.method is Method.TILES:
+            return self._tiles(book)
+        if options.method is Method.AUTO and self._relation.n_rows <= _FEW_ROWS:
+            return self._tiles(book)
+        tiles_take = pairs * _TILE_COST / self._budget.threads
+        give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
+        return self._stoppable(Guided(self._relation, book, options, self._budget), give_up) or self._tiles(book)
+
+    def _stoppable(self, search: Guided, give_up: float | None = None) -> Outcome:
+        try:
+            return cast(Outcome, search.run(give_up=give_up))
+        except KeyboardInterrupt:
+            self._budget.interrupt()
+            return search.so_far()
+
+    def _tiles(self, book: Codebook) -> Outcome:
+        nothing = book.space.full[None][:0]
+        try:
+            self._budget.tell("pairs")
+            evidence, complete = tile_evidence(book, self._budget, self._relation.n_rows)
+            if not complete:
+                self._notes.append("the time was up before all pairs were seen, so that no rule is verified")
+                return Outcome(nothing, evidence, False, counted=False, method="tiles")
+            if self._options.error:
+                outcome, notes = approximate(self._relation, evidence, self._options, self._budget)
+                self._notes.extend(notes)
+                return outcome
+            self._budget.tell("inversion", evidences=len(evidence))
+            boxes, complete = inverted(book.space, evidence.states, self._budget, self._options.max_predicates)
+            return Outcome(boxes, evidence, complete, counted=True, method="tiles")
+        except KeyboardInterrupt:
+            self._budget.interrupt()
+            return Outcome(nothing, Evidence.empty(book.space), False, counted=False, method="tiles")
+
+    def _minimal(self, space: Space, boxes: Words) -> Words:
+        nullable = frozenset(name for slot in space.slots for name in slot.columns if self._relation.null_count(name))
+        return minimal(space, boxes, self._budget, nullable)
+
+    def _ranked(self, book: Codebook, outcome: Outcome, boxes: Words) -> Discovery:
+        space = book.space
+        found = ranks(self._relation, space, boxes, self._rank_sample(book))
+        order = np.lexsort((np.arange(len(boxes)), -found.score))
+        boxes = boxes[order]
+        found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
+        pairs = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
+        total = max(1, self._relation.n_rows * (self._relation.n_rows - 1))
+        self._budget.tell("done", verified=len(boxes))
+        if not outcome.complete:
+            self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
+        if self._options.max_predicates is not None:
+            self._notes.append(f"rules of more than {self._options.max_predicates} predicates were not searched")
+        return Discovery(
+            relation=self._relation,
+            space=space,
+            options=self._options,
+            boxes=boxes,
+            ranks=found,
+            violations=_as_violations(space, boxes, pairs, self._relation.n_rows),
+            errors=pairs / total,
+            complete=outcome.complete,
+            method=outcome.method,
+            evidences=len(outcome.evidence),
+            seconds=time.monotonic() - self._started,
+            notes=tuple(self._notes),
+            almost=self._almost(book, outcome, boxes),
+        )
+
+    def _rank_sample(self, book: Codebook) -> Evidence:
+        random = np.random.default_rng(self._options.seed)
+        if self._relation.n_rows < 2:
+            return Evidence.empty(book.space)
+        s, t = random.integers(0, self._relation.n_rows, (2, _RANK_PAIRS))
+        return pair_evidence(book, s, t)
+
+    def _almost(self, book: Codebook, outcome: Outcome, exact: Words) -> tuple[Discovered, ...]:
+        """The rules that at most `almost` unordered pairs break, with those pairs."""
+        if not self._options.almost or not outcome.counted:
+            return ()
+        space = book.space
+        found = inverted_approximately(space, outcome.evidence, 2 * self._options.almost, self._options.max_predicates)
+        counts = violating_pairs(found, outcome.evidence)
+        boxes = self._minimal(space, found[counts > 0])
+        scored = ranks(self._relation, space, boxes, self._rank_sample(book))
+        order = np.lexsort((np.arange(len(boxes)), -scored.score))
+        boxes = boxes[order]
+        ordered = Ranks(scored.succinctness[order], scored.coverage[order], scored.surprise[order])
+        pairs = violating_pairs(boxes, outcome.evidence)
+        part = Discovery(
+            relation=self._relation,
+            space=space,
+            options=self._options,
+            boxes=boxes,
+            ranks=ordered,
+            violations=_as_violations(space, boxes, pairs, self._relation.n_rows),
+            errors=pairs / max(1, self._relation.n_rows * (self._relation.n_rows - 1)),
+            complete=True,
+            method=outcome.method,
+            evidences=len(outcome.evidence),
+            seconds=0.0,
+        )
+        detector = Detector(self._relation)
+        return tuple(replace(rule, pairs=_listed(detector, rule, self._options.nulls)) for rule in part.rules)
+
+
+def _listed(detector: Detector, rule: Discovered, nulls: Nulls) -> tuple[tuple[int, ...], ...]:
+    """The violations of a rule by row number."""
+    listed: list[tuple[int, ...]] = []
+    for s, t in detector.pairs(Rule(name="almost", constraint=rule.constraint, nulls=nulls)):
+        listed.extend((a,) for a in s.tolist()) if t is None else listed.extend(zip(s.tolist(), t.tolist(), strict=True))
+    return tuple(sorted(listed))
+
+
+def _as_violations(space: Space, boxes: Words, pairs: Words, n_rows: int) -> Words:
+    """Pairs as violations: a rule about one row is broken by rows, each of which makes a pair with every other row."""
+    out = pairs.copy()
+    masks = space.masks(boxes[pairs > 0])
+    single = np.array([space.constraint(row).is_single_row for row in masks.tolist()], np.bool_)
+    positions = np.flatnonzero(pairs > 0)[single]
+    out[positions] //= max(1, n_rows - 1)
+    return out
+
+
+def _of_kinds(space: Space, boxes: Words, kept: set[RuleSort]) -> Words:
+    wanted = [sort_of(space.constraint(row)) in kept for row in space.masks(boxes).tolist()]
+    return boxes[np.array(wanted, np.bool_)]
