@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, like_input, name_of, split_rows
+from refute.api.tables import as_key, engine_for, like_input, name_of, split_rows, whole_number
 from refute.api.violations import Violations
 from refute.detect.local import LocalEngine
 from refute.detect.results import Verdict
@@ -30,7 +30,9 @@ def verify(
 ) -> Verdict:
     """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
-    return engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads).verify(chosen)
+    found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads)
+    verdict: Verdict = found.verify(chosen)
+    return verdict
 
 
 def count(
@@ -44,7 +46,8 @@ def count(
 ) -> int:
     """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
     chosen = _one(rule, nulls)
-    return engine_for(table, engine=engine, method=method, threads=threads).count(chosen)
+    number: int = engine_for(table, engine=engine, method=method, threads=threads).count(chosen)
+    return number
 
 
 def violations(
@@ -59,7 +62,7 @@ def violations(
     threads: int | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
-    if limit is not None and limit < 1:
+    if limit is not None and whole_number("limit", limit) < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
     found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.detect.local import BREACHES, LocalEngine
+from refute.detect.local import LocalEngine
 from refute.errors import OptionError, did_you_mean
 from refute.plan.method import MethodName
 from refute.relation.files import read_local
@@ -25,7 +25,7 @@ def engine_for(
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
-    if threads is not None and threads < 1:
+    if threads is not None and whole_number("threads", threads) < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
     names = as_key(key)
     if is_spark(table) or (is_path(table) and engine != "local") or engine == "spark":
@@ -34,6 +34,13 @@ def engine_for(
         return SparkEngine(table, key=names, method=chosen)
     data = read_local(table) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+def whole_number(name: str, value: object) -> int:
+    """The value of an option that counts something; raises OptionError for anything but an integer."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise OptionError(f"{name} must be a whole number, not {value!r}.")
+    return value
 
 
 def as_key(key: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -55,7 +62,8 @@ def like_input(table: Any, annotated: pa.Table) -> Any:
     """An Arrow table as the kind of table that came in: pandas, polars or Arrow."""
     root = type(table).__module__.partition(".")[0]
     if root == "pandas":
-        return table.assign(**{BREACHES: annotated.column(BREACHES).to_pylist()})
+        added = annotated.column_names[-1]
+        return table.assign(**{added: annotated.column(added).to_pylist()})
     if root == "polars":
         import polars
 
@@ -64,19 +72,21 @@ def like_input(table: Any, annotated: pa.Table) -> Any:
 
 
 def split_rows(rows: Any) -> tuple[Any, Any]:
-    """Annotated rows split into those that break nothing and those that do, without the added column."""
+    """Annotated rows split into those that break nothing and those that do, without the added column, the last one."""
     root = type(rows).__module__.partition(".")[0]
     if root == "pandas":
-        dirty = rows[BREACHES].map(len) > 0
-        plain = rows.drop(columns=BREACHES)
+        dirty = rows.iloc[:, -1].map(len).to_numpy() > 0
+        plain = rows.iloc[:, :-1]
         return plain[~dirty], plain[dirty]
     if root == "polars":
         import polars
 
-        dirty = polars.col(BREACHES).list.len() > 0
-        return rows.filter(~dirty).drop(BREACHES), rows.filter(dirty).drop(BREACHES)
-    dirty = pc.greater(pc.list_value_length(rows.column(BREACHES)), 0)
-    plain = rows.drop_columns([BREACHES])
+        added = rows.columns[-1]
+        broken = polars.col(added).list.len() > 0
+        return rows.filter(~broken).drop(added), rows.filter(broken).drop(added)
+    last = rows.num_columns - 1
+    dirty = pc.greater(pc.list_value_length(rows.column(last)), 0)
+    plain = rows.remove_column(last)
     return plain.filter(pc.invert(dirty)), plain.filter(dirty)
 
 

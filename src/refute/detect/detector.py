@@ -78,7 +78,7 @@ class Detector:
             yield from self._run(compiled.problem).pairs(compiled.problem, self._share, limit)
 
     def partners(self, rule: Rule) -> PartnerCounts:
-        """Each row's number of partners, without listing pairs. A row that breaks a one-row rule counts once, as `s`."""
+        """Each row's number of partners, without listing pairs. A row that breaks a one-row rule has one, as `s`."""
         compiled = self.compiled(rule)
         n = self.relation.n_rows
         as_s = np.zeros(n, dtype=np.int64)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from refute.detect.detector import Detector
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.language.constraint import DenialConstraint
-from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
 from refute.language.rulebook import Rule
@@ -34,35 +33,37 @@ class Identity:
         """The id of one row: its position, its key, or a mapping for a key of several columns."""
         if not self.key:
             return row
-        values = {name: self._relation.arrow.column(name)[row].as_py() for name in self.key}
+        values = {name: self._relation.column(name)[row].as_py() for name in self.key}
         return values if len(values) > 1 else values[self.key[0]]
 
     def many(self, rows: Rows) -> pa.Array | pa.ChunkedArray:
         """The ids of many rows, as one Arrow column: a struct for a key of several columns."""
         if not self.key:
             return pa.array(rows)
-        columns = [self._relation.arrow.column(name).take(pa.array(rows)) for name in self.key]
+        columns = [self._relation.column(name).take(pa.array(rows)) for name in self.key]
         if len(columns) == 1:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))
 
     def values(self, row: int) -> dict[str, Any]:
         """All values of one row, by column."""
-        return {name: self._relation.arrow.column(name)[row].as_py() for name in self._relation.names}
+        return self._relation.row(row)
 
     def _check_unique(self) -> None:
         """Raise DataError unless the key is present and different in every row."""
         for name in self.key:
             missing = self._relation.null_count(name)
             if missing:
-                raise DataError(f"The key column {name!r} is null in {missing:,} rows; a key needs a value in every row.")
+                raise DataError(
+                    f"The key column {name!r} is null in {missing:,} rows; a key needs a value in every row."
+                )
         same_key = DenialConstraint(
             tuple(Predicate.of(Column(Row.S, name), Operator.EQ, Column(Row.T, name)) for name in self.key)
         )
         verdict = Detector(self._relation).verify(Rule.of(same_key))
         if verdict.witness is not None:
             s, t = verdict.witness
-            shown = ", ".join(f"{name} = {self._relation.arrow.column(name)[s].as_py()!r}" for name in self.key)
+            shown = ", ".join(f"{name} = {self._relation.column(name)[s].as_py()!r}" for name in self.key)
             raise DataError(
                 f"The key {', '.join(self.key)} is not unique: rows {min(s, t)} and {max(s, t)} both have {shown}. "
                 "Choose columns that identify a row, or leave the key out to use row positions."

@@ -19,7 +19,7 @@ from refute.plan.method import MethodName
 from refute.plan.planner import Plan, plan_rules
 from refute.relation import Relation
 
-BREACHES = "refute"  # the column that `annotated` adds
+BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
@@ -100,7 +100,10 @@ class LocalEngine:
     def annotated(self, rules: Sequence[Rule]) -> pa.Table:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
         counts = [self._detector.partners(rule) for rule in rules]
-        return self.relation.arrow.append_column(BREACHES, _breaches(self.n_rows, list(rules), counts))
+        name = BREACHES
+        while name in self.relation.names:
+            name += "_"
+        return self.relation.arrow.append_column(name, _breaches(self.n_rows, list(rules), counts))
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; only a sample of rows is looked at."""
@@ -118,7 +121,7 @@ class LocalEngine:
     def _side(self, side: str, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, pa.Array | pa.ChunkedArray]:
         columns = {side: self.identity.many(rows)}
         for name in self.identity.key:
-            columns[f"{side}_{name}"] = self.relation.arrow.column(name).take(pa.array(rows))
+            columns[f"{side}_{name}"] = self.relation.column(name).take(pa.array(rows))
         return columns
 
 
@@ -128,15 +131,13 @@ def available_cores() -> int:
 
 
 def _with_witness(finding: Finding, witness: Witness | None) -> Finding:
-    return Finding(
-        finding.holds, finding.violations, finding.rows, finding.skipped_nulls, witness, finding.method
-    )
+    return Finding(finding.holds, finding.violations, finding.rows, finding.skipped_nulls, witness, finding.method)
 
 
 def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa.Array:
     """A list per row of what it breaks, in the order of the rules, `s` before `t`."""
     rows, names, roles, partners = [], [], [], []
-    for number, (rule, count) in enumerate(zip(rules, counts, strict=True)):
+    for number, count in enumerate(counts):
         for role, values in (("s", count.as_s), ("t", count.as_t)):
             found = np.flatnonzero(values)
             rows.append(found)
@@ -148,7 +149,9 @@ def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa
     offsets = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int32)
     rule_names = pa.array([rule.name for rule in rules], pa.string())
     rule_column = rule_names.take(pa.array(np.concatenate([np.empty(0, np.int64), *names])[order]))
-    role_column = pa.array(["s", "t"]).take(pa.array(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8)))
+    role_column = pa.array(["s", "t"]).take(
+        pa.array(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
+    )
     partner_column = pa.array(np.concatenate([np.empty(0, np.int64), *partners])[order])
     entries = pa.StructArray.from_arrays([rule_column, role_column, partner_column], ["rule", "role", "partners"])
     return pa.ListArray.from_arrays(pa.array(offsets), entries).cast(_BREACH_TYPE)

@@ -26,7 +26,9 @@ class Method(Protocol):
     def partners(self, problem: Problem, share: Share | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each point of side s, and of side t, its number of partners."""
 
-    def pairs(self, problem: Problem, share: Share | None = None, limit: int | None = None) -> Iterator[tuple[Rows, Rows]]:
+    def pairs(
+        self, problem: Problem, share: Share | None = None, limit: int | None = None
+    ) -> Iterator[tuple[Rows, Rows]]:
         """The violating pairs in bounded chunks of row numbers, at most `limit`."""
 
 

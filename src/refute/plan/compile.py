@@ -58,9 +58,7 @@ def compile_rule(
     if two_row is None:
         return Compiled(None, None, skipped)
     encoded = [_encode(relation, predicate) for predicate in two_row]
-    s_side, t_side = (
-        _admit(relation, rule, row, nulls, two_row, encoded, chosen, where) for row in (Row.S, Row.T)
-    )
+    s_side, t_side = (_admit(relation, rule, row, nulls, two_row, encoded, chosen, where) for row in (Row.S, Row.T))
     if s_side.label == t_side.label:
         t_side = s_side
     s_rows = s_side.rows()
@@ -94,9 +92,7 @@ def admitted_rows(relation: Relation, rule: Rule, row: Row) -> Mask:
     return mask
 
 
-def _compile_single_row(
-    relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None
-) -> Compiled:
+def _compile_single_row(relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None) -> Compiled:
     mask = np.ones(relation.n_rows, dtype=np.bool_) if chosen is None else chosen.copy()
     for predicate in rule.predicates:
         mask &= relation.mask(predicate, nulls)

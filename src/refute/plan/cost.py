@@ -47,7 +47,11 @@ def _range_search(shape: Shape, n: float, group: float) -> Cost:
     dimensions = max(shape.order + shape.differ, 1)
     searches = 2.0 ** min(shape.differ, 16)
     expected = 4 * n * searches * math.log2(group) ** dimensions
-    return Cost(MethodName.RANGE_SEARCH, expected, f"n^(2 - 1/{dimensions}) with a k-d tree, n log^{dimensions} n with a range tree")
+    return Cost(
+        MethodName.RANGE_SEARCH,
+        expected,
+        f"n^(2 - 1/{dimensions}) with a k-d tree, n log^{dimensions} n with a range tree",
+    )
 
 
 def _refine(shape: Shape, n: float, group: float) -> Cost:

@@ -22,5 +22,6 @@ class MethodName(Enum):
             return name
         known = [method.value for method in cls]
         if name not in known:
-            raise OptionError(f"Unknown method {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}")
+            hint = did_you_mean(str(name), known)
+            raise OptionError(f"Unknown method {name!r}; known are {', '.join(known)}.{hint}")
         return cls(name)

@@ -110,7 +110,7 @@ def _group_rows(problem: Problem, rows: int) -> float | None:
     groups = np.unique(keys, axis=1).shape[1]
     mean = problem.s_size / groups
     # A sample in which nearly all groups are single rows says little: such groups are taken to stay small.
-    return mean if mean < 2 else mean * rows / problem.n_rows
+    return float(mean if mean < 2 else mean * rows / problem.n_rows)
 
 
 def _steps(rule: Rule, shape: Shape, method: MethodName) -> tuple[str, ...]:
@@ -130,7 +130,9 @@ def _steps(rule: Rule, shape: Shape, method: MethodName) -> tuple[str, ...]:
         return tuple(steps)
     steps.append(_SWEEPS[min(shape.order, 4)])
     if shape.differ:
-        steps.append(f"{shape.differ} `!=`: count without it minus count with `=`; to verify, keep the two best of different value")
+        steps.append(
+            f"{shape.differ} `!=`: count without it minus count with `=`; verified by the two best of different value"
+        )
     return tuple(steps)
 
 

@@ -56,4 +56,7 @@ def _witness(result: RuleResult) -> str:
 
 def _xml_safe(text: str) -> str:
     """The text without the control characters that XML cannot carry."""
-    return "".join(c if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff") else "\ufffd" for c in text)
+    return "".join(
+        c if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff") else "\ufffd"
+        for c in text
+    )

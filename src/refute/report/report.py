@@ -54,7 +54,7 @@ class Report:
 
     @cached_property
     def rows(self) -> Any:
-        """The input with one more column, `refute`: which rules each row breaks, in which role, with how many partners."""
+        """The input with a column `refute`: which rules each row breaks, in which role, with how many partners."""
         return self._annotate()
 
     def split(self) -> tuple[Any, Any]:

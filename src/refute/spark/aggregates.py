@@ -91,7 +91,9 @@ class GroupCounts:
 
     def clashes_with(self, keys: dict[str, Any]) -> SparkColumn:
         """True for a `t` row that clashes with an `s` row of these compared values."""
-        same = [self._same(key, keys[name]) for key, name in zip(self._keys(Row.T), self._equal + self._differ, strict=True)]
+        same = [
+            self._same(key, keys[name]) for key, name in zip(self._keys(Row.T), self._equal + self._differ, strict=True)
+        ]
         first = len(self._equal)
         return all_of([*same[:first], *(~one for one in same[first:])])
 

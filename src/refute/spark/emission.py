@@ -33,7 +33,9 @@ class Emitter:
             s_admits, t_admits = F.col("__may_be_s"), F.col("__may_be_t")
         self._admits = {Row.S: s_admits, Row.T: t_admits}
         self.frame = frame
-        self._key_types = {row: [one.dataType.simpleString() for one in frame.select(*self.key(row)).schema] for row in Row}
+        self._key_types = {
+            row: [one.dataType.simpleString() for one in frame.select(*self.key(row)).schema] for row in Row
+        }
 
     @property
     def roles(self) -> tuple[Row, ...]:
@@ -63,7 +65,9 @@ class Emitter:
         """The rows of one role; of either where one copy serves both."""
         if not self.merged:
             return self.frame.where(self._admits[row])
-        return self.frame.where(self._admits[Row.S] if self.pairing.aligned else self._admits[Row.S] | self._admits[Row.T])
+        return self.frame.where(
+            self._admits[Row.S] if self.pairing.aligned else self._admits[Row.S] | self._admits[Row.T]
+        )
 
     def admitted(self, row: Row) -> DataFrame:
         """The rows that may stand in this role."""

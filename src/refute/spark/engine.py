@@ -36,7 +36,7 @@ _RULES_AT_ONCE = 4
 
 
 class SparkEngine:
-    """Answers rules about one Spark table. What is brought to the driver is bounded by the budget, never by the data."""
+    """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
     def __init__(
         self,
@@ -115,13 +115,27 @@ class SparkEngine:
             for number, rule in enumerate(rules):
                 partners = self._prepared(rule).partners()
                 for role, name in (("s", "as_s"), ("t", "as_t")):
-                    breach = F.struct(F.lit(number).alias("n"), F.lit(rule.name).alias("rule"), F.lit(role).alias("role"), F.col(name).alias("partners"))
-                    parts.append(partners.where(F.col(name) > 0).select(F.col(ROW_COLUMN).alias("__broken"), breach.alias("breach")))
+                    breach = F.struct(
+                        F.lit(number).alias("n"),
+                        F.lit(rule.name).alias("rule"),
+                        F.lit(role).alias("role"),
+                        F.col(name).alias("partners"),
+                    )
+                    parts.append(
+                        partners.where(F.col(name) > 0).select(
+                            F.col(ROW_COLUMN).alias("__broken"), breach.alias("breach")
+                        )
+                    )
             everything = parts[0]
             for part in parts[1:]:
                 everything = everything.unionByName(part)
             breaches = everything.groupBy("__broken").agg(F.sort_array(F.collect_list("breach")).alias("breaches"))
-            shown = F.transform("breaches", lambda one: F.struct(one["rule"].alias("rule"), one["role"].alias("role"), one["partners"].alias("partners")))
+            shown = F.transform(
+                "breaches",
+                lambda one: F.struct(
+                    one["rule"].alias("rule"), one["role"].alias("role"), one["partners"].alias("partners")
+                ),
+            )
             joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col("__broken"), "left")
             empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
             columns = [F.col(quoted(name)) for name in self.columns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from decimal import Decimal
 from functools import reduce
@@ -109,7 +110,7 @@ def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -
         value = Decimal(value)
     if isinstance(value, Decimal | int) and not isinstance(value, bool):
         value = Decimal(value).normalize()
-        sign, digits, exponent = value.as_tuple()
+        _, digits, exponent = value.as_tuple()
         assert isinstance(exponent, int)
         scale = max(-exponent, 0)
         whole = max(len(digits) + exponent, 1)
@@ -120,17 +121,17 @@ def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -
         literal = F.lit(format(value, "f")).cast(kind_type)
         return compare(column(kind).cast(kind_type), op, literal, nulls)
     if kind.family in (Family.DATE, Family.TIMESTAMP):
-        return compare(
-            column(kind).cast("timestamp_ntz"),
-            op,
-            F.lit(value.isoformat()).cast("timestamp_ntz"),
-            nulls,  # type: ignore[union-attr]
-        )
+        return compare(column(kind).cast("timestamp_ntz"), op, _moment(value).cast("timestamp_ntz"), nulls)
     if kind.family is Family.ZONED:
-        return compare(column(kind), op, F.lit(value.isoformat()).cast("timestamp"), nulls)  # type: ignore[union-attr]
+        return compare(column(kind), op, _moment(value).cast("timestamp"), nulls)
     if kind.family in (Family.STRING, Family.BOOLEAN):
         return compare(column(kind), op, F.lit(value), nulls)
     return None
+
+
+def _moment(value: Value) -> SparkColumn:
+    assert isinstance(value, dt.date)
+    return F.lit(value.isoformat())
 
 
 def _float_with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:

@@ -2,9 +2,9 @@
 
 Each order predicate is a dimension, cut into tiles. A pair that satisfies the rule has, in each dimension, tiles in the
 right order, and the predicate holds without looking, or equal tiles that leave it open. Let j be the first dimension
-with equal open tiles: that class of pairs is found by one shuffle on (group, tile of j) and the in-process kernels, which
-compare tiles before j and values from j on. Pairs with no such dimension are settled by their cells, the combinations of
-tiles, alone.
+with equal open tiles: that class of pairs is found by one shuffle on (group, tile of j) and the in-process kernels,
+which compare tiles before j and values from j on. Pairs with no such dimension are settled by their cells, the
+combinations of tiles, alone.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from refute.spark.expressions import column_operands
 from refute.spark.pairing import Pairing
 from refute.spark.tiles import Tiles
 
-# Cuts per dimension by the number of dimensions. To count, all combinations of tiles must fit an array; to list pairs of
-# cells, their square should stay small.
+# Cuts per dimension by the number of dimensions. To count, all combinations of tiles must fit an array; to list pairs
+# of cells, their square should stay small.
 CUTS_TO_COUNT = {0: 0, 1: 255, 2: 63, 3: 31, 4: 15, 5: 7, 6: 3, 7: 1, 8: 1, 9: 1}
 CUTS_TO_LIST = {0: 0, 1: 63, 2: 15, 3: 7, 4: 3, 5: 1, 6: 1, 7: 1, 8: 1, 9: 1}
 MOST_DIMENSIONS = max(CUTS_TO_COUNT)

@@ -147,7 +147,8 @@ class OrderedRule:
         """The occupied cells of one side, and how many rows each holds: one native aggregate."""
         keyed = self.emitter.admitted(row).select(self.cell(row).alias("cell")).where("cell is not null")
         found = keyed.groupBy("cell").count().toArrow()
-        return tuple(found.column(name).to_numpy().astype(np.int64) for name in ("cell", "count"))  # type: ignore[return-value]
+        cells, counts = (found.column(name).to_numpy().astype(np.int64) for name in ("cell", "count"))
+        return cells, counts
 
     def own_settled(self) -> SparkColumn:
         """Whether the cells alone would pair a row with itself, which is no violation."""

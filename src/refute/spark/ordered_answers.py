@@ -96,9 +96,7 @@ class OrderedAnswers:
         return f"s {self._row_type}, t {self._row_type}"
 
     def _ordered(self, pairing: Pairing, cuts: dict[int, int] = CUTS_TO_COUNT) -> OrderedRule:
-        return OrderedRule(
-            pairing, self._frame, rows=self._rows, tasks=self._tasks, method=self._method, cuts=cuts
-        )
+        return OrderedRule(pairing, self._frame, rows=self._rows, tasks=self._tasks, method=self._method, cuts=cuts)
 
     def _parts(self) -> list[OrderedRule]:
         """The rule as rules whose pairs add up to its own: a `!=` over large groups becomes `<` or `>`."""
@@ -109,7 +107,9 @@ class OrderedAnswers:
 
     def _count(self, rule: OrderedRule) -> int:
         answers = rule.ask(Question.COUNT, "violations string, task_rows bigint", [])
-        total = sum(int(row["violations"]) for row in reduce(DataFrame.unionByName, answers).collect()) if answers else 0
+        total = (
+            sum(int(row["violations"]) for row in reduce(DataFrame.unionByName, answers).collect()) if answers else 0
+        )
         return total + (self._settled_count(rule) if rule.placement.heavy else 0)
 
     def _settled_count(self, rule: OrderedRule) -> int:
@@ -135,7 +135,9 @@ class OrderedAnswers:
             rows = rule.emitter.admitted(row).select(ROW_COLUMN, rule.cell(row).alias("cell"), own.alias("own"))
             joined = rows.join(F.broadcast(table), "cell")
             found.append(
-                joined.select(ROW_COLUMN, (F.col(name) - F.col("own")).alias(name), F.lit(0).cast("bigint").alias(other))
+                joined.select(
+                    ROW_COLUMN, (F.col(name) - F.col("own")).alias(name), F.lit(0).cast("bigint").alias(other)
+                )
             )
         return found[0].unionByName(found[1])
 
@@ -158,7 +160,9 @@ class OrderedAnswers:
 
     def _small(self, columns: dict[str, Any]) -> DataFrame:
         session: SparkSession = self._frame.sparkSession
-        return session.createDataFrame(pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()}))
+        return session.createDataFrame(
+            pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
+        )
 
 
 def _inclusion_exclusion(pairing: Pairing) -> list[tuple[int, Pairing]]:

@@ -26,7 +26,9 @@ def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:
 def _predicate(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
     left = Column(predicate.left.row, names[predicate.left.name])
     right = predicate.right
-    return Predicate.of(left, predicate.op, Column(right.row, names[right.name]) if isinstance(right, Column) else right)
+    return Predicate.of(
+        left, predicate.op, Column(right.row, names[right.name]) if isinstance(right, Column) else right
+    )
 
 
 def _condition(condition: Condition, names: Mapping[str, str]) -> Condition:

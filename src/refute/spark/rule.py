@@ -95,7 +95,9 @@ class SparkRule:
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`."""
         if self.strategy is Strategy.FILTER:
-            return self._single().select(ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t"))
+            return self._single().select(
+                ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t")
+            )
         assert self._pairing is not None
         if self.strategy is Strategy.AGGREGATE and self._pairing.possible:
             found = self._groups().annotated().select(ROW_COLUMN, "as_s", "as_t")

@@ -31,7 +31,11 @@ def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFram
 def chosen_rows(frame: DataFrame, relation: Relation, where: Condition) -> DataFrame:
     """The rows of the frame that a condition selects."""
     exact = condition_expression(relation, where)
-    return frame.mapInArrow(_keep(lambda table: table.condition_mask(where)), frame.schema) if exact is None else frame.where(exact)
+    return (
+        frame.mapInArrow(_keep(lambda table: table.condition_mask(where)), frame.schema)
+        if exact is None
+        else frame.where(exact)
+    )
 
 
 def _violates(rule: Rule) -> Callable[[Relation], NDArray[np.bool_]]:

@@ -74,7 +74,7 @@ class SparkPlan:
 
 
 def choose(pairing: Pairing | None, small: bool) -> Strategy:
-    """The way to answer a rule; `pairing` is None for a rule about one row, `small` says that its rows can be gathered."""
+    """The way to answer a rule: `pairing` is None for a rule about one row, `small` allows gathering it."""
     if small:
         return Strategy.GATHER
     if pairing is None:

@@ -58,7 +58,8 @@ class Tiles:
         for i, value in enumerate(coded.dictionary.to_pylist()):
             at = bisect_left(self.cuts, value)
             found[i] = 2 * at + (at < len(self.cuts) and self.cuts[at] == value)
-        return found[coded.indices.to_numpy(zero_copy_only=False)]
+        numbers: NDArray[np.int64] = found[coded.indices.to_numpy(zero_copy_only=False)]
+        return numbers
 
     def is_open(self, tile: SparkColumn) -> SparkColumn:
         """Whether the values in this tile may differ, so that equal tiles leave the comparison undecided."""

@@ -55,7 +55,9 @@ class SparkViolations:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         with plain_failures():
-            for row in self._listed.select(*[name for name in ("s", "t") if name in self._listed.columns]).toLocalIterator():
+            for row in self._listed.select(
+                *[name for name in ("s", "t") if name in self._listed.columns]
+            ).toLocalIterator():
                 yield tuple(value.asDict(recursive=True) if hasattr(value, "asDict") else value for value in row)
 
     def __repr__(self) -> str:
