@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
 from refute.detect import range_search
 from refute.detect.range_search import Index, Options
+from refute.detect.range_search.choice import choose
+from refute.detect.sweep.reduce import reduce
+from refute.index.range_tree import tree_bytes
 from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
 
@@ -106,6 +109,17 @@ def test_a_listing_of_billions_of_pairs_starts_at_once() -> None:
         found = listed(range_search.pairs(problem, None, 1000, options))
         assert len(set(found)) == 1000
         assert all(s // 3 < t // 3 for s, t in found)
+
+
+def test_a_range_tree_is_chosen_within_its_budget_and_a_k_d_tree_beyond() -> None:
+    random = np.random.default_rng(6)
+    columns = [random.integers(0, 400, 400) for _ in range(3)]
+    points = reduce(Problem(400, None, None, (), tuple(Comparison(each, each, 400) for each in columns), (), False))
+    assert points is not None
+    for memory, index in ((tree_bytes(400, 2), Index.RANGE_TREE), (tree_bytes(400, 2) - 1, Index.KD_TREE)):
+        assert choose(points, 2, Options(memory=memory), most_points=400) is index
+    assert choose(points, 2, Options(), most_points=399) is Index.KD_TREE
+    assert choose(points, 1, Options(), most_points=399) is Index.RANGE_TREE
 
 
 def test_a_negative_budget_is_refused() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from refute.index.kd_tree import LEAF, KdTree
 from refute.kernels import dual_tree as kernel
+from refute.kernels.box_pairs import IMPOSSIBLE, Axes, Tree, compare, widen
 
 Ints = NDArray[np.signedinteger]
 Int32s = NDArray[np.int32]
@@ -38,7 +39,7 @@ class DualTree:
 
     s: KdTree
     t: KdTree
-    axes: kernel.Axes
+    axes: Axes
     ids: tuple[Int64s, Int64s] | None
 
     @classmethod
@@ -62,7 +63,7 @@ class DualTree:
             t = s.with_columns(t_columns)
         else:
             t = KdTree.build(t_columns, n_equal=len(equal), n_order=len(order), leaf=leaf, threads=threads)
-        return cls(s, t, kernel.Axes(len(equal), len(order), len(differ)), ids)
+        return cls(s, t, Axes(len(equal), len(order), len(differ)), ids)
 
     def exists(self, *, threads: int = 1) -> tuple[int, int] | None:
         """Some matching pair, or None."""
@@ -110,8 +111,8 @@ class DualTree:
     def pairs(self, *, chunk: int = CHUNK) -> Iterator[tuple[Int64s, Int64s]]:
         """The matching pairs in chunks; memory is one chunk, and what is not asked for is not computed."""
         s, t = self._trees()
-        start = kernel.compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
-        if start == kernel.IMPOSSIBLE:
+        start = compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
+        if start == IMPOSSIBLE:
             return
         stack = self._stack()
         stack[0] = (0, 0, start)
@@ -126,24 +127,24 @@ class DualTree:
                     self.t.origin[out[1, :filled]].astype(np.int64),
                 )
 
-    def _trees(self) -> tuple[kernel.Tree, kernel.Tree]:
+    def _trees(self) -> tuple[Tree, Tree]:
         """The arrays of both trees as kernels take them."""
         s, t = self.s, self.t
         s_ids = t_ids = np.empty(0, np.int64)
         if self.ids is not None:
             s_ids, t_ids = self.ids[0][s.origin], self.ids[1][t.origin]
-        return kernel.Tree(s.nodes, s.boxes, s.columns, s_ids), kernel.Tree(t.nodes, t.boxes, t.columns, t_ids)
+        return Tree(s.nodes, s.boxes, s.columns, s_ids), Tree(t.nodes, t.boxes, t.columns, t_ids)
 
     def _stack(self) -> Int64s:
         """Room for a traversal: each step goes one level down in one tree and leaves one triple behind."""
         return np.empty((self.s.depth + self.t.depth + 4, 3), np.int64)
 
     def _traverse(
-        self, s: kernel.Tree, t: kernel.Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int, *, sweeps: bool
+        self, s: Tree, t: Tree, work: Callable[[Int64s, Int64s, Int32s], R], threads: int, *, sweeps: bool
     ) -> list[R]:
         """What `work(tasks, stack, keep)` returns in each thread for its share of the traversal."""
-        start = kernel.compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
-        if start == kernel.IMPOSSIBLE:
+        start = compare(s.boxes, 0, t.boxes, 0, self.axes, -1)
+        if start == IMPOSSIBLE:
             return []
         room = self.t.largest_leaf
         if threads < 2 or len(self.s) + len(self.t) < PARALLEL:
@@ -152,7 +153,7 @@ class DualTree:
         tasks[0] = (0, 0, start)
         n_tasks, before = 1, 0
         while before < n_tasks < TASKS * threads:
-            before, n_tasks = n_tasks, int(kernel.widen(s, t, self.axes, tasks, n_tasks, sweeps))
+            before, n_tasks = n_tasks, int(widen(s, t, self.axes, tasks, n_tasks, sweeps))
         shares = [tasks[first:n_tasks:threads] for first in range(threads)]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda share: work(share, self._stack(), np.empty(room, np.int32)), shares))

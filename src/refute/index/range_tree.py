@@ -114,7 +114,7 @@ class SortedSides:
         """The pairs of one group, by its range tree; nothing where the group is small."""
         first, end = self.s_starts[group], self.s_starts[group + 1]
         begin, stop = self.t_starts[group], self.t_starts[group + 1]
-        tree = kernel.plant(np.ascontiguousarray(self.ranks[:, first:end]), False)
+        tree = tree_kernel.plant(np.ascontiguousarray(self.ranks[:, first:end]), False)
         state = np.zeros(2, np.int64)
         while state[0] < stop - begin:
             out = np.empty((2, capacity), np.int64)

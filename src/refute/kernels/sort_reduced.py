@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from refute.kernels.range_tree import CUT, RangeTree, count, has_lower, insert, lay_out, measure, node_words, report
+from refute.kernels.range_tree import RangeTree, plant
+from refute.kernels.range_tree_visits import count, has_lower, insert, report
 
 Int = Any  # an integer scalar of whatever width Numba infers
 Ints = NDArray[np.signedinteger]
@@ -45,27 +46,6 @@ def rank_within(
             while i < end and s_values[s_order[i]] < value:
                 i += 1
             corners[t_order[j]] = i - first
-
-
-@njit(cache=True, nogil=True)
-def plant(ranks: Int32s, low: bool) -> RangeTree:
-    """An empty range tree over points with these ranks, shape [d, n], d >= 1; `low` for minima instead of counts."""
-    dims, n = ranks.shape
-    points = np.empty((dims, n), np.int32)
-    for i in range(dims):
-        for p in range(n):
-            points[i, ranks[i, p]] = p
-    levels = CUT + 1
-    while n >> levels:
-        levels += 1
-    words = np.zeros((dims, levels + 1), np.int64)
-    measure(words)
-    total = node_words(words, 0, n)
-    tallies = np.full(total, np.iinfo(np.int32).max if low else 0, np.int32)
-    stack = np.empty((dims * (levels + 2), 3), np.int64)
-    tree = RangeTree(ranks, points, np.empty(total, np.int32), tallies, np.zeros(n, np.bool_), words, stack)
-    lay_out(tree)
-    return tree
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,7 @@ from refute.index.range_tree import tree_bytes
 LEAST_MEMORY = 64 << 20  # bytes that are always there for an index
 MOST_EXPANDED = 3  # differences that are expanded into orders: each doubles the work and adds a dimension
 MOST_COUNTED = 1 << 13  # points from which pairs of boxes count faster than range trees of two and more dimensions
-MOST_SEARCHED = 1 << 9  # the same for a first clash
+MOST_SEARCHED = 1 << 9  # the same for a first clash and for listings
 MOST_AGREEING = 6  # differences that are counted by what agreement leaves over: each only doubles the work
 
 
@@ -37,13 +37,11 @@ class Options:
             raise ValueError(f"memory must not be negative, but is {self.memory}")
 
 
-def choose(
-    points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_points: int | None = None
-) -> Index:
+def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_points: int) -> Index:
     """The index for a search whose range trees would have `dims` dimensions.
 
-    Where counting or a first clash is all that is asked for, k-d trees need not look at every point: they are the
-    faster ones where range trees of several dimensions would hold more than `most_points` points.
+    A pair of k-d trees need not look at every point, so it is the faster one, too, where range trees of several
+    dimensions would hold more than `most_points` points.
     """
     if options.index is not Index.AUTO:
         return options.index
@@ -54,6 +52,6 @@ def choose(
         columns = sum(each.s.nbytes + (0 if each.s is each.t else each.t.nbytes) for each in points.comparisons)
         memory = max(LEAST_MEMORY, 3 * columns)
     largest = points.n_s if points.group is None else int(np.bincount(points.group.s).max())
-    if dims > 1 and most_points is not None and largest > most_points:
+    if dims > 1 and largest > most_points:
         return Index.KD_TREE
     return Index.RANGE_TREE if tree_bytes(largest, dims) <= memory else Index.KD_TREE

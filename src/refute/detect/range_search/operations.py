@@ -108,7 +108,7 @@ def pairs(
 def _point_pairs(points: Points, options: Options, threads: int) -> Iterator[tuple[Int64s, Int64s]]:
     """The pairs of points that satisfy all comparisons, a row with itself included."""
     dims = len(points.order) + len(points.differ) - 1
-    if dims < 0 or choose(points, dims, options) is Index.KD_TREE:
+    if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE:
         yield from _dual(points, threads).pairs()
         return
     for part in expanded(points):
