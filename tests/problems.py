@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from refute.plan.problem import Comparison, Problem, Rows
+from refute.plan.problem import Comparison, Ints, Problem, Rows
 
 Pair = tuple[int, int]
 
@@ -17,7 +17,7 @@ def naive_matches(problem: Problem) -> NDArray[np.bool_]:
     """The matrix of which points (of s, of t) pair up."""
     s_rows = np.arange(problem.n_rows) if problem.s_rows is None else problem.s_rows
     t_rows = np.arange(problem.n_rows) if problem.t_rows is None else problem.t_rows
-    held = s_rows[:, None] != t_rows[None, :]
+    held: NDArray[np.bool_] = s_rows[:, None] != t_rows[None, :]
     for comparison in problem.equal:
         held &= comparison.s[:, None] == comparison.t[None, :]
     for comparison in problem.order:
@@ -65,11 +65,10 @@ def random_problem(
         wide = np.int32 if size <= 2**31 and random.integers(4) else np.int64
         shared = bool(random.integers(2)) if twin is None else twin
         span = min(size, 2**20) if random.integers(2) else size
-        values = random.integers(size - span, size, rows).astype(wide)
-        others = values if shared else random.integers(size - span, size, rows).astype(wide)
+        values: Ints = random.integers(size - span, size, rows).astype(wide)
+        others: Ints = values if shared else random.integers(size - span, size, rows).astype(wide)
         if kind == "order" and not shared and random.integers(2):  # as `<=` on one column
-            others, size = values + wide(1), size + 1
-            others = others.astype(wide)
+            others, size = (values + 1).astype(wide), size + 1
         s = values if s_rows is None else values[s_rows]
         t = s if shared and s_rows is t_rows else others if t_rows is None else others[t_rows]
         return Comparison(s, t, size)
@@ -77,10 +76,10 @@ def random_problem(
     orders = [compared("order") for _ in range(order)]
     if antichain and order > 1:
         size = 4 * max(comparison.size for comparison in orders) * order
-        total_s = sum(comparison.s.astype(np.int64) for comparison in orders[:-1])
-        total_t = sum(comparison.t.astype(np.int64) for comparison in orders[:-1])
+        total_s = np.sum([comparison.s.astype(np.int64) for comparison in orders[:-1]], axis=0)
+        total_t = np.sum([comparison.t.astype(np.int64) for comparison in orders[:-1]], axis=0)
         same = all(comparison.s is comparison.t for comparison in orders[:-1])
-        falling = size - 1 - total_s
+        falling: Ints = size - 1 - total_s
         orders[-1] = Comparison(falling, falling if same else size - 1 - total_t, size)
     return Problem(
         n_rows=rows,
@@ -113,8 +112,8 @@ def problems(draw: st.DrawFn, *, max_rows: int = 12, max_order: int = 5, max_dif
         values = np.array(draw(column), np.int64) * step
         shared = draw(st.booleans())
         others = values if shared else np.array(draw(column), np.int64) * step
-        s = (values if s_rows is None else values[s_rows]).astype(wide)
-        t = s if shared and s_rows is t_rows else (others if t_rows is None else others[t_rows]).astype(wide)
+        s: Ints = (values if s_rows is None else values[s_rows]).astype(wide)
+        t: Ints = s if shared and s_rows is t_rows else (others if t_rows is None else others[t_rows]).astype(wide)
         return Comparison(s, t, size)
 
     def several(most: int) -> tuple[Comparison, ...]:
@@ -137,6 +136,4 @@ def _has_self_pair(problem: Problem) -> bool:
 
 
 def _without_self_pairs(problem: Problem) -> Problem:
-    return Problem(
-        problem.n_rows, problem.s_rows, problem.t_rows, problem.equal, problem.order, problem.differ, False
-    )
+    return Problem(problem.n_rows, problem.s_rows, problem.t_rows, problem.equal, problem.order, problem.differ, False)

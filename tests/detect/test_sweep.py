@@ -1,34 +1,53 @@
-"""The method sweep against all pairs, in rank space."""
+"""The method sweep against all pairs, in rank space, by every way it may take."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
 from refute.detect import sweep
 from refute.detect.sweep import Tuning
-from refute.plan.problem import Problem
+from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
 
+WAYS = {
+    "default": Tuning(),
+    "no tables": Tuning(cells=0),
+    "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
+    "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),
+    "boxes": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, probe=1),
+    "sampling": Tuning(cells=0.1, tree_steps=0, probe=1, brute=1, leaf=2),
+    "threads": Tuning(parallel=0, tree_steps=0, leaf=2, probe=0, cells=0),
+}
 
-def assert_all_answers_right(problem: Problem, share: Share | None = None) -> None:
-    expected = naive_pairs(problem)
+
+def assert_all_answers_right(problem: Problem, tuning: Tuning, share: Share | None = None) -> None:
     matches = naive_matches(problem)
-    witness = sweep.exists(problem, share)
-    assert (witness in expected) if expected else witness is None
-    assert sweep.count(problem, share) == len(expected)
-    s_partners, t_partners = sweep.partners(problem, share)
+    witness = sweep.exists(problem, share, tuning=tuning)
+    assert (witness is None) == (not matches.any())
+    if witness is not None:
+        s, t = (
+            row if rows is None else int(np.searchsorted(rows, row))
+            for row, rows in zip(witness, (problem.s_rows, problem.t_rows), strict=True)
+        )
+        assert matches[s, t]
+    assert sweep.count(problem, share, tuning=tuning) == matches.sum()
+    s_partners, t_partners = sweep.partners(problem, share, tuning=tuning)
     assert s_partners.tolist() == matches.sum(axis=1).tolist()
     assert t_partners.tolist() == matches.sum(axis=0).tolist()
-    assert listed(sweep.pairs(problem, share, None)) == expected
+    if matches.sum() < 100_000:
+        assert listed(sweep.pairs(problem, share, tuning=tuning)) == naive_pairs(problem)
 
 
-@given(problems())
-def test_all_four_answers_equal_those_of_all_pairs(problem: Problem) -> None:
-    assert_all_answers_right(problem)
+@pytest.mark.parametrize("way", WAYS)
+@given(problem=problems())
+def test_all_four_answers_equal_those_of_all_pairs(way: str, problem: Problem) -> None:
+    assert_all_answers_right(problem, WAYS[way], Share(threads=2))
 
 
 @given(problems(), st.integers(-1, 30), st.integers(1, 5), st.integers(0, 1))
@@ -47,19 +66,96 @@ def test_a_limit_cuts_the_listing_and_chunks_stay_within_their_size(
 @pytest.mark.parametrize("differ", range(3))
 @pytest.mark.parametrize("equal", range(3))
 def test_answers_stay_right_on_thousands_of_rows(order: int, differ: int, equal: int) -> None:
-    for seed in range(2):
-        sizes = (2, 3, 10, 1000) if seed else (3, 40, 10_000, 2**40)
+    for seed, sizes in enumerate(((3, 40, 10_000, 2**40), (2, 3, 10, 1000))):
         problem = random_problem(seed, rows=1500, equal=equal, order=order, differ=differ, sizes=sizes)
-        matches = naive_matches(problem)
-        witness = sweep.exists(problem)
-        assert (witness is None) == (not matches.any())
-        if witness is not None:
-            s = witness[0] if problem.s_rows is None else np.searchsorted(problem.s_rows, witness[0])
-            t = witness[1] if problem.t_rows is None else np.searchsorted(problem.t_rows, witness[1])
-            assert matches[s, t]
-        assert sweep.count(problem) == matches.sum()
-        s_partners, t_partners = sweep.partners(problem)
-        assert (s_partners == matches.sum(axis=1)).all()
-        assert (t_partners == matches.sum(axis=0)).all()
-        if matches.sum() < 300_000:
-            assert listed(sweep.pairs(problem)) == naive_pairs(problem)
+        assert_all_answers_right(problem, Tuning())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("order", range(2, 6))
+def test_rules_that_nearly_hold_are_answered_right_every_way(way: str, order: int) -> None:
+    for seed in range(2):
+        problem = random_problem(
+            seed, rows=1200, equal=seed, order=order, differ=seed, sizes=(4, 5000), twin=True, antichain=True
+        )
+        assert_all_answers_right(problem, WAYS[way], Share(threads=2))
+        broken = problem.order[-1]
+        values = broken.s.copy()
+        values[len(values) // 2] = broken.size - 1
+        broken = Comparison(values, values if broken.s is broken.t else broken.t, broken.size)
+        assert_all_answers_right(replace(problem, order=(*problem.order[:-1], broken)), WAYS[way], Share(threads=2))
+
+
+@pytest.mark.parametrize("differ", [3, 7, 12])
+def test_many_differences_are_counted_right(differ: int) -> None:
+    problem = random_problem(differ, rows=300, equal=1, order=1, differ=differ, sizes=(2, 3, 50), subset=False)
+    assert_all_answers_right(problem, Tuning())
+    assert_all_answers_right(replace(problem, order=()), Tuning())
+
+
+@settings(max_examples=30)
+@given(problems(), problems())
+def test_what_is_shared_between_rules_changes_no_answer(first: Problem, second: Problem) -> None:
+    share = Share()
+    for number, problem in enumerate((first, second, first)):
+
+        def labelled(kind: str, comparisons: tuple[Comparison, ...], number: int = number) -> tuple[Comparison, ...]:
+            return tuple(replace(each, label=(number % 2, kind, place)) for place, each in enumerate(comparisons))
+
+        named = replace(
+            problem,
+            equal=labelled("equal", problem.equal),
+            order=labelled("order", problem.order),
+            differ=labelled("differ", problem.differ),
+        )
+        assert_all_answers_right(named, Tuning(), share)
+
+
+def test_a_count_beyond_63_bits_is_exact() -> None:
+    n = 2**33
+    assert sweep.count(Problem(n, None, None, (), (), (), True)) == n * (n - 1) > 2**63
+
+
+def test_a_count_of_trillions_takes_no_listing() -> None:
+    n = 2_000_000
+    zeros = np.zeros(n, np.int32)
+    problem = Problem(n, None, None, (Comparison(zeros, zeros, 1),), (), (), True)
+    assert sweep.count(problem) == n * (n - 1)
+    s, t = next(sweep.pairs(problem))
+    assert len(s) == len(t) > 0
+    assert (s != t).all()
+
+
+def test_a_small_limit_on_billions_of_pairs_gives_only_that_many() -> None:
+    n = 200_000
+    rising = np.arange(n, dtype=np.int32)
+    problem = Problem(n, None, None, (), (Comparison(rising, rising, n),), (), False)
+    chunks = list(sweep.pairs(problem, None, 10))
+    assert sum(len(s) for s, _ in chunks) == 10
+    assert sweep.count(problem) == n * (n - 1) // 2
+
+
+def test_the_first_chunk_of_billions_of_pairs_comes_before_the_rest_is_looked_at() -> None:
+    n = 100_000
+    rising = np.arange(n, dtype=np.int32)
+    problem = Problem(n, None, None, (), (Comparison(rising, rising, n),) * 2, (), False)
+    chunks = sweep.pairs(problem)
+    for _ in range(3):
+        s, t = next(chunks)
+        assert (rising[s] < rising[t]).all()
+
+
+def test_read_only_and_strided_arrays_are_answered_too() -> None:
+    values = np.arange(40, dtype=np.int64)[::2] % 7
+    values.flags.writeable = False
+    problem = Problem(20, None, None, (), (Comparison(values, values, 7),), (), False)
+    assert_all_answers_right(problem, Tuning())
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_or_one_row_has_no_pairs(rows: int) -> None:
+    values = np.zeros(rows, np.int32)
+    for kind in ("equal", "order", "differ"):
+        sides: dict[str, tuple[Comparison, ...]] = {"equal": (), "order": (), "differ": ()}
+        sides[kind] = (Comparison(values, values, 1),)
+        assert_all_answers_right(Problem(rows, None, None, self_pairs=True, **sides), Tuning())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.int32]
 Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
+Trees = tuple[Matrix, Matrix, Boxes]  # points, nodes, boxes
 
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
 MORTON_BITS = 62
@@ -38,9 +39,7 @@ def interleaved(columns: list[NDArray[np.int32]], sizes: list[int]) -> tuple[Lon
     return codes, 1 << len(turns)
 
 
-def build_forest(
-    points: Matrix, codes: Longs, starts: Longs, leaf: int
-) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
+def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
     """The nodes, boxes and root per group (-1 for none) over points that ascend by code inside each group.
 
     `starts` bounds the groups; a leaf holds at most `leaf` points. Nodes are split where the highest bit changes, so
@@ -153,10 +152,10 @@ def _judge(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int) -> int:
 @njit(cache=True, nogil=True, inline="always")
 def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int) -> bool:
     """Whether point i is below the top corner of box b, without which it has no partner there."""
+    held = True
     for d in range(k):
-        if points[i, d] >= boxes[b, 1, d]:
-            return False
-    return True
+        held &= points[i, d] < boxes[b, 1, d]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -168,7 +167,7 @@ def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int) -> bool:
     for d in range(k, last - 1):
         if s[d] == t[d]:
             return False
-    return s[last] != t[last]
+    return bool(s[last] != t[last])
 
 
 @njit(cache=True, nogil=True)
@@ -187,12 +186,8 @@ def _split(s_nodes: Matrix, t_nodes: Matrix, a: int, b: int, stack: Matrix, top:
 
 @njit(cache=True, nogil=True)
 def find_pair(
-    s_points: Matrix,
-    s_nodes: Matrix,
-    s_boxes: Boxes,
-    t_points: Matrix,
-    t_nodes: Matrix,
-    t_boxes: Boxes,
+    s: Trees,
+    t: Trees,
     roots: Matrix,
     k: int,
     stop: NDArray[np.uint8],
@@ -201,6 +196,8 @@ def find_pair(
 
     Once a pair is found `stop[0]` is set, and other threads that were given the same array end too.
     """
+    s_points, s_nodes, s_boxes = s
+    t_points, t_nodes, t_boxes = t
     stack = np.empty((256, 2), np.int32)
     place = s_points.shape[1] - 2
     for r in range(len(roots)):
@@ -229,12 +226,8 @@ def find_pair(
 
 @njit(cache=True, nogil=True)
 def count_partners(
-    s_points: Matrix,
-    s_nodes: Matrix,
-    s_boxes: Boxes,
-    t_points: Matrix,
-    t_nodes: Matrix,
-    t_boxes: Boxes,
+    s: Trees,
+    t: Trees,
     roots: Matrix,
     k: int,
     partners: tuple[Longs, Longs],
@@ -247,6 +240,8 @@ def count_partners(
     A box pair that is certain is taken whole, self pairs included: the caller takes those off. The arrays of
     `partners` are one longer than the sides.
     """
+    s_points, s_nodes, s_boxes = s
+    t_points, t_nodes, t_boxes = t
     s_partners, t_partners = partners
     stack = np.empty((256, 2), np.int32)
     dims = s_boxes.shape[2]
@@ -289,10 +284,10 @@ def count_partners(
 
 
 @njit(cache=True, nogil=True)
-def share_out(
-    s_nodes: Matrix, s_boxes: Boxes, t_nodes: Matrix, t_boxes: Boxes, roots: Matrix, k: int, tasks: Matrix
-) -> int:
+def share_out(s: Trees, t: Trees, roots: Matrix, k: int, tasks: Matrix) -> int:
     """Splits pairs of trees that may hold pairs until `tasks` (room, 2) is nearly full; how many there are then."""
+    _, s_nodes, s_boxes = s
+    _, t_nodes, t_boxes = t
     total = 0
     for r in range(min(len(roots), len(tasks))):
         tasks[r, 0], tasks[r, 1] = roots[r, 0], roots[r, 1]
@@ -319,12 +314,8 @@ def share_out(
 
 @njit(cache=True, nogil=True)
 def list_pairs(
-    s_points: Matrix,
-    s_nodes: Matrix,
-    s_boxes: Boxes,
-    t_points: Matrix,
-    t_nodes: Matrix,
-    t_boxes: Boxes,
+    s: Trees,
+    t: Trees,
     roots: Matrix,
     k: int,
     state: Longs,
@@ -336,6 +327,8 @@ def list_pairs(
     `state` starts as zeros: next root, top of `stack`, whether a box pair is being listed, that pair (a, b), and the
     next points (i, j) of it.
     """
+    s_points, s_nodes, s_boxes = s
+    t_points, t_nodes, t_boxes = t
     place = s_points.shape[1] - 2
     filled, room = 0, found.shape[1]
     while True:

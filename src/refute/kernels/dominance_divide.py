@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-ARENA = 1 << 17  # columns that the caches hold
 IN_ARENA, RESTORE, OF_S = 1, 2, 4  # kinds of tasks
 
 
@@ -37,15 +36,21 @@ def sequence_numbers(
 
 @njit(cache=True, nogil=True)
 def count_divided(
-    s: Matrix, t: Matrix, s_starts: Longs, t_starts: Longs, brute: int, per_t: NDArray[np.int32], spare: Matrix
+    s: Matrix,
+    t: Matrix,
+    s_starts: Longs,
+    t_starts: Longs,
+    brute: int,
+    per_t: NDArray[np.int32],
+    spare: Matrix,
+    arena: Matrix,
 ) -> int:
     """The number of pairs inside groups; partners are added to `per_t` by sequence number unless it is empty.
 
     Group g has the columns `s_starts[g]` to `s_starts[g + 1]`. At most `brute` pairs are compared one by one. `spare`
-    (k, n) has room for the larger side and one more.
+    (k, n) has room for the larger side and one more; `arena` (k, any) is scratch that the caches should hold.
     """
     total = 0
-    arena = np.empty((len(s), ARENA), np.int32)
     stack = np.empty((160 * (len(s) + 1), 7), np.int64)
     for g in range(len(s_starts) - 1):
         if s_starts[g] < s_starts[g + 1] and t_starts[g] < t_starts[g + 1]:
@@ -82,7 +87,7 @@ def _count(
             continue
         if s_start == s_stop or t_start == t_stop or s[0, s_start] > t[0, t_stop - 1]:
             continue
-        low, high = np.int64(0), np.int64(-1)
+        low, high = 0, -1
         while d > 1:
             s_low, s_high = _range(s[d - 1][s_start:s_stop])
             t_low, t_high = _range(t[d - 1][t_start:t_stop])
@@ -132,7 +137,7 @@ def _count_lower(keys: NDArray[np.int32], pivot: int) -> int:
     found = np.int32(0)
     for i in range(len(keys)):
         found += np.int32(keys[i] < bound)
-    return np.int64(found)
+    return int(found)
 
 
 @njit(cache=True, nogil=True)
@@ -147,7 +152,7 @@ def _copy_parts(points: Matrix, start: int, stop: int, d: int, pivot: int, arena
         values, into = points[row][start:stop], arena[row]
         a, b = low, high
         for i in range(len(keys)):
-            below = np.int64(keys[i] < bound)
+            below = int(keys[i] < bound)
             into[a] = values[i]
             into[b] = values[i]
             a += below
@@ -160,7 +165,7 @@ def _range(values: NDArray[np.int32]) -> tuple[int, int]:
     for i in range(len(values)):
         low = min(low, values[i])
         high = max(high, values[i])
-    return np.int64(low), np.int64(high)
+    return int(low), int(high)
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +207,7 @@ def _count_brute(s: Matrix, t: Matrix, span: tuple[int, int, int, int], d: int, 
                     for row in range(4, d):
                         held &= s[row, s_start + i] < t[row, j]
                     found += np.int32(held)
-        total += found
+        total += int(found)
         if len(per_t):
             per_t[t0] += found
     return total
@@ -218,7 +223,7 @@ def _partition(points: Matrix, start: int, stop: int, d: int, pivot: int, spare:
         values, rest = points[row][start:stop], spare[row]
         a, b = 0, 0
         for i in range(len(keys)):
-            below = np.int64(keys[i] < bound)
+            below = int(keys[i] < bound)
             value = values[i]
             values[a] = value
             rest[b] = value
@@ -241,7 +246,7 @@ def _restore(points: Matrix, start: int, middle: int, stop: int, d: int, spare: 
     place = stop - start
     while left >= start and right >= middle:
         place -= 1
-        takes_left = np.uint8(order[left] > order[right])
+        takes_left = int(order[left] > order[right])
         from_left[place] = takes_left
         left -= takes_left
         right -= 1 - takes_left
@@ -252,7 +257,7 @@ def _restore(points: Matrix, start: int, middle: int, stop: int, d: int, spare: 
         rests[1:] = values[middle - start :]
         a, b = middle - start - 1, kept
         for i in range(stop - start - 1, -1, -1):
-            takes_left = np.int64(from_left[i])
+            takes_left = int(from_left[i])
             values[i] = values[a] if takes_left else rests[b]
             a -= takes_left
             b -= 1 - takes_left

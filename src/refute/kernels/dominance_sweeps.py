@@ -147,9 +147,7 @@ def find_above(
 
 
 @njit(cache=True, nogil=True)
-def find_above_coded(
-    s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32], entries: Longs
-) -> int:
+def find_above_coded(s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32], entries: Longs) -> int:
     """As `find_above` for at most one tree dimension, where the codes (column 3) must differ.
 
     `entries` (cells, 4) are those of `dominance_tables.keep_two`.

@@ -56,12 +56,21 @@ def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
     return s_kept, t_kept
 
 
+def keep_common_values(s: Ints, t: Ints, size: int, s_kept: Flags, t_kept: Flags) -> None:
+    """Clears the flags of values in `[0, size)` that do not occur on the other side. O(n + size)."""
+    seen = np.zeros((2, size), np.bool_)
+    _mark_values(s, seen[0])
+    _mark_values(t, seen[1])
+    _keep_marked(s, seen[1], s_kept)
+    _keep_marked(t, seen[0], t_kept)
+
+
 def _filter_bits(n: int) -> int:
     return max(10, (FILTER_BITS * n - 1).bit_length())
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(key: int, shift: int) -> int:
+def _slot(key: int, shift: int) -> np.int64:
     mixed = np.uint64(key)
     mixed ^= mixed >> np.uint64(29)
     mixed *= _MULTIPLIER
@@ -96,6 +105,18 @@ def _mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArra
         byte, bit = slot >> 3, np.uint8(1 << (slot & 7))
         again[byte] |= once[byte] & bit
         once[byte] |= bit
+
+
+@njit(cache=True, nogil=True)
+def _mark_values(values: Ints, seen: Flags) -> None:
+    for i in range(len(values)):
+        seen[values[i]] = True
+
+
+@njit(cache=True, nogil=True)
+def _keep_marked(values: Ints, seen: Flags, kept: Flags) -> None:
+    for i in range(len(values)):
+        kept[i] &= seen[values[i]]
 
 
 @njit(cache=True, nogil=True)

@@ -28,7 +28,7 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
         if s is not t:
             _mark(t, words)
         before = np.empty(len(words), np.int32)
-        total = _count_before(words, before)
+        total = int(_count_before(words, before))
         _look_up(s, words, before, s_ranks)
         if s is t:
             return s_ranks, s_ranks, total
@@ -59,8 +59,8 @@ def _mark(values: Ints, words: Words) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _count_before(words: Words, before: NDArray[np.int32]) -> int:
-    total = 0
+def _count_before(words: Words, before: NDArray[np.int32]) -> np.int64:
+    total = np.int64(0)
     for w in range(len(words)):
         before[w] = total
         total += _bits_set(words[w])

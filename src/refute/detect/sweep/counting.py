@@ -22,8 +22,6 @@ from refute.plan.share import Share
 
 Longs = NDArray[np.int64]
 
-_NOBODY = np.empty(0, np.int64)
-
 
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
     """The number of violating ordered pairs."""
@@ -70,9 +68,8 @@ class _Tally:
         return found if agreeing is None else found + self.total(agreeing, -sign)
 
     def _settled(self, points: Points, sign: int) -> int:
-        s_self, t_self = points.self_matches() if points.self_pairs else (_NOBODY, _NOBODY)
         if self.s_partners is None or self.t_partners is None:
-            return sign * (self._dominance(points, None) - len(s_self))
+            return sign * (self._dominance(points, None) - points.self_count())
         s_found, t_found = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
         if points.differ:
             found = self._boxes(points)
@@ -82,8 +79,10 @@ class _Tally:
             sides = ((points, t_found), (points.mirrored(), s_found))
             calls = [partial(self._dominance, side, found) for side, found in sides]
             together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
-        s_found[s_self] -= 1
-        t_found[t_self] -= 1
+        if points.self_pairs:
+            s_self, t_self = points.self_matches()
+            s_found[s_self] -= 1
+            t_found[t_self] -= 1
         _add(self.s_partners, points.s_pick, s_found, sign)
         _add(self.t_partners, points.t_pick, t_found, sign)
         return sign * int(t_found.sum())
@@ -126,7 +125,7 @@ class _Tally:
         across = replace(points, order=tuple(others)).chosen(s, t)
         found = None if per_t is None else np.zeros(len(t), np.int64)
         total += self._dominance(across, found)
-        if per_t is not None:
+        if per_t is not None and found is not None:
             per_t[t] += found
         return total
 

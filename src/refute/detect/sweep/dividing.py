@@ -36,7 +36,8 @@ def count_by_dividing(points: Points, per_t: NDArray[np.int64] | None, share: Sh
         s_part, t_part = s_starts[first_group : last_group + 1], t_starts[first_group : last_group + 1]
         room = int(max(np.diff(s_part).max(), np.diff(t_part).max())) + 1
         spare = np.empty((len(order), room), np.int32)
-        return int(count_divided(s, t, s_part, t_part, tuning.brute, below, spare))
+        arena = np.empty((len(order), tuning.arena), np.int32)
+        return int(count_divided(s, t, s_part, t_part, tuning.brute, below, spare, arena))
 
     calls = [partial(part, first, last) for first, last in pairwise(cuts) if first < last]
     total = sum(together(threads, calls))

@@ -10,12 +10,11 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points
-from refute.detect.sweep.reduce import ranked, reduce
+from refute.detect.sweep.reduce import mixed, ranked, reduce
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import find_above, find_above_coded
@@ -168,19 +167,16 @@ def _constant(points: Points) -> Comparison:
 
 def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
     """The cell of each point: its group, then its values."""
-    group = points.group
-    s: NDArray[np.signedinteger] = np.zeros(points.n_s, np.int32) if group is None else group.s
-    t: NDArray[np.signedinteger] = (
-        s
-        if group is None and points.n_s == points.n_t
-        else (np.zeros(points.n_t, np.int32) if group is None else group.t)
-    )
-    wide = np.int32 if points.groups * prod(shape) <= INT32 else np.int64
+    if points.group is None:
+        s: Ints = np.zeros(points.n_s, np.int32)
+        t: Ints = s if points.n_s == points.n_t else np.zeros(points.n_t, np.int32)
+    else:
+        s, t = points.group.s, points.group.t
+    size = points.groups * prod(shape)
     for comparison, length in zip(small, shape, strict=True):
         same = s is t and comparison.s is comparison.t
-        s_next = s.astype(wide, copy=False) * wide(length) + comparison.s
-        t = s_next if same else t.astype(wide, copy=False) * wide(length) + comparison.t
-        s = s_next
+        s, previous = mixed(s, comparison.s, length, size), t
+        t = s if same else mixed(previous, comparison.t, length, size)
     return s, t
 
 

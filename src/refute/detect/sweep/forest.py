@@ -61,6 +61,11 @@ class Forest:
             points[:, place] = column[order]
         return cls(points, *build_forest(points, codes, starts, leaf))
 
+    @property
+    def trees(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """What the kernels read."""
+        return self.points, self.nodes, self.boxes
+
 
 @dataclass(frozen=True, slots=True)
 class Forests:
@@ -93,18 +98,13 @@ class Forests:
         both = (s.roots >= 0) & (t.roots >= 0)
         return cls(source, s, t, np.ascontiguousarray(np.stack((s.roots[both], t.roots[both]), axis=1)))
 
-    @property
-    def _arguments(self) -> tuple[NDArray[np.int32], ...]:
-        s, t = self.s, self.t
-        return s.points, s.nodes, s.boxes, t.points, t.nodes, t.boxes
-
     def find(self, threads: int = 1) -> tuple[int, int] | None:
         """Some pair of points, or None."""
         stop = np.zeros(1, np.uint8)
         k = len(self.source.order)
         roots = self.roots if threads == 1 else self._tasks(64 * threads)
         calls = [
-            partial(find_pair, *self._arguments, np.ascontiguousarray(roots[part::threads]), k, stop)
+            partial(find_pair, self.s.trees, self.t.trees, np.ascontiguousarray(roots[part::threads]), k, stop)
             for part in range(threads)
         ]
         for s, t in together(threads, calls):
@@ -118,7 +118,7 @@ class Forests:
         None when more than `patience` pairs of boxes would have to be looked at.
         """
         changes = (np.zeros(self.source.n_s + 1, np.int64), np.zeros(self.source.n_t + 1, np.int64))
-        if not count_partners(*self._arguments, self.roots, len(self.source.order), changes, patience):
+        if not count_partners(self.s.trees, self.t.trees, self.roots, len(self.source.order), changes, patience):
             return None
         totals = []
         for change, forest in zip(changes, (self.s, self.t), strict=True):
@@ -132,8 +132,7 @@ class Forests:
         if len(self.roots) > room:
             return self.roots
         tasks = np.empty((4 * room, 2), np.int32)
-        s, t = self.s, self.t
-        return tasks[: share_out(s.nodes, s.boxes, t.nodes, t.boxes, self.roots, len(self.source.order), tasks)]
+        return tasks[: share_out(self.s.trees, self.t.trees, self.roots, len(self.source.order), tasks)]
 
     def pairs(self, chunk: int) -> Iterator[tuple[Rows, Rows]]:
         """The pairs of points in chunks; what is kept between two chunks does not grow."""
@@ -141,7 +140,7 @@ class Forests:
         stack = np.empty((256, 2), np.int32)
         while True:
             found = np.empty((2, chunk), np.int64)
-            filled = list_pairs(*self._arguments, self.roots, len(self.source.order), state, stack, found)
+            filled = list_pairs(self.s.trees, self.t.trees, self.roots, len(self.source.order), state, stack, found)
             if filled:
                 yield found[0, :filled], found[1, :filled]
             if filled < chunk:

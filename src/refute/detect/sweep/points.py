@@ -155,13 +155,21 @@ class Points:
         """A number per point of each side that is equal for equal rows only, and fits 32 bits."""
         s = np.arange(self.n_s) if self.s_rows is None else self.s_rows
         if self.aligned:
-            every = np.arange(self.n_s, dtype=np.int32 if self.n_s < INT32 else np.int64)
+            every: Ints = np.arange(self.n_s).astype(np.int32 if self.n_s < INT32 else np.int64, copy=False)
             return every, every
         t = np.arange(self.n_t) if self.t_rows is None else self.t_rows
         if max(s[-1], t[-1]) < INT32:  # both ascend
             return s.astype(np.int32), t.astype(np.int32)
-        numbers = np.unique(np.concatenate((s, t)), return_inverse=True)[1].astype(np.int32)
+        numbers: Ints = np.unique(np.concatenate((s, t)), return_inverse=True)[1].astype(np.int32)
         return numbers[: len(s)], numbers[len(s) :]
+
+    def self_count(self) -> int:
+        """The number of rows that satisfy all comparisons with themselves."""
+        if not self.self_pairs:
+            return 0
+        if self.twin and not self.order and not self.differ:
+            return self.n_s
+        return len(self.self_matches()[0])
 
     def self_matches(self) -> tuple[Rows, Rows]:
         """The points (of s, of t) that stand for one row which satisfies all comparisons with itself."""

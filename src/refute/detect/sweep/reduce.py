@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, normal
-from refute.kernels.grouping import matching_keys, number_groups, repeated_keys
+from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
 from refute.kernels.ranking import dense_ranks
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.plan.share import Share
+
+T = TypeVar("T")
 
 _WIDEST = 2**62  # a combined key stays below it
 _DENSE = 2  # a table may have this many groups per point before keys are hashed
@@ -34,6 +37,9 @@ def reduce(problem: Problem, share: Share | None = None) -> Points | None:
         return None
     equal = tuple(normal(comparison) for comparison in _distinct(problem.equal) if comparison.size > 1)
     points = Points.of(replace(problem, order=_distinct(problem.order), differ=_distinct(problem.differ)), None)
+    equal, points = _within_common_domains(equal, points)
+    if not points.n_s or not points.n_t:
+        return None
     if equal:
         labels = tuple(comparison.label for comparison in equal)
         grouping = shared(share, "grouping", labels, lambda: _grouped(_combined_all(equal)))
@@ -53,16 +59,17 @@ def combined(first: Comparison, second: Comparison) -> Comparison:
     if first.size * second.size >= _WIDEST:
         first, second = (hashed(side) if side.size > INT32 else side for side in (first, second))
     size = first.size * second.size
-    wide = np.int32 if size < INT32 else np.int64  # the second size itself is a factor
-
-    def key(left: Ints, right: Ints) -> Ints:
-        mixed = left.astype(wide, copy=False) * wide(second.size)
-        mixed += right
-        return mixed
-
-    s = key(first.s, second.s)
-    t = s if first.s is first.t and second.s is second.t else key(first.t, second.t)
+    s = mixed(first.s, second.s, second.size, size)
+    t = s if first.s is first.t and second.s is second.t else mixed(first.t, second.t, second.size, size)
     return Comparison(s, t, size)
+
+
+def mixed(high: Ints, low: Ints, span: int, size: int) -> Ints:
+    """The numbers `high * span + low`, all below `size`."""
+    key: Ints = high.astype(np.int32 if size < INT32 else np.int64)
+    key *= span
+    key += low
+    return key
 
 
 def hashed(comparison: Comparison) -> Comparison:
@@ -80,11 +87,24 @@ def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
     return shared(share, "ranks", (comparison.label,), build)
 
 
-def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build):  # type: ignore[no-untyped-def]
+def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build: Callable[[], T]) -> T:
     """What `build` gives, once for these labels where there is something to share them by."""
     if share is None or any(label is None for label in labels):
         return build()
     return share.get((kind, labels), build)
+
+
+def _within_common_domains(equal: tuple[Comparison, ...], points: Points) -> tuple[tuple[Comparison, ...], Points]:
+    """The equalities and points of rows whose values all occur on the other side, where that leaves much less."""
+    across = [each for each in equal if each.s is not each.t and each.size <= points.n_s + points.n_t]
+    s_kept, t_kept = np.ones(points.n_s if across else 0, np.bool_), np.ones(points.n_t if across else 0, np.bool_)
+    for comparison in across:
+        keep_common_values(comparison.s, comparison.t, comparison.size, s_kept, t_kept)
+    if not across or 2 * (np.count_nonzero(s_kept) + np.count_nonzero(t_kept)) > points.n_s + points.n_t:
+        return equal, points
+    s, t = np.flatnonzero(s_kept), np.flatnonzero(t_kept)
+    fewer = tuple(Comparison(each.s[s], each.t[t], each.size) for each in equal)
+    return fewer, points.chosen(s, t)
 
 
 def _distinct(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:

@@ -13,6 +13,7 @@ class Tuning:
     `leaf`: points in a leaf of a box tree.
     `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
     `brute`: pairs that dividing compares one by one.
+    `arena`: points that dividing copies rather than moves about, as they stay within the caches.
     `patience`: pairs of boxes looked at per point before dividing is tried instead.
     `subsets`: most `!=` that are counted by inclusion and exclusion.
     `probe`: points of the prefix or sample that is looked at first; 0 for none.
@@ -24,6 +25,7 @@ class Tuning:
     leaf: int = 8
     tree_steps: int = 400
     brute: int = 1 << 16
+    arena: int = 1 << 17
     patience: int = 32
     subsets: int = 10
     probe: int = 2048
