@@ -3,8 +3,8 @@
     python benchmarks/encoding.py [--rows N] [--runs N] [--json FILE]
 
 Both sides start from their own in-memory column (Arrow and pandas) and give dense codes in the order of the values.
-A further column shows the sparse ordered codes that most rules get by with. Exits with 1 if a numeric kind is below 2x; rows that
-are shown but not counted (strings, and few integers over all 64 bits) are marked with a dash.
+A further column shows the sparse ordered codes that most rules get by with. Exits with 1 if a numeric kind is below 2x.
+Rows that are shown but not counted (strings, and few integers over all 64 bits) end in a dash.
 """
 
 from __future__ import annotations

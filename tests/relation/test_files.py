@@ -61,7 +61,7 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
         ("none.csv", None, "there is no file"),
         ("*.csv", None, "no file matches"),
         ("t.csv", "a,b\n1\n", "cannot read"),
-        ("empty.csv", "", "cannot read"),
+        ("empty.csv", "", "is empty"),
         ("t.parquet", "no parquet", "cannot read"),
         ("t.json", "{no json", "cannot read"),
         ("t.orc", "no orc", "cannot read"),
@@ -81,7 +81,17 @@ def test_a_file_that_cannot_be_read_is_named(name: str, content: str | None, exp
 def test_an_empty_folder_and_files_that_clash_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no file"):
         read_local(tmp_path)
-    (tmp_path / "a.csv").write_text("a\nx\n", encoding="utf-8")
-    (tmp_path / "b.csv").write_text("a\n1\n", encoding="utf-8")
+    pyarrow.parquet.write_table(pa.table({"a": ["x"]}), str(tmp_path / "a.parquet"))
+    pyarrow.parquet.write_table(pa.table({"a": [1]}), str(tmp_path / "b.parquet"))
     with pytest.raises(DataError, match="do not fit together"):
         read_local(tmp_path)
+
+
+def test_a_csv_column_has_one_type_over_all_files_and_headers_must_agree(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\nx\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("a\n1\n", encoding="utf-8")
+    assert read_local(tmp_path).to_pydict() == {"a": ["x", "1"]}
+    (tmp_path / "c.csv").write_text("b\n1\n", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_local(tmp_path)
+    assert "c.csv" in str(error.value)
