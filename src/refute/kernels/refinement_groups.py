@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from refute.kernels.hyperloglog import mixed
-from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values
+from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
 _FIRST_SLOTS = 64  # a table starts this small and grows fourfold, so that few distinct values stay in the cache
 
@@ -210,27 +210,18 @@ def _count_equal(build: Side, probe: Side, values: tuple[Values, Values], reflex
     return total
 
 
-def _room(side: Side) -> Keyed:
-    size = int((side.ends - side.starts).sum())
-    return Keyed(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(len(side.starts) + 1, np.int64))
-
-
-def _trimmed(keyed: Keyed) -> Keyed:
-    return Keyed(keyed.ids[: keyed.offsets[-1]], keyed.keys[: keyed.offsets[-1]], keyed.offsets)
-
-
 def group(side: Side, values: Values, *, smallest: int = 1) -> Keyed:
     """The sets of one side with equal values side by side; groups below `smallest` ids are gone."""
-    out = _room(side)
+    out = room_for(side)
     _group(side, values, smallest, out)
-    return _trimmed(out)
+    return trimmed(out)
 
 
 def join(build: Side, probe: Side, values: tuple[Values, Values], *, matched: bool) -> tuple[Keyed, Keyed]:
     """Both sides grouped by value under common group numbers; with `matched`, only the values that both sides have."""
-    built, probed = _room(build), _room(probe)
+    built, probed = room_for(build), room_for(probe)
     _join(build, probe, values, matched, built, probed)
-    return _trimmed(built), _trimmed(probed)
+    return trimmed(built), trimmed(probed)
 
 
 def count_equal(build: Side, probe: Side, values: tuple[Values, Values], *, reflexive: bool) -> int:

@@ -34,6 +34,17 @@ class Keyed(NamedTuple):
     offsets: Any
 
 
+def room_for(side: Side) -> Keyed:
+    """Arrays that take all ids of a side."""
+    size = int((side.ends - side.starts).sum())
+    return Keyed(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(len(side.starts) + 1, np.int64))
+
+
+def trimmed(keyed: Keyed) -> Keyed:
+    """The arrays cut to what was written."""
+    return Keyed(keyed.ids[: keyed.offsets[-1]], keyed.keys[: keyed.offsets[-1]], keyed.offsets)
+
+
 @njit(cache=True, nogil=True)
 def _total_product(a_starts: Int64s, a_ends: Int64s, b_starts: Int64s, b_ends: Int64s) -> Any:
     """The sum over pairs of |A| * |B|. O(pairs)."""

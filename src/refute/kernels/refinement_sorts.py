@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values
+from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
 _INSERTION = 24  # sets up to this size are sorted by insertion
 _SMALL = 1 << 14  # sets below take radix digits of 8 bits, above of 11
@@ -80,74 +80,66 @@ def _sort(keyed: Keyed) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _least(side: Side, values: Values, out: Int64s) -> None:
-    """The least value of each set, into `out` (pairs). O(ids)."""
-    for c in range(len(side.starts)):
-        least = np.int64(np.iinfo(np.int64).max)
-        for i in range(side.starts[c], side.ends[c]):
-            least = min(least, np.int64(values[side.ids[i]]))
-        out[c] = least
-
-
-@njit(cache=True, nogil=True)
-def _greatest(side: Side, values: Values, out: Int64s) -> None:
-    """The greatest value of each set, into `out` (pairs). O(ids)."""
-    for c in range(len(side.starts)):
-        greatest = np.int64(np.iinfo(np.int64).min)
-        for i in range(side.starts[c], side.ends[c]):
-            greatest = max(greatest, np.int64(values[side.ids[i]]))
-        out[c] = greatest
-
-
-@njit(cache=True, nogil=True)
-def _gather(side: Side, values: Values, lows: Int64s, highs: Int64s, out: Keyed) -> None:
-    """Copies the ids with low < value < high, and their values, into `out`. O(ids)."""
+def _gather(side: Side, values: Values, out: Keyed) -> None:
+    """Copies all ids and their values into `out`. O(ids)."""
     written = 0
     out.offsets[0] = 0
     for c in range(len(side.starts)):
         for i in range(side.starts[c], side.ends[c]):
-            value = np.int64(values[side.ids[i]])
-            if lows[c] < value < highs[c]:
-                out.ids[written] = side.ids[i]
-                out.keys[written] = value
-                written += 1
+            out.ids[written] = side.ids[i]
+            out.keys[written] = values[side.ids[i]]
+            written += 1
         out.offsets[c + 1] = written
 
 
-def _gathered(side: Side, values: Values, lows: Values, highs: Values) -> Keyed:
-    size = int((side.ends - side.starts).sum())
-    out = Keyed(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(len(side.starts) + 1, np.int64))
-    _gather(side, values, lows, highs, out)
-    return Keyed(out.ids[: out.offsets[-1]], out.keys[: out.offsets[-1]], out.offsets)
-
-
-def _everywhere(side: Side, bound: int) -> Values:
-    return np.full(len(side.starts), bound, np.int64)
+@njit(cache=True, nogil=True)
+def _gather_below(a: Side, b: Side, s: Values, t: Values, a_out: Keyed, b_out: Keyed) -> None:
+    """Copies the ids of A below the greatest of B and those of B above the least of A, with their values. O(ids)."""
+    a_written, b_written = 0, 0
+    a_out.offsets[0] = 0
+    b_out.offsets[0] = 0
+    for c in range(len(a.starts)):
+        least = np.int64(np.iinfo(np.int64).max)
+        place = a_written
+        for i in range(a.starts[c], a.ends[c]):
+            value = np.int64(s[a.ids[i]])
+            a_out.ids[place] = a.ids[i]
+            a_out.keys[place] = value
+            place += 1
+            least = min(least, value)
+        greatest = np.int64(np.iinfo(np.int64).min)
+        for j in range(b.starts[c], b.ends[c]):
+            value = np.int64(t[b.ids[j]])
+            if value > least:
+                b_out.ids[b_written] = b.ids[j]
+                b_out.keys[b_written] = value
+                b_written += 1
+                greatest = max(greatest, value)
+        for i in range(a_written, place):
+            if a_out.keys[i] < greatest:
+                a_out.ids[a_written] = a_out.ids[i]
+                a_out.keys[a_written] = a_out.keys[i]
+                a_written += 1
+        a_out.offsets[c + 1] = a_written
+        b_out.offsets[c + 1] = b_written
 
 
 def sort(side: Side, values: Values) -> Keyed:
-    """The sets of one side, each sorted by value (values lie strictly between the bounds of int64)."""
-    info = np.iinfo(np.int64)
-    keyed = _gathered(side, values, _everywhere(side, info.min), _everywhere(side, info.max))
+    """The sets of one side, each sorted by value."""
+    keyed = room_for(side)
+    _gather(side, values, keyed)
     _sort(keyed)
     return keyed
 
 
-def gather_below(a: Side, b: Side, s: Values, t: Values) -> tuple[Keyed, Keyed]:
-    """Both sides with their values, unsorted, without ids that no partner can satisfy `s < t` with.
+def sort_below(a: Side, b: Side, s: Values, t: Values) -> tuple[Keyed, Keyed]:
+    """Both sides sorted by value, without the ids that no partner can satisfy `s < t` with.
 
     This is the cut of heads and tails that HSM starts with (section 5.3); it empties most pairs of a rule that holds.
     """
-    least, greatest = np.empty(len(a.starts), np.int64), np.empty(len(a.starts), np.int64)
-    _least(a, s, least)
-    _greatest(b, t, greatest)
-    info = np.iinfo(np.int64)
-    return (
-        _gathered(a, s, _everywhere(a, info.min), greatest),
-        _gathered(b, t, least, _everywhere(b, info.max)),
-    )
-
-
-def sort_in_place(keyed: Keyed) -> None:
-    """Sorts each set by its keys, stably."""
-    _sort(keyed)
+    a_keyed, b_keyed = room_for(a), room_for(b)
+    _gather_below(a, b, s, t, a_keyed, b_keyed)
+    a_keyed, b_keyed = trimmed(a_keyed), trimmed(b_keyed)
+    _sort(a_keyed)
+    _sort(b_keyed)
+    return a_keyed, b_keyed

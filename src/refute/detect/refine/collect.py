@@ -146,8 +146,11 @@ def self_pairs(problem: Problem) -> tuple[Rows, Rows]:
         every = np.arange(problem.n_rows)
         s_rows, t_rows = (every if rows is None else rows for rows in (problem.s_rows, problem.t_rows))
         _, s, t = np.intersect1d(s_rows, t_rows, assume_unique=True, return_indices=True)
+    equal = [comparison for comparison in problem.equal if not problem.aligned or comparison.s is not comparison.t]
+    if not equal and not problem.differ and not problem.order:
+        return s, t
     true = np.ones(len(s), np.bool_)
-    for comparison in problem.equal:
+    for comparison in equal:
         true &= comparison.s[s] == comparison.t[t]
     for comparison in problem.differ:
         true &= comparison.s[s] != comparison.t[t]

@@ -14,7 +14,7 @@ from refute.kernels.refinement_groups import count_equal, group, join
 from refute.kernels.refinement_iejoin import Listing, Sorted
 from refute.kernels.refinement_merge import apart_pairs, below_pairs, equal_pairs
 from refute.kernels.refinement_sides import Keyed, Side
-from refute.kernels.refinement_sorts import gather_below, sort, sort_in_place
+from refute.kernels.refinement_sorts import sort, sort_below
 
 _UNCUT = 1 << 62  # more blocks than any set has: a node that HSM handles whole
 
@@ -97,9 +97,7 @@ def _below(stage: Stage, batch: ClusterPairs, tuning: Tuning) -> ClusterPairs:
     if batch.reflexive and stage.single_column:
         a = b = sort(batch.a, comparison.s)
     else:
-        a, b = gather_below(batch.a, batch.b, comparison.s, comparison.t)
-        sort_in_place(a)
-        sort_in_place(b)
+        a, b = sort_below(batch.a, batch.b, comparison.s, comparison.t)
     leaf = tuning.leaf if stage.algorithm is Algorithm.BHSM else _UNCUT
     return ClusterPairs(*below_pairs(a, b, bins=tuning.bins, leaf=leaf), False, batch.sign)
 
@@ -107,9 +105,7 @@ def _below(stage: Stage, batch: ClusterPairs, tuning: Tuning) -> ClusterPairs:
 def iejoin_orders(stage: Stage, batch: ClusterPairs) -> Sorted:
     """The batch sorted by both inequalities of an IEJoin, without the ids that the first one leaves alone."""
     x, y = stage.comparisons
-    a_x, b_x = gather_below(batch.a, batch.b, x.s, x.t)
-    sort_in_place(a_x)
-    sort_in_place(b_x)
+    a_x, b_x = sort_below(batch.a, batch.b, x.s, x.t)
     return Sorted(a_x, sort(_side(a_x), y.s), b_x, sort(_side(b_x), y.t))
 
 

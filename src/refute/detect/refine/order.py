@@ -46,6 +46,14 @@ def pair_cardinality(first: Stage, second: Stage) -> float:
     return min(max(found * float(np.sqrt(off[0] * off[1])), least), float(n), first.cardinality * second.cardinality)
 
 
+def _pair_cardinality(first: Stage, second: Stage, share: Share | None) -> float:
+    """The same, computed once per pair of labels."""
+    labels = (first.comparisons[0].label, second.comparisons[0].label)
+    if share is None or None in labels:
+        return pair_cardinality(first, second)
+    return share.get(("refine", "pair cardinality", *labels), lambda: pair_cardinality(first, second))
+
+
 def _estimated(sample: Ints, n: int) -> float:
     """The guaranteed-error estimate of distinct values among n rows: singletons of the sample stand for sqrt(n/r)."""
     _, counts = np.unique(sample, return_counts=True)
@@ -53,7 +61,7 @@ def _estimated(sample: Ints, n: int) -> float:
     return float(np.sqrt(n / max(1, len(sample))) * single + (len(counts) - single))
 
 
-def greedy_hll(stages: Sequence[Stage], n: int) -> list[Stage]:
+def greedy_hll(stages: Sequence[Stage], n: int, share: Share | None = None) -> list[Stage]:
     """Single-column equalities in the order of GreedyHLL (section 6.2).
 
     Pairs of predicates are taken by ascending rank: the share of rows that a pair leaves over, times the tenth root
@@ -64,7 +72,7 @@ def greedy_hll(stages: Sequence[Stage], n: int) -> list[Stage]:
         return by_values
     ranks = []
     for i, j in combinations(range(len(by_values)), 2):
-        together = pair_cardinality(by_values[i], by_values[j])
+        together = _pair_cardinality(by_values[i], by_values[j], share)
         ranks.append(((n - together) / max(1, n) * (by_values[i].cardinality + together) ** 0.1, i, j))
     order = dict.fromkeys(index for _, i, j in sorted(ranks) for index in (i, j))
     return [by_values[index] for index in order]
@@ -103,7 +111,7 @@ def plan(
             (Kind.ORDER, problem.order),
         )
     )
-    ordered = _equalities(equal, problem)
+    ordered = _equalities(equal, problem, share)
     differ = sorted(differ, key=lambda stage: (not stage.single_column, stage.cardinality))
     inequalities = sorted(order, key=lambda stage: stage.cardinality)
     if purpose is Purpose.COUNT:
@@ -114,11 +122,11 @@ def plan(
     return Pipeline(chosen, leading_reflexive(chosen, problem.aligned))
 
 
-def _equalities(stages: Sequence[Stage], problem: Problem) -> list[Stage]:
+def _equalities(stages: Sequence[Stage], problem: Problem, share: Share | None) -> list[Stage]:
     """Single-column equalities first while pairs are reflexive, then by the smaller cardinality."""
     single = [stage for stage in stages if problem.aligned and stage.single_column]
     rest = [stage for stage in stages if not (problem.aligned and stage.single_column)]
-    return greedy_hll(single, problem.s_size) + sorted(rest, key=lambda stage: stage.cardinality)
+    return greedy_hll(single, problem.s_size, share) + sorted(rest, key=lambda stage: stage.cardinality)
 
 
 def choose_algorithms(stages: Sequence[Stage], tuning: Tuning, *, paired_last: bool) -> tuple[Stage, ...]:

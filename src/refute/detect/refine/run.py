@@ -85,7 +85,7 @@ class Collection:
     def _settle(self, batch: ClusterPairs, collector: Collector) -> None:
         """Takes back the self-pairs of a reflexive batch of which no set is dropped any more."""
         ids = batch.members()
-        itself = ids[self._itself[ids]].astype(np.int64)
+        itself = (ids if len(self._self_pairs[0]) == len(self._itself) else ids[self._itself[ids]]).astype(np.int64)
         collector.take_self(itself, itself)
 
     def _refine(self, part: ClusterPairs, level: int, collector: Collector) -> None:

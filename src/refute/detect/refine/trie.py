@@ -151,7 +151,8 @@ class Many:
         itself: dict[int, NDArray[np.bool_]] = {}
         for number in self._settled_late & self._self_pairs.keys():
             itself[number] = np.zeros(self._problem.s_size, np.bool_)
-            itself[number][self._self_pairs[number]] = True
+            if len(self._self_pairs[number]) < self._problem.s_size:
+                itself[number][self._self_pairs[number]] = True
         totals: Counter[int] = Counter()
         for number, pairs in self._descend(node, root, itself):
             totals[number] += pairs
@@ -199,7 +200,9 @@ class Many:
         """What the rules take back whose leading reflexive equalities end at the node."""
         for number in node.settled:
             if number in itself:
-                yield number, -int(np.count_nonzero(itself[number][batch.members()]))
+                ids = batch.members()
+                everyone = len(self._self_pairs[number]) == self._problem.s_size
+                yield number, -(len(ids) if everyone else int(np.count_nonzero(itself[number][ids])))
 
 
 def count_many(
