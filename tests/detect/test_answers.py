@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import duckdb
-import oracle
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from strategies import Case, cases
 
+import oracle
 import refute as rf
 from refute.detect.local import LocalEngine
 from refute.language.nulls import Nulls
 from refute.language.render import SqlWriter
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
+from strategies import Case, cases
 
 METHODS = ("auto", "sweep", "range_search", "refine")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refute.language.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.plan.cost import Cost, costs
@@ -79,6 +80,10 @@ def plan_rule(relation: Relation, rule: Rule, method: MethodName = MethodName.AU
     group_rows = _group_rows(compiled.problem, relation.n_rows) if compiled.problem is not None else None
     estimates = costs(shape, relation.n_rows, group_rows)
     chosen = estimates[0].method if method is MethodName.AUTO or shape.single else method
+    steps = _steps(rule, shape, chosen)
+    if Closure(rule.constraint.predicates, rule.nulls).contradictory:
+        steps = ("nothing to look for: its comparisons exclude each other, so it can never be violated",)
+        estimates = tuple(Cost(cost.method, 0.0, "nothing") for cost in estimates)
     return RulePlan(
         name=rule.name,
         constraint=render_text(rule.constraint),
@@ -86,7 +91,7 @@ def plan_rule(relation: Relation, rule: Rule, method: MethodName = MethodName.AU
         shape=shape,
         rows=relation.n_rows,
         method=chosen,
-        steps=_steps(rule, shape, chosen),
+        steps=steps,
         costs=estimates,
     )
 
@@ -107,7 +112,7 @@ def _group_rows(problem: Problem, rows: int) -> float | None:
     if not problem.equal or problem.s_size == 0:
         return None
     keys = np.stack([comparison.s.astype(np.int64) for comparison in problem.equal])
-    groups = np.unique(keys, axis=1).shape[1]
+    groups = int(np.unique(keys, axis=1).shape[1])
     mean = problem.s_size / groups
     # A sample in which nearly all groups are single rows says little: such groups are taken to stay small.
     return float(mean if mean < 2 else mean * rows / problem.n_rows)

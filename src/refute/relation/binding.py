@@ -47,6 +47,7 @@ def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
         raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}")
     kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
+        relation.column(name)  # tells why, where its objects have no single type
         raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}")
     return kind
 

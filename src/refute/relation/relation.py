@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,12 @@ class Relation:
 
     def head(self, n: int) -> Relation:
         """The first n rows as a relation of their own, without a copy."""
-        return Relation(self._source.head(n))
+        return Relation(self._source.slice(0, n))
+
+    def row(self, position: int) -> dict[str, Any]:
+        """The values of one row by column, without converting any other; the first of columns with the same name."""
+        found = self._source.slice(position, 1)
+        return {name: found.column(place)[0].as_py() for name, place in self._positions.items()}
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""

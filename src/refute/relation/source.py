@@ -19,8 +19,8 @@ class Source(Protocol):
     def column(self, position: int) -> pa.ChunkedArray:
         """One column."""
 
-    def head(self, n: int) -> Source:
-        """The first n rows, without a copy."""
+    def slice(self, start: int, n: int) -> Source:
+        """At most n rows from `start` on, without a copy."""
 
 
 class ArrowSource:
@@ -35,9 +35,9 @@ class ArrowSource:
         """One column as it is."""
         return self.table.column(position)
 
-    def head(self, n: int) -> ArrowSource:
-        """The first n rows."""
-        return ArrowSource(self.table.slice(0, n))
+    def slice(self, start: int, n: int) -> ArrowSource:
+        """At most n rows from `start` on."""
+        return ArrowSource(self.table.slice(start, n))
 
 
 class PandasSource:
@@ -52,13 +52,13 @@ class PandasSource:
         """One column, converted; raises SchemaError where its objects have no common type."""
         try:
             found = pa.Array.from_pandas(self.frame.iloc[:, position])
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OverflowError) as error:
             raise SchemaError(f"column {self.names[position]!r} has no single type: {error}") from error
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
-    def head(self, n: int) -> PandasSource:
-        """The first n rows."""
-        return PandasSource(self.frame.iloc[:n])
+    def slice(self, start: int, n: int) -> PandasSource:
+        """At most n rows from `start` on."""
+        return PandasSource(self.frame.iloc[start : start + n])
 
 
 class PolarsSource:
@@ -74,9 +74,9 @@ class PolarsSource:
         polars = sys.modules["polars"]
         return pa.chunked_array([self.frame.to_series(position).to_arrow(compat_level=polars.CompatLevel.newest())])
 
-    def head(self, n: int) -> PolarsSource:
-        """The first n rows."""
-        return PolarsSource(self.frame.head(n))
+    def slice(self, start: int, n: int) -> PolarsSource:
+        """At most n rows from `start` on."""
+        return PolarsSource(self.frame.slice(start, n))
 
 
 def source_of(table: object) -> Source:

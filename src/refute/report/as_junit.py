@@ -18,7 +18,7 @@ def render(report: Report) -> str:
     """The XML text. A failed rule is a failure; one of severity `warn` is a passed case that says so."""
     suite = ElementTree.Element(
         "testsuite",
-        name=f"refute {report.data.name}",
+        name=_xml_safe(f"refute {report.data.name}"),
         tests=str(len(report)),
         failures=str(sum(result.failed is Severity.ERROR for result in report)),
         errors="0",

@@ -1,0 +1,164 @@
+"""Input that makes no sense gets a clear error or a clear answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import refute as rf
+from refute.errors import DataError, OptionError, RefuteError, RuleError, SchemaError
+
+TABLE = pa.table({"zip": [1, 1, 2], "city": ["a", "b", "c"], "rate": [0.5, 1.5, 2.5]})
+RULE = "not (s.zip = t.zip and s.city != t.city)"
+
+
+@pytest.mark.parametrize("ask", [rf.verify, rf.count, rf.check, rf.explain])
+def test_an_unknown_column_is_named_with_the_nearest_one(ask: Any) -> None:
+    with pytest.raises(SchemaError, match=r"'citty'.*Did you mean 'city'"):
+        ask(TABLE, "zip -> citty")
+
+
+def test_types_that_do_not_compare_are_named_with_their_columns() -> None:
+    with pytest.raises(SchemaError, match=r"'zip' \(int64\) with 'city' \(string\)"):
+        rf.count(TABLE, "not (s.zip = t.city)")
+    with pytest.raises(SchemaError, match=r"'city' \(string\) with the integer 1"):
+        rf.count(TABLE, "not (s.city = 1)")
+    with pytest.raises(SchemaError, match="cannot be compared"):
+        rf.count(pa.table({"a": [[1], [2]]}), "not (s.a = t.a)")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "not (s.zip < t.zip and s.zip > t.zip)",
+        "not (s.zip = t.zip and s.zip != t.zip)",
+        "not (s.zip < 1 and s.zip > 2)",
+        "not (s.zip < t.rate and t.rate < s.rate and s.rate < s.zip)",
+    ],
+)
+def test_a_rule_that_can_never_be_violated_holds(rule: str) -> None:
+    assert rf.verify(TABLE, rule).holds
+    assert rf.count(TABLE, rule) == 0
+    assert list(rf.violations(TABLE, rule)) == []
+    assert rf.check(TABLE, rule).ok
+    assert "can never be violated" in str(rf.explain(TABLE, rule))
+
+
+def test_an_empty_table_breaks_nothing() -> None:
+    empty = TABLE.slice(0, 0)
+    for rule in (RULE, "zip -> city", "unique(zip)", "row(rate > 1)", "not (s.rate < t.rate and s.zip > t.zip)"):
+        assert rf.verify(empty, rule).holds
+        assert rf.count(empty, rule) == 0
+        assert rf.violations(empty, rule).to_arrow().num_rows == 0
+        report = rf.check(empty, rule)
+        assert report.ok
+        assert report.rows.num_rows == 0
+        assert str(rf.explain(empty, rule))
+
+
+@pytest.mark.parametrize("ask", [rf.verify, rf.count, rf.check, rf.explain])
+def test_no_rule_at_all_is_an_error(ask: Any) -> None:
+    with pytest.raises(RuleError, match="no rule"):
+        ask(TABLE, [])
+    with pytest.raises(RuleError, match="NoneType"):
+        ask(TABLE, None)
+
+
+def test_several_rules_need_check() -> None:
+    with pytest.raises(OptionError, match=r"2 constraints.*check"):
+        rf.verify(TABLE, "zip -> city, rate")
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_an_error(limit: int) -> None:
+    with pytest.raises(OptionError, match="at least 1"):
+        rf.violations(TABLE, RULE, limit)
+
+
+@pytest.mark.parametrize("limit", [True, 1.5, "3"])
+def test_a_limit_is_a_whole_number(limit: Any) -> None:
+    with pytest.raises(OptionError, match="whole number"):
+        rf.violations(TABLE, RULE, limit)
+
+
+def test_an_unknown_method_gets_a_suggestion() -> None:
+    with pytest.raises(OptionError, match="Did you mean 'sweep'"):
+        rf.verify(TABLE, RULE, method="swep")
+    with pytest.raises(OptionError, match="Unknown method 3"):
+        rf.verify(TABLE, RULE, method=3)  # type: ignore[arg-type]
+
+
+def test_an_unknown_engine_or_null_mode_gets_a_suggestion() -> None:
+    with pytest.raises(OptionError, match="Did you mean 'local'"):
+        rf.verify(TABLE, RULE, engine="locl")
+    with pytest.raises(OptionError, match="'sql' or 'equal'"):
+        rf.verify(TABLE, RULE, nulls="sqll")
+
+
+@pytest.mark.parametrize("threads", [0, -2, 1.5])
+def test_threads_are_one_or_more(threads: Any) -> None:
+    with pytest.raises(OptionError, match="threads must be"):
+        rf.count(TABLE, RULE, threads=threads)
+
+
+def test_a_key_identifies_every_row() -> None:
+    with pytest.raises(DataError, match="not unique: rows 0 and 1 both have zip = 1"):
+        rf.verify(TABLE, RULE, key="zip")
+    with pytest.raises(DataError, match="null in 1 rows"):
+        rf.verify(pa.table({"a": [1, None]}), "not (s.a = t.a)", key="a")
+    with pytest.raises(SchemaError, match="Did you mean 'zip'"):
+        rf.verify(TABLE, RULE, key="zipp")
+
+
+def test_two_columns_of_one_name_are_an_error_only_for_rules_that_read_them() -> None:
+    table = pa.table([pa.array([1, 1]), pa.array([2, 3]), pa.array([4, 4])], names=["a", "a", "b"])
+    with pytest.raises(SchemaError, match="more than one column 'a'"):
+        rf.verify(table, "not (s.a = t.a)")
+    report = rf.check(table, "not (s.b = t.b)")
+    assert report.results[0].finding.violations == 2
+    assert report.rows.num_columns == 4
+    assert report.split()[1].num_rows == 2
+
+
+def test_the_limits_of_integers_are_exact() -> None:
+    table = pa.table({"a": [2**63 - 1, -(2**63), 2**53, 2**53 + 1]})
+    assert rf.count(table, "not (s.a < t.a)") == 6
+    assert rf.count(table, f"not (s.a < {10**30})") == 4
+    assert rf.count(table, f"not (s.a = {2**53 + 1})") == 1
+    unsigned = pa.table({"a": pa.array([2**64 - 1, None, 2**53 + 1, 2**53], pa.uint64())})
+    assert rf.count(unsigned, "not (s.a < t.a)") == 3
+    assert rf.count(unsigned, "not (s.a = t.a)", nulls="equal") == 0
+
+
+def test_integers_beyond_any_column_are_an_error() -> None:
+    with pytest.raises(SchemaError, match="'a' has no single type"):
+        rf.count(pd.DataFrame({"a": [2**70, 2**70, 1]}), "not (s.a = t.a)")
+    with pytest.raises(SchemaError, match="'a' has no single type"):
+        rf.count(pd.DataFrame({"a": [1, "x", 2.5]}), "not (s.a = t.a)")
+
+
+def test_names_of_pandas_columns_need_not_be_texts() -> None:
+    frame = pd.DataFrame({0: [1, 1], 1: [2, 3]}, index=[7, 7])
+    report = rf.check(frame, "not (s.`0` = t.`0` and s.`1` != t.`1`)")
+    assert report.results[0].finding.violations == 2
+    assert list(report.rows.columns) == [0, 1, "refute"]
+    clean, broken = report.split()
+    assert list(broken.columns) == [0, 1]
+    assert len(clean) == 0
+    assert len(broken) == 2
+    with pytest.raises(SchemaError, match="more than one column '1'"):
+        rf.verify(pd.DataFrame([[1, 2]], columns=[1, "1"]), "not (s.`1` = t.`1`)")
+
+
+@pytest.mark.parametrize("table", [None, [1, 2], {"a": [1]}, 7])
+def test_what_is_no_table_is_an_error(table: Any) -> None:
+    with pytest.raises(DataError, match="cannot read a table"):
+        rf.verify(table, RULE)
+
+
+def test_every_error_has_one_root() -> None:
+    for error in (SchemaError, DataError, OptionError, RuleError):
+        assert issubclass(error, RefuteError)

@@ -1,0 +1,71 @@
+"""Plans: what would be done, said before anything is."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import refute as rf
+from refute.detect import methods
+from refute.plan.cost import costs
+from refute.plan.method import MethodName
+from refute.plan.shape import Shape
+
+TABLE = pa.table({"g": [i % 7 for i in range(5000)], "a": list(range(5000)), "b": [i * 7 % 31 for i in range(5000)]})
+
+
+@pytest.fixture
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: MethodName) -> methods.Method:
+        raise AssertionError(f"explain ran {name}")
+
+    monkeypatch.setattr("refute.detect.detector.method_of", refuse)
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_plan_says_shape_method_order_work_and_worst_case() -> None:
+    text = str(rf.explain(TABLE, "not (s.g = t.g and s.a > t.a and s.b < t.b)"))
+    for part in (
+        "shape",
+        "1 equality, 2 order comparisons",
+        "method    sweep",
+        "order",
+        "1. encode",
+        "expected",
+        "worst",
+    ):
+        assert part in text
+    assert "5,000 rows" in text
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_forced_method_is_planned_with_its_own_steps() -> None:
+    rule = "not (s.g = t.g and s.a > t.a and s.b < t.b)"
+    assert "k-d tree" in str(rf.explain(TABLE, rule, method="range_search"))
+    assert "cluster pairs" in str(rf.explain(TABLE, rule, method="refine"))
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_rules_say_what_they_share() -> None:
+    plan = rf.explain(TABLE, ["g -> b", "not (s.g = t.g and s.a < t.a)"])
+    assert len(plan.rules) == 2
+    assert "column g: encoded once for 2 rules" in str(plan)
+
+
+def test_a_plan_is_data() -> None:
+    (rule,) = rf.explain(TABLE, "row(a > 1)").rules
+    assert rule.shape.single
+    assert rule.cost.worst == "n"
+    assert rule.rows == 5000
+
+
+@pytest.mark.parametrize("equal", [0, 1, 2])
+@pytest.mark.parametrize("order", range(6))
+@pytest.mark.parametrize("differ", range(3))
+def test_costs_are_sorted_and_name_every_method(equal: int, order: int, differ: int) -> None:
+    if equal + order + differ == 0:
+        return
+    found = costs(Shape(equal, order, differ), 1_000_000)
+    assert sorted(cost.expected for cost in found) == [cost.expected for cost in found]
+    assert {cost.method for cost in found} == {MethodName.SWEEP, MethodName.RANGE_SEARCH, MethodName.REFINE}
+    assert costs(Shape(equal, order, differ), 1000)[0].expected <= found[0].expected
