@@ -39,7 +39,7 @@ def small_blocks(spark: SparkSession) -> Iterator[SparkSession]:
     """The classic session, cutting files into blocks of a few rows."""
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     cost = spark.conf.get("spark.sql.files.openCostInBytes")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "100")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "500")
     spark.conf.set("spark.sql.files.openCostInBytes", "1")
     yield spark
     spark.conf.set("spark.sql.files.maxPartitionBytes", before or "")
@@ -126,7 +126,7 @@ cells = st.one_of(
 @st.composite
 def csv_files(draw: st.DrawFn) -> list[str]:
     """The texts of one to three files of one header; most columns draw their cells from few different ones."""
-    width = draw(st.integers(1, 4))
+    width = draw(st.integers(1, 12))
     pools = [draw(st.lists(cells, min_size=1, max_size=3)) for _ in range(width)]
     header = ",".join(f"c{i}" for i in range(width))
     texts = []
@@ -146,7 +146,7 @@ def csv_files(draw: st.DrawFn) -> list[str]:
     return texts
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=csv_files())
 def test_spark_and_the_local_reader_see_the_same_table_in_a_csv_file(
     texts: list[str], spark: SparkSession, tmp_path: Path

@@ -24,8 +24,8 @@ from refute.spark.listing import Listing
 from refute.spark.positions import BLOCK, FILE, Layout, block_facts, located
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
-_LARGE = 16 << 20  # bytes of a file from which on reading it in parts, by several tasks, pays
-_SAMPLE = 2000  # rows of a large file that tell which types a column cannot have
+_LARGE = 16 << 20  # bytes from which on it pays to read a file in parts, and to look at some rows before all
+_SAMPLE = 2000  # rows of large files that tell which types a column cannot have
 
 _SPARK_TYPES = {
     CsvType.INTEGER: "bigint",
@@ -61,7 +61,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: StructType | str |
             return CsvScan(reader.schema(schema).csv(listing.paths), None)
     text = _Text(session, listing, names, split)
     possible = dict.fromkeys(names, _ALL)
-    if listing.largest >= _LARGE:
+    if sum(listing.sizes) >= _LARGE:
         with plain_failures(listing.path):
             possible = _narrowed(possible, text.frame().limit(_SAMPLE).agg(*_fits(possible)).collect())
     with plain_failures(listing.path):
