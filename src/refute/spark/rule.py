@@ -21,6 +21,7 @@ from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.single import violating_rows
 from refute.spark.strategy import Strategy, choose
+from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, expected_distinct, suits
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -38,27 +39,30 @@ class SparkRule:
     @cached_property
     def strategy(self) -> Strategy:
         """How the rule is answered."""
-        return choose(self._pairing, self._local is not None)
+        small = self._local is not None
+        repetitive = not small and self._seems_repetitive() and self._summary.table is not None
+        return choose(self._pairing, small=small, repetitive=repetitive)
 
     def strategy_for(self, rows: int) -> Strategy:
         """How the rule would be answered for this many rows, without looking at any."""
-        names = (*self.rule.constraint.columns, *(() if self.rule.where is None else columns_of(self.rule.where)))
-        types = [self._engine.types.type_of(name).arrow_type for name in dict.fromkeys(names)]
-        return choose(self._pairing, self._engine.budget.fits(rows, types))
+        types = [self._engine.types.type_of(name).arrow_type for name in self._columns]
+        small = self._engine.budget.fits(rows, types)
+        return choose(self._pairing, small=small, repetitive=not small and self._seems_repetitive())
 
     def verify(self) -> Verdict:
         """Whether the rule holds; badly broken rules are told by the first rows alone."""
         if self._local is not None:
             return self._named(self._local.verify(self.rule))
-        early = self._engine.first_rows(self.rule)
-        verdict = early.verify(self.rule)
+        verdict = self._first_rows.verify(self.rule)
         if not verdict.holds:
-            return self._named(verdict, early)
+            return self._named(verdict, self._first_rows)
         if self.strategy is Strategy.FILTER:
             found = self._single().select(ROW_COLUMN).limit(1).collect()
             return Verdict(False, Witness(_plain(found[0][0]))) if found else Verdict(True)
         if self.strategy is Strategy.AGGREGATE:
             return self._verify_groups()
+        if self.strategy is Strategy.SUMMARISE and self._summary.partners.violations == 0:
+            return Verdict(True)
         witness = self._ordered().witness()
         return Verdict(True) if witness is None else Verdict(False, Witness(*map(_plain, witness)))
 
@@ -68,7 +72,9 @@ class SparkRule:
             return self._local.count(self.rule)
         if self.strategy is Strategy.FILTER:
             return self._single().count()
-        return self._groups().violations() if self.strategy is Strategy.AGGREGATE else self._ordered().count()
+        if self.strategy is Strategy.AGGREGATE:
+            return self._groups().violations()
+        return self._summary.partners.violations if self.strategy is Strategy.SUMMARISE else self._ordered().count()
 
     def measure(self, counts: bool) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
         """The verdict, with `counts` the exact numbers, and the values of the witness rows."""
@@ -102,7 +108,7 @@ class SparkRule:
         if self.strategy is Strategy.AGGREGATE and self._pairing.possible:
             found = self._groups().annotated().select(ROW_COLUMN, "as_s", "as_t")
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
-        return self._ordered().partners()
+        return self._summary.annotated() if self.strategy is Strategy.SUMMARISE else self._ordered().partners()
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
@@ -144,6 +150,8 @@ class SparkRule:
             return found, found
         if self.strategy is Strategy.AGGREGATE:
             return self._groups().extent()
+        if self.strategy is Strategy.SUMMARISE:
+            return self._summary.partners.violations, self._summary.partners.rows
         return self._ordered_extent()
 
     def _ordered_extent(self) -> tuple[int, int]:
@@ -186,6 +194,29 @@ class SparkRule:
     @cached_property
     def _local(self) -> LocalEngine | None:
         return self._engine.gathered(self.rule)
+
+    @cached_property
+    def _first_rows(self) -> LocalEngine:
+        return self._engine.first_rows(self.rule)
+
+    @cached_property
+    def _summary(self) -> Summary:
+        names = tuple(self._engine.names[name] for name in self._columns)
+        return Summary(self._plain, names, self._engine.plain_types, self._frame)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        chosen = () if self.rule.where is None else columns_of(self.rule.where)
+        return tuple(dict.fromkeys((*self.rule.constraint.columns, *chosen)))
+
+    def _seems_repetitive(self) -> bool:
+        """Whether the rule can be answered from distinct values, and the first rows let expect few."""
+        if not suits(self._pairing):
+            return False
+        first = self._first_rows.relation.arrow.select(list(self._columns))
+        expected = expected_distinct(first)
+        most = min(MOST_DISTINCT, self._engine.n_rows / LEAST_REPEATS)
+        return expected < most
 
     @cached_property
     def _frame(self) -> DataFrame:

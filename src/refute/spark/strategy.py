@@ -18,6 +18,7 @@ class Strategy(Enum):
     FILTER = "filter"
     GATHER = "gather"
     AGGREGATE = "aggregate"
+    SUMMARISE = "summarise"
     DISTRIBUTE = "distribute"
 
 
@@ -25,6 +26,7 @@ _STEPS = {
     Strategy.FILTER: ("filter the rows",),
     Strategy.GATHER: ("bring the few rows to the driver's process", "answer them with the in-process kernels"),
     Strategy.AGGREGATE: ("group the rows by the compared columns", "compare the sizes of the groups"),
+    Strategy.SUMMARISE: ("count the rows of each distinct combination of values", "answer from these counts alone"),
     Strategy.DISTRIBUTE: (
         "sample the rows: large groups and quantiles",
         "send small groups to tasks whole, cut large ones into tiles",
@@ -35,6 +37,7 @@ _WORST = {
     Strategy.FILTER: "one scan",
     Strategy.GATHER: "one scan, then as in process",
     Strategy.AGGREGATE: "one scan and two shuffles of group counts, no Python worker",
+    Strategy.SUMMARISE: "one scan and one shuffle of counts, no Python worker",
     Strategy.DISTRIBUTE: "one shuffle for each order comparison, no task with much more than its share",
 }
 
@@ -73,15 +76,18 @@ class SparkPlan:
         return "\n\n".join(str(rule) for rule in self.rules)
 
 
-def choose(pairing: Pairing | None, small: bool) -> Strategy:
-    """The way to answer a rule: `pairing` is None for a rule about one row, `small` allows gathering it."""
+def choose(pairing: Pairing | None, *, small: bool, repetitive: bool) -> Strategy:
+    """The way to answer a rule: `pairing` is None for a rule about one row.
+
+    `small` says that its rows can be gathered, `repetitive` that they have few distinct values.
+    """
     if small:
         return Strategy.GATHER
     if pairing is None:
         return Strategy.FILTER
     if not pairing.order and pairing.exact and len(pairing.differ) <= MOST_DIFFERENCES:
         return Strategy.AGGREGATE
-    return Strategy.DISTRIBUTE
+    return Strategy.SUMMARISE if repetitive else Strategy.DISTRIBUTE
 
 
 def plan_of(rule: Rule, strategy: Strategy, rows: int) -> SparkRulePlan:

@@ -1,0 +1,117 @@
+"""Rules over distinct rows with multiplicities: a table of few distinct values is answered from its summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.dominance_weighted import weight_below
+from refute.plan.problem import Comparison, Problem
+
+MOST_ORDERS = 2
+MOST_DIFFERENCES = 4
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPartners:
+    """For each distinct row, how many partners each of its copies has in each role."""
+
+    as_s: Ints
+    as_t: Ints
+    weights: Ints
+
+    @property
+    def violations(self) -> int:
+        """The number of ordered pairs of copies."""
+        kept = np.flatnonzero(self.as_s)
+        return sum(int(a) * int(b) for a, b in zip(self.as_s[kept], self.weights[kept], strict=True))
+
+    @property
+    def rows(self) -> int:
+        """The number of copies in some violation."""
+        return int(self.weights[(self.as_s > 0) | (self.as_t > 0)].sum())
+
+
+def can_weigh(problem: Problem) -> bool:
+    """Whether a problem has few enough comparisons to be answered from distinct rows."""
+    return len(problem.order) <= MOST_ORDERS and len(problem.differ) <= MOST_DIFFERENCES
+
+
+def weighted_partners(problem: Problem, weights: Ints) -> WeightedPartners:
+    """The partners of every distinct row, where row i of the table stands for `weights[i]` rows."""
+    assert can_weigh(problem)
+    s_rows, t_rows = (_all(rows, problem.n_rows) for rows in (problem.s_rows, problem.t_rows))
+    as_s, as_t = np.zeros(problem.n_rows, np.int64), np.zeros(problem.n_rows, np.int64)
+    for size in range(len(problem.differ) + 1):
+        for chosen in combinations(problem.differ, size):  # a `!=` is all pairs but those with `=`
+            s_points, t_points, ranks = _points(problem, problem.equal + chosen)
+            sign = -1 if size % 2 else 1
+            as_t[t_rows] += sign * _below(s_points, weights[s_rows], t_points, ranks)
+            turned = (_turned(t_points, ranks), weights[t_rows], _turned(s_points, ranks))
+            as_s[s_rows] += sign * _below(*turned, ranks)
+    if problem.self_pairs:
+        itself = _pairs_with_itself(problem, s_rows, t_rows)
+        as_s[itself] -= 1
+        as_t[itself] -= 1
+    return WeightedPartners(as_s, as_t, weights)
+
+
+def _all(rows: Ints | None, size: int) -> Ints:
+    return np.arange(size, dtype=np.int64) if rows is None else rows
+
+
+def _points(problem: Problem, equal: tuple[Comparison, ...]) -> tuple[Ints, Ints, tuple[int, int]]:
+    """Both sides as (3, n) arrays of group and two ranks, gapless; absent orders become ranks 0 below 1."""
+    n_s, n_t, order = problem.s_size, problem.t_size, problem.order
+    groups = np.zeros(n_s + n_t, dtype=np.int64)
+    for comparison in equal:
+        joint = np.unique(np.concatenate([comparison.s, comparison.t]), return_inverse=True)[1]
+        groups = np.unique(groups * (int(joint.max(initial=0)) + 1) + joint, return_inverse=True)[1]
+    rows = [groups.astype(np.int64)]
+    ranks = []
+    for i in range(MOST_ORDERS):
+        if i < len(order):
+            joint = np.unique(np.concatenate([order[i].s, order[i].t]), return_inverse=True)[1].astype(np.int64)
+        else:
+            joint = np.concatenate([np.zeros(n_s, np.int64), np.ones(n_t, np.int64)])
+        rows.append(joint)
+        ranks.append(int(joint.max(initial=0)) + 1)
+    both = np.stack(rows)
+    return both[:, :n_s], both[:, n_s:], (ranks[0], ranks[1])
+
+
+def _turned(points: Ints, ranks: tuple[int, int]) -> Ints:
+    """The points with both ranks reversed, so that above becomes below."""
+    return np.stack([points[0], ranks[0] - 1 - points[1], ranks[1] - 1 - points[2]])
+
+
+def _below(s_points: Ints, s_weights: Ints, t_points: Ints, ranks: tuple[int, int]) -> Ints:
+    s_order, t_order = (np.lexsort((points[1], points[0])) for points in (s_points, t_points))
+    below = np.empty(t_points.shape[1], dtype=np.int64)
+    weight_below(
+        np.ascontiguousarray(s_points[:, s_order]),
+        np.ascontiguousarray(s_weights[s_order]),
+        np.ascontiguousarray(t_points[:, t_order]),
+        ranks[1],
+        below,
+    )
+    found = np.empty_like(below)
+    found[t_order] = below
+    return found
+
+
+def _pairs_with_itself(problem: Problem, s_rows: Ints, t_rows: Ints) -> Ints:
+    """The rows that satisfy all comparisons with themselves: each copy was counted as its own partner."""
+    both, s_at, t_at = np.intersect1d(s_rows, t_rows, assume_unique=True, return_indices=True)
+    true = np.ones(len(both), dtype=np.bool_)
+    for comparison in problem.equal:
+        true &= comparison.s[s_at] == comparison.t[t_at]
+    for comparison in problem.order:
+        true &= comparison.s[s_at] < comparison.t[t_at]
+    for comparison in problem.differ:
+        true &= comparison.s[s_at] != comparison.t[t_at]
+    return both[true]
