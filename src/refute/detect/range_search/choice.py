@@ -12,7 +12,7 @@ from refute.index.range_tree import tree_bytes
 
 LEAST_MEMORY = 64 << 20  # bytes that are always there for an index
 MOST_EXPANDED = 3  # differences that are expanded into orders: each doubles the work and adds a dimension
-MOST_COUNTED = 1 << 13  # points from which pairs of boxes count faster than range trees of two and more dimensions
+MOST_COUNTED = 1 << 16  # points from which pairs of boxes count faster than range trees of two and more dimensions
 MOST_SEARCHED = 1 << 9  # the same for a first clash and for listings
 MOST_AGREEING = 6  # differences that are counted by what agreement leaves over: each only doubles the work
 
