@@ -21,7 +21,7 @@ def random_points(seed: int, n: int, dims: int, size: int) -> Matrix:
 
 def naive(s: Matrix, t: Matrix) -> NDArray[np.bool_]:
     """Which s are below which t in every column."""
-    held: NDArray[np.bool_] = (s[:, None, :] < t[None, :, :]).all(axis=2)
+    held: NDArray[np.bool_] = np.logical_and.reduce(s[:, None, :] < t[None, :, :], axis=2)
     return held
 
 
@@ -74,7 +74,8 @@ def test_two_forests_give_the_pairs_partners_and_a_witness(dims: int, size: int)
     tasks = np.empty((40, 2), np.int32)
     split = tasks[: share_out(s_trees, t_trees, roots, dims, tasks)]
     for given in (roots, split):
-        state, stack, pairs = np.zeros(7, np.int64), np.empty((256, 2), np.int32), []
+        state, stack = np.zeros(7, np.int64), np.empty((256, 2), np.int32)
+        pairs: list[tuple[int, ...]] = []
         while True:
             chunk = np.empty((2, 37), np.int64)
             filled = list_pairs(s_trees, t_trees, given, dims, state, stack, chunk)

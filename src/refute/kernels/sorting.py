@@ -138,6 +138,27 @@ def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[ND
     return first, last
 
 
+def common_positions(s: NDArray[np.int64], t: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each value that is in both arrays stands in each; both ascend strictly. O(n)."""
+    room = min(len(s), len(t))
+    s_places, t_places = np.empty(room, np.int64), np.empty(room, np.int64)
+    total = _intersect(s, t, s_places, t_places)
+    return s_places[:total], t_places[:total]
+
+
+@njit(cache=True, nogil=True)
+def _intersect(
+    s: NDArray[np.int64], t: NDArray[np.int64], s_places: NDArray[np.int64], t_places: NDArray[np.int64]
+) -> int:
+    total, i, j = 0, 0, 0
+    while i < len(s) and j < len(t):
+        if s[i] == t[j]:
+            s_places[total], t_places[total] = i, j
+            total += 1
+        i, j = i + (s[i] <= t[j]), j + (t[j] <= s[i])
+    return total
+
+
 @njit(cache=True, nogil=True)
 def _widen(keys: Ints, values: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32]) -> None:
     for i in range(len(keys)):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.dividing import count_by_dividing
+from refute.detect.sweep.existence import surely_none
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import Points
@@ -26,14 +27,16 @@ Longs = NDArray[np.int64]
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
     """The number of violating ordered pairs."""
     points = reduce(problem, share)
-    return 0 if points is None else _Tally(share, tuning, None, None).total(points, 1)
+    if points is None or surely_none(points, share, tuning):
+        return 0
+    return _Tally(share, tuning, None, None).total(points, 1)
 
 
 def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
     """For each point of side s, and of side t, its number of partners."""
     s_partners, t_partners = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
     points = reduce(problem, share)
-    if points is not None:
+    if points is not None and not surely_none(points, share, tuning):
         _Tally(share, tuning, s_partners, t_partners).total(points, 1)
     return s_partners, t_partners
 
@@ -41,7 +44,8 @@ def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
 def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
     """The same for points, whatever problem they came from."""
     s_partners, t_partners = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
-    _Tally(share, tuning, s_partners, t_partners).total(replace(points, s_pick=None, t_pick=None), 1)
+    if not surely_none(points, share, tuning):
+        _Tally(share, tuning, s_partners, t_partners).total(replace(points, s_pick=None, t_pick=None), 1)
     return s_partners, t_partners
 
 

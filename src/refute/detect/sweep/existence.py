@@ -13,7 +13,7 @@ import numpy as np
 
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
-from refute.detect.sweep.points import INT32, Points
+from refute.detect.sweep.points import INT32, Points, prefix
 from refute.detect.sweep.reduce import mixed, ranked, reduce
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
@@ -35,7 +35,14 @@ Pair = tuple[int, int]
 
 
 def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Pair | None:
-    """Row numbers of some violating pair, or None."""
+    """Row numbers of some violating pair, or None.
+
+    A prefix is looked at first: a badly broken rule costs next to nothing.
+    """
+    if tuning.probe and max(problem.s_size, problem.t_size) > 8 * tuning.probe:
+        found = exists(prefix(problem, tuning.probe), None, tuning=tuning)
+        if found is not None:
+            return found
     points = reduce(problem, share)
     if points is None:
         return None
@@ -47,6 +54,13 @@ def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEF
         s if points.s_rows is None else int(points.s_rows[s]),
         t if points.t_rows is None else int(points.t_rows[t]),
     )
+
+
+def surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
+    """Whether tables of extrema, which cost little, show that there is no pair."""
+    if len(points.differ) > 1 or (points.differ and points.self_pairs) or not (points.order or points.differ):
+        return False
+    return _Search(share, tuning).first_by_table(points, _codes(points)) == -1
 
 
 class _Search:
@@ -61,11 +75,8 @@ class _Search:
         if len(points.differ) > 1 or (points.differ and points.self_pairs):
             return self._find_hard(points)
         codes = _codes(points)
-        t = self._first_by_table(points, codes)
+        t = self.first_by_table(points, codes)
         if t is None:
-            found = self._find_in_prefix(points)
-            if found is not None:
-                return found
             t = self._first_by_sweep(points, codes)
         if t is None:
             return self._find_by_boxes(points)
@@ -79,18 +90,13 @@ class _Search:
                 return None
             if all(each.s[easier[0]] != each.t[easier[1]] for each in points.differ):
                 return easier
-        return self._find_in_prefix(points) or self._find_by_boxes(points)
-
-    def _find_in_prefix(self, points: Points) -> Pair | None:
-        """A pair among the first points: a badly broken rule costs next to nothing."""
-        probe = self._tuning.probe
-        return self.find(points.prefix(probe)) if probe and max(points.n_s, points.n_t) > 8 * probe else None
+        return self._find_by_boxes(points)
 
     def _find_by_boxes(self, points: Points) -> Pair | None:
         threads = threads_for(self._share, points.n_s + points.n_t, self._tuning.parallel)
         return Forests.of(points, self._share, leaf=self._tuning.leaf, threads=threads).find(threads)
 
-    def _first_by_table(self, points: Points, codes: Codes | None) -> int | None:
+    def first_by_table(self, points: Points, codes: Codes | None) -> int | None:
         """The first point t with a partner, -1 when there is none, None when the tables would be too large."""
         if points.twin and not points.order and points.group is not None:
             if not points.differ:
@@ -123,7 +129,7 @@ class _Search:
         return int(first_above_entry(t_cells, value.t, codes[1], entries))
 
     def _first_by_sweep(self, points: Points, codes: Codes | None) -> int | None:
-        """As `_first_by_table` with one dimension swept and a Fenwick tree of extrema over the rest."""
+        """As `first_by_table` with one dimension swept and a Fenwick tree of extrema over the rest."""
         if len(points.order) < 2:
             return None
         order = tuple(ranked(each, self._share) if each.size > INT32 else each for each in points.order)
@@ -157,7 +163,7 @@ def _codes(points: Points) -> Codes | None:
 
 def _loose(points: Points) -> bool:
     """Whether a row may match itself once `!=` is not asked for."""
-    return len(replace(points, differ=()).self_matches()[0]) > 0
+    return replace(points, differ=()).any_self_match()
 
 
 def _constant(points: Points) -> Comparison:

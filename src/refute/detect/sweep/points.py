@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from refute.kernels.sorting import common_positions
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 
 INT32 = 2**31
@@ -97,10 +98,6 @@ class Points:
     def prefix(self, n: int) -> Points:
         """The first n points of each side, without copying."""
 
-        def cut(comparison: Comparison) -> Comparison:
-            s_values = comparison.s[:n]
-            return Comparison(s_values, s_values if comparison.s is comparison.t else comparison.t[:n], comparison.size)
-
         def head(rows: Rows | None) -> Rows | None:
             return None if rows is None else rows[:n]
 
@@ -113,9 +110,9 @@ class Points:
             t_rows=s_rows if self.aligned else head(self.t_rows),
             s_pick=head(self.s_pick),
             t_pick=head(self.t_pick),
-            group=None if self.group is None else cut(self.group),
-            order=tuple(map(cut, self.order)),
-            differ=tuple(map(cut, self.differ)),
+            group=None if self.group is None else cut(self.group, n),
+            order=tuple(cut(each, n) for each in self.order),
+            differ=tuple(cut(each, n) for each in self.differ),
         )
 
     def mirrored(self) -> Points:
@@ -171,9 +168,20 @@ class Points:
             return self.n_s
         return len(self.self_matches()[0])
 
+    def any_self_match(self) -> bool:
+        """Whether some row satisfies all comparisons with itself; ends at the first block of rows with one."""
+        s_points, t_points = self._common()
+        block = 1 << 14
+        return any(
+            len(self._self_matches(s_points[start : start + block], t_points[start : start + block])[0])
+            for start in range(0, len(s_points), block)
+        )
+
     def self_matches(self) -> tuple[Rows, Rows]:
         """The points (of s, of t) that stand for one row which satisfies all comparisons with itself."""
-        s_points, t_points = self._common()
+        return self._self_matches(*self._common())
+
+    def _self_matches(self, s_points: Rows, t_points: Rows) -> tuple[Rows, Rows]:
         for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
             for comparison in comparisons:
                 if comparison.s is comparison.t and self.aligned:
@@ -208,10 +216,39 @@ class Points:
         if self.aligned:
             every = np.arange(self.n_s, dtype=np.int64)
             return every, every
-        s_rows = np.arange(self.n_s, dtype=np.int64) if self.s_rows is None else self.s_rows
-        t_rows = np.arange(self.n_t, dtype=np.int64) if self.t_rows is None else self.t_rows
-        _, s_points, t_points = np.intersect1d(s_rows, t_rows, assume_unique=True, return_indices=True)
-        return s_points.astype(np.int64, copy=False), t_points.astype(np.int64, copy=False)
+        if self.s_rows is not None and self.t_rows is not None:
+            return common_positions(self.s_rows, self.t_rows)
+        if self.s_rows is not None:
+            return np.arange(np.searchsorted(self.s_rows, self.n_t), dtype=np.int64), self.s_rows[
+                self.s_rows < self.n_t
+            ]
+        if self.t_rows is not None:
+            return self.t_rows[self.t_rows < self.n_s], np.arange(
+                np.searchsorted(self.t_rows, self.n_s), dtype=np.int64
+            )
+        every = np.arange(min(self.n_s, self.n_t), dtype=np.int64)
+        return every, every
+
+
+def cut(comparison: Comparison, n: int) -> Comparison:
+    """The comparison over the first n points of each side, without copying."""
+    s = comparison.s[:n]
+    return Comparison(s, s if comparison.s is comparison.t else comparison.t[:n], comparison.size)
+
+
+def prefix(problem: Problem, n: int) -> Problem:
+    """The problem over the first n points of each side, without copying."""
+    s_rows = None if problem.s_rows is None else problem.s_rows[:n]
+    t_rows = None if problem.t_rows is None else problem.t_rows[:n]
+    return replace(
+        problem,
+        n_rows=min(n, problem.n_rows),
+        s_rows=s_rows,
+        t_rows=s_rows if problem.aligned else t_rows,
+        equal=tuple(cut(each, n) for each in problem.equal),
+        order=tuple(cut(each, n) for each in problem.order),
+        differ=tuple(cut(each, n) for each in problem.differ),
+    )
 
 
 def normal(comparison: Comparison) -> Comparison:

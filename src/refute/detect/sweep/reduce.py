@@ -145,5 +145,5 @@ def _settled(points: Points) -> Points | None:
     if not points.n_s or not points.n_t:
         return None
     if points.self_pairs and not (points.twin and not points.order and not points.differ):
-        points = replace(points, self_pairs=len(points.self_matches()[0]) > 0)
+        points = replace(points, self_pairs=points.any_self_match())
     return points
