@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import refute
@@ -9,12 +11,14 @@ import refute.errors
 
 PUBLIC = [
     "DenialConstraint",
+    "Discovery",
     "Report",
     "RuleBook",
     "Verdict",
     "Violations",
     "check",
     "count",
+    "discover",
     "errors",
     "explain",
     "load_rules",
@@ -34,6 +38,12 @@ def test_every_public_name_exists_and_is_listed_by_dir() -> None:
     for name in PUBLIC:
         assert getattr(refute, name) is not None
         assert name in dir(refute)
+
+
+def test_a_folder_does_not_hide_the_function_of_its_name() -> None:
+    importlib.import_module("refute.discover.options")
+    assert callable(refute.discover)
+    assert refute.discover is importlib.import_module("refute.discover").discover
 
 
 def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest() -> None:

@@ -7,6 +7,8 @@ The errors that every call can raise are in `refute.errors`.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from refute import errors
@@ -14,6 +16,7 @@ from refute import errors
 if TYPE_CHECKING:
     from refute.api import Violations, check, count, explain, verify, violations
     from refute.detect.results import Verdict
+    from refute.discover import Discovery, discover
     from refute.language.constraint import DenialConstraint
     from refute.language.load import load_rules
     from refute.language.parser import parse
@@ -24,12 +27,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DenialConstraint",
+    "Discovery",
     "Report",
     "RuleBook",
     "Verdict",
     "Violations",
     "check",
     "count",
+    "discover",
     "errors",
     "explain",
     "load_rules",
@@ -40,12 +45,14 @@ __all__ = [
 
 _HOMES = {
     "DenialConstraint": "refute.language.constraint",
+    "Discovery": "refute.discover",
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
     "Verdict": "refute.detect.results",
     "Violations": "refute.api",
     "check": "refute.api",
     "count": "refute.api",
+    "discover": "refute.discover",
     "explain": "refute.api",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",
@@ -61,6 +68,17 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """The package, whose public names win over folders: importing `refute.discover` leaves `discover` the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.errors import RefuteError, did_you_mean
 
-COMMANDS = ("check", "explain", "convert", "lint", "demo")
+COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
 
 
 class Commands(click.Group):

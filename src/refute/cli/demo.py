@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 import refute
+from refute.cli.discover import describe
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
-from refute.cli.progress import counting, waiting
-from refute.cli.source import engine_option, open_data
+from refute.cli.progress import counting, following, waiting
+from refute.cli.source import engine_option, open_data, rows_here
 from refute.data import RULES, TABLE
 
 
@@ -16,9 +17,14 @@ from refute.data import RULES, TABLE
 @engine_option
 @shared
 def command(options: Shared, engine: str) -> Exit:
-    """Check the rules of the sample that ships with Refute, and show the rows that clash."""
+    """Find rules in the sample that ships with Refute, check others, and show the rows that clash."""
     with waiting("Starting", options.quiet):
         table = open_data(str(TABLE), engine, options)
+    limits = {"cross_columns": False, "max_predicates": 3, "almost": 10}
+    with following("Discovering", options.quiet) as follow:
+        found = refute.discover(rows_here(table), **limits, nulls=options.nulls or "sql", progress=follow)
+    _say(options, f"$ refute discover {TABLE.name} --no-cross-columns --max-predicates 3 --almost 10 --top 8")
+    _say(options, describe(TABLE.name, found, 8) + "\n")
     _say(options, f"$ refute check {TABLE.name} {RULES.name}")
     book = refute.load_rules(RULES)
     with counting("Checking", len(book), options.quiet) as step:

@@ -65,7 +65,7 @@ def _clashes(table: Relation, rule: Rule, shown: int, key: tuple[str, ...]) -> I
     for pair in found.to_pylist():
         lines = []
         for role, position in pair.items():
-            (row,) = table.arrow.slice(position, 1).to_pylist()
+            row = table.row(position)
             identity = "/".join(str(row[name]) for name in key) if key else str(position)
             lines.append([f"{role} = {identity}", *(_cell(row[name]) for name in names)])
         yield lines

@@ -5,6 +5,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refute.discover import Progress
 
 
 def shows_progress(quiet: bool) -> bool:
@@ -37,3 +41,21 @@ def waiting(what: str, quiet: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+@contextlib.contextmanager
+def following(what: str, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """A line that tells how far a discovery is; call what it gives with each report."""
+    if not shows_progress(quiet):
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+
+        def tell(progress: Progress) -> None:
+            counts = {name: getattr(progress, name) for name in ("evidences", "candidates", "verified")}
+            told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+            status.update(f"{what}: {progress.phase}{': ' if told else ''}{told}")
+
+        yield tell

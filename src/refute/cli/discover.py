@@ -1,0 +1,114 @@
+"""`refute discover`: the rules that a table obeys, best first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import refute
+from refute.cli.exits import Exit
+from refute.cli.options import Shared, shared
+from refute.cli.progress import following, waiting
+from refute.cli.source import engine_option, open_data, rows_here
+
+if TYPE_CHECKING:
+    from refute.discover import Discovered
+
+_SHOWN = 20
+
+
+@click.command("discover")
+@click.argument("data", metavar="DATA")
+@click.option(
+    "--error",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    metavar="G1",
+    help="The share of row pairs that may break a rule.",
+)
+@click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="The most comparisons in one rule.")
+@click.option("--columns", metavar="C,..", help="Look at these columns only.")
+@click.option("--where", metavar="CONDITION", help="Look only at rows like this: \"state = 'NY' and salary > 0\".")
+@click.option(
+    "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Compare different columns too."
+)
+@click.option("--one-row", is_flag=True, help="Compare the columns of one row too.")
+@click.option(
+    "--constants", type=click.IntRange(min=0), default=0, metavar="N", help="Compare with N frequent values too."
+)
+@click.option("--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Show rules that N pairs break too.")
+@click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds, with the rules verified by then.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="F", help="Write the rules as a rule file."
+)
+@engine_option
+@shared
+def command(
+    options: Shared,
+    data: str,
+    error: float,
+    max_predicates: int | None,
+    columns: str | None,
+    where: str | None,
+    cross_columns: bool,
+    one_row: bool,
+    constants: int,
+    almost: int,
+    method: str,
+    time_limit: float | None,
+    top: int,
+    out: Path | None,
+    engine: str,
+) -> Exit:
+    """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
+
+    With --out all of them go to a rule file, as proposals to read and to keep or to drop.
+    """
+    with waiting("Starting", options.quiet):
+        table = rows_here(open_data(data, engine, options), where)
+    with following("Discovering", options.quiet) as follow:
+        found = refute.discover(
+            table,
+            columns=None if columns is None else [name.strip() for name in columns.split(",")],
+            cross_columns=cross_columns,
+            one_row=one_row,
+            constants=constants,
+            error=error,
+            max_predicates=max_predicates,
+            method=method,
+            nulls=options.nulls or "sql",
+            time_limit=time_limit,
+            almost=almost,
+            progress=follow,
+        )
+    if not options.quiet:
+        click.echo(describe(data, found, top))
+    if out is not None:
+        found.to_yaml(out)
+    return Exit.PARTIAL if found.partial else Exit.HOLDS
+
+
+def describe(name: str, found: refute.Discovery, top: int) -> str:
+    """The best rules as text, then those that a few pairs break, then what was not searched."""
+    shown = found.top(top)
+    lines = [
+        f"{name}: {len(found):,} rules in {found.seconds:.1f} s, the {len(shown)} best:"
+        if shown
+        else f"{name}: no rule"
+    ]
+    lines += [_line(rule) for rule in shown]
+    if found.almost:
+        lines += ["", "Broken by a few rows only:", *(_line(rule) for rule in found.almost[:top])]
+    lines += [f"note: {note}" for note in found.notes]
+    return "\n".join(lines)
+
+
+def _line(rule: Discovered) -> str:
+    broken = f" ({rule.violations:,} violations)" if rule.violations else ""
+    return f"  {rule.sort.value:<21}  {rule.sentence}{broken}"

@@ -1,0 +1,94 @@
+"""`refute discover` from the shell, on files read in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refute.cli.app import run
+from refute.cli.exits import Exit
+from refute.language.load import load_rules
+from refute.language.rulebook import Status
+
+ROWS = "id,zip,city,qty\n" + "".join(f"{i},{i % 5:05},c{i % 5 % 3},{i * 7 % 11}\n" for i in range(40))
+BROKEN = ROWS + "40,00001,c2,3\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Forty rows whose zip tells the city."""
+    file = tmp_path / "rows.csv"
+    file.write_text(ROWS, encoding="utf-8")
+    return file
+
+
+def discover(data: Path, *arguments: str) -> int:
+    """The exit code of `refute discover` in this process."""
+    return run(["discover", str(data), *arguments, "--engine", "local", "--no-cross-columns"])
+
+
+def test_the_best_rules_are_shown_in_words(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discover(data, "--max-predicates", "2", "--top", "30") == Exit.HOLDS
+    told = capsys.readouterr().out
+    assert "Two rows with the same zip have the same city." in told
+    assert "No two rows have the same id." in told
+    assert "note: rules of more than 2 predicates were not searched" in told
+
+
+def test_top_limits_what_is_shown_and_out_has_all(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "proposed.yaml"
+    assert discover(data, "--max-predicates", "2", "--top", "1", "--out", str(file)) == Exit.HOLDS
+    assert "the 1 best" in capsys.readouterr().out
+    book = load_rules(file)
+    assert len(book) > 1
+    assert {rule.status for rule in book} == {Status.PROPOSED}
+    assert run(["check", str(data), str(file), "--engine", "local", "--quiet"]) == Exit.HOLDS
+
+
+def test_columns_limit_the_search(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "proposed.yaml"
+    assert discover(data, "--columns", "zip, city", "--quiet", "--out", str(file)) == Exit.HOLDS
+    assert {name for rule in load_rules(file) for name in rule.constraint.columns} == {"zip", "city"}
+
+
+def test_a_condition_limits_the_rows(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data.write_text(BROKEN, encoding="utf-8")
+    assert discover(data, "--columns", "zip,city", "--top", "50") == Exit.HOLDS
+    assert "same zip have the same city" not in capsys.readouterr().out
+    assert discover(data, "--columns", "zip,city", "--top", "50", "--where", "id < 40") == Exit.HOLDS
+    assert "same zip have the same city" in capsys.readouterr().out
+
+
+def test_almost_shows_rules_that_a_few_pairs_break(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data.write_text(BROKEN, encoding="utf-8")
+    assert discover(data, "--columns", "zip,city", "--almost", "8") == Exit.HOLDS
+    assert "Two rows with the same zip have the same city. (16 violations)" in capsys.readouterr().out
+
+
+def test_a_search_that_was_stopped_exits_with_four(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discover(data, "--time-limit", "0.000001") == Exit.PARTIAL
+    assert "note: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--columns", "zip,citty"), "Did you mean 'city'?"),
+        (("--method", "tile"), "Did you mean 'tiles'?"),
+        (("--error", "1.5"), "--error"),
+        (("--time-limit", "-1"), "time_limit"),
+        (("--where", "zip ="), "^"),
+        (("--out", "/nowhere/at/all.yaml"), "/nowhere/at/all.yaml"),
+    ],
+)
+def test_what_cannot_run_is_one_message(
+    data: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    assert discover(data, "--max-predicates", "2", "--quiet", *arguments) == Exit.FAILED
+    told = capsys.readouterr().err
+    assert told.startswith("refute: ")
+    assert "internal error" not in told
+    assert expected in told
