@@ -76,6 +76,8 @@ def _answered(given: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has left, as in `refute check ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FAILED
+    except OSError as error:
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
         if {"-v", "--verbose"} & set(given):
             traceback.print_exc()

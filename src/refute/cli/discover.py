@@ -97,11 +97,8 @@ def command(
 def describe(name: str, found: refute.Discovery, top: int) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
     shown = found.top(top)
-    lines = [
-        f"{name}: {len(found):,} rules in {found.seconds:.1f} s, the {len(shown)} best:"
-        if shown
-        else f"{name}: no rule"
-    ]
+    best = f", the {len(shown)} best:" if shown else ""
+    lines = [f"{name}: {len(found):,} rules in {found.seconds:.1f} s{best}"]
     lines += [_line(rule) for rule in shown]
     if found.almost:
         lines += ["", "Broken by a few rows only:", *(_line(rule) for rule in found.almost[:top])]

@@ -65,7 +65,7 @@ def size_of(data: str) -> int:
 
 
 def rows_here(table: Relation | str, where: str | None = None) -> Relation:
-    """The rows in this process, those that satisfy a condition only: SQL where Spark reads them, else our own language."""
+    """The rows in this process; `where` keeps some: SQL where Spark reads them, else a condition of our language."""
     from refute.relation import Relation
 
     if isinstance(table, Relation):
