@@ -100,6 +100,13 @@ def test_many_differences_are_answered() -> None:
     assert_all_answers_right(Problem(120, None, None, (), (), differ, False), Options())
 
 
+@pytest.mark.parametrize("options", EITHER, ids=lambda each: each.index.value)
+def test_a_row_that_meets_itself_hides_no_other_clash(options: Options) -> None:
+    equal = (Comparison(np.array([1, 1]), np.array([1, 1]), 2),)
+    differ = (Comparison(np.array([9, 9]), np.array([0, 0]), 10), Comparison(np.array([2, 0]), np.array([0, 1]), 3))
+    assert_all_answers_right(Problem(2, None, None, equal, (), differ, True), options)
+
+
 def test_a_listing_of_billions_of_pairs_starts_at_once() -> None:
     n = 200_000
     ascending = np.arange(n)

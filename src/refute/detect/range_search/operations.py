@@ -123,11 +123,11 @@ def _search(points: Points, options: Options, threads: int) -> tuple[int, int] |
     dims = len(points.order) + len(points.differ) - saved
     if choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE:
         return _dual(points, threads).exists(threads=threads)
-    own = None
-    if points.self_pairs:
-        own = np.zeros(points.n_t, np.int64)
-        own[points.self_matches()[1]] = 1
     for part in expanded(points, halved=True):
+        own = None
+        if points.self_pairs:  # a row that meets itself does so in one part only
+            own = np.zeros(points.n_t, np.int64)
+            own[part.self_matches()[1]] = 1
         t = _sides(part).first(own)
         if t is not None:
             return int(next(iter(part.partners_of_t(t)))[0]), t
