@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from refute.kernels.dominance_boxes import build_forest, count_partners, find_pair, interleaved, list_pairs, share_out
+from refute.kernels.dominance_boxes import (
+    bit_tables,
+    build_forest,
+    count_partners,
+    find_pair,
+    interleave,
+    list_pairs,
+    share_out,
+)
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.dominance_sweeps import count_below, find_above, find_above_coded
 from refute.kernels.dominance_tables import NONE, first_clash, first_repeat, keep_two
@@ -28,7 +36,10 @@ def naive(s: Matrix, t: Matrix) -> NDArray[np.bool_]:
 def forest(points: Matrix, leaf: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """Points in the order of their forest with positions and rows, nodes, boxes, roots."""
     n = len(points)
-    codes, bound = interleaved([np.ascontiguousarray(column) for column in points.T], [1 << 20] * points.shape[1])
+    tables, bound = bit_tables([1 << 20] * points.shape[1])
+    codes = np.zeros(n, np.int64)
+    for table, column in zip(tables, points.T, strict=True):
+        interleave(np.ascontiguousarray(column), table, codes)
     order = sorted_positions(codes, bound)
     numbers = order.astype(np.int32)[:, None]
     full = np.ascontiguousarray(np.hstack((points[order], numbers, numbers)))

@@ -21,22 +21,20 @@ MORTON_BITS = 62
 EXTRA = 2  # columns of a matrix that are no dimensions: position and row
 
 
-def interleaved(columns: list[NDArray[np.int32]], sizes: list[int]) -> tuple[Longs, int]:
-    """A code per point that sorts close points together (Morton order), and a bound above all codes.
+def bit_tables(sizes: list[int]) -> tuple[Longs, int]:
+    """For each dimension and byte of its values, the bits of a code that sorts close points together (Morton order).
 
-    Bits are taken from the columns in turn, the most significant first, as many as fit. O(n) with tables per byte.
+    Bits are taken from the dimensions in turn, the most significant first, as many as fit; the second result is a bound
+    above all codes. Shape (dimensions, 4, 256).
     """
     lengths = [max(1, (size - 1).bit_length()) for size in sizes]
-    turns = [(d, lengths[d] - 1 - turn) for turn in range(max(lengths)) for d in range(len(sizes)) if turn < lengths[d]]
+    turns = [(d, length - 1 - turn) for turn in range(32) for d, length in enumerate(lengths) if turn < length]
     turns = turns[:MORTON_BITS]
     tables = np.zeros((len(sizes), 4, 256), np.int64)
     byte = np.arange(256)
     for place, (d, bit) in enumerate(reversed(turns)):
         tables[d, bit // 8] |= ((byte >> (bit % 8)) & 1) << place
-    codes = np.zeros(len(columns[0]), np.int64)
-    for d, column in enumerate(columns):
-        _interleave(column, tables[d], -(-lengths[d] // 8), codes)
-    return codes, 1 << len(turns)
+    return tables, 1 << len(turns)
 
 
 def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
@@ -55,11 +53,12 @@ def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tupl
 
 
 @njit(cache=True, nogil=True)
-def _interleave(column: NDArray[np.int32], tables: Longs, used: int, codes: Longs) -> None:
+def interleave(column: NDArray[np.int32], tables: Longs, codes: Longs) -> None:
+    """Adds the bits of one dimension to the codes; `tables` are those of `bit_tables` for it."""
     for i in range(len(column)):
         value = column[i]
         code = codes[i]
-        for chunk in range(used):
+        for chunk in range(4):
             code |= tables[chunk, (value >> (8 * chunk)) & 255]
         codes[i] = code
 

@@ -143,7 +143,7 @@ class _Tally:
         return count_by_dividing(sample, None, None, self.tuning) <= len(s) // 32
 
     def _boxes(self, points: Points, patience: int = 2**62) -> tuple[Longs, Longs] | None:
-        return Forests.of(points, self.share, leaf=self.tuning.leaf).partners(patience)
+        return Forests.of(points, leaf=self.tuning.leaf).partners(patience)
 
 
 def _taken(found: tuple[Longs, Longs] | None, per_t: Longs | None) -> int:

@@ -94,7 +94,7 @@ class _Search:
 
     def _find_by_boxes(self, points: Points) -> Pair | None:
         threads = threads_for(self._share, points.n_s + points.n_t, self._tuning.parallel)
-        return Forests.of(points, self._share, leaf=self._tuning.leaf, threads=threads).find(threads)
+        return Forests.of(points, leaf=self._tuning.leaf, threads=threads).find(threads)
 
     def first_by_table(self, points: Points, codes: Codes | None) -> int | None:
         """The first point t with a partner, -1 when there is none, None when the tables would be too large."""

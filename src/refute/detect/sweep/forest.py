@@ -9,23 +9,25 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.sweep.points import Points
+from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import together
 from refute.kernels.dominance_boxes import (
     EXTRA,
+    bit_tables,
     build_forest,
     count_partners,
     find_pair,
-    interleaved,
+    interleave,
     list_pairs,
     share_out,
 )
-from refute.kernels.sorting import index_dtype, segment_order, segment_starts, sorted_positions
+from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Ints, Rows
-from refute.plan.share import Share
 
-LEAF = 8
+LEAF = 12
+
+_Side = tuple[Ints | None, int]  # group numbers and how many groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +41,21 @@ class Forest:
 
     @classmethod
     def of(
-        cls, columns: list[Ints], sizes: list[int], group: Ints | None, groups: int, rows: Ints, leaf: int
+        cls, columns: list[Ints], codes: NDArray[np.int64], bound: int, group: _Side, rows: Ints, leaf: int
     ) -> Forest:
-        """The forest over points with these values, group and row numbers."""
-        n = len(rows)
-        if columns:
-            codes, bound = interleaved(columns, sizes)
-            order = sorted_positions(codes, bound)
+        """The forest over points with these values, codes below `bound`, group and row numbers; codes are sorted."""
+        order = sorted_positions(codes, bound)
+        numbers, groups = group
+        if numbers is None:
+            starts = np.array([0, len(rows)], np.int64)
         else:
-            codes, order = np.zeros(n, np.int64), np.arange(n, dtype=index_dtype(n))
-        starts = np.array([0, n], np.int64)
-        if group is not None:
-            starts = segment_starts(group, groups)
-            by_code = group[order]
-            order = order[segment_order(by_code, starts)]
-        codes = codes[order]
-        points = np.empty((n, len(columns) + EXTRA), np.int32)
-        points[:, -2] = order
-        points[:, -1] = rows[order]
-        for place, column in enumerate(columns):
-            points[:, place] = column[order]
+            starts = segment_starts(numbers, groups)
+            order = order[segment_order(numbers[order], starts)]
+        codes[:] = codes[order]
+        points = np.empty((len(rows), len(columns) + EXTRA), np.int32)
+        for place, column in enumerate([*columns, None, rows]):
+            points[:, place] = order if column is None else column[order]
+        del order
         return cls(points, *build_forest(points, codes, starts, leaf))
 
     @property
@@ -77,19 +74,28 @@ class Forests:
     roots: NDArray[np.int32]
 
     @classmethod
-    def of(cls, source: Points, share: Share | None = None, *, leaf: int = LEAF, threads: int = 1) -> Forests:
+    def of(cls, source: Points, *, leaf: int = LEAF, threads: int = 1) -> Forests:
         """Forests over the points; a side that equals the other is built once."""
-        calls = [partial(ranked, comparison, share) for comparison in source.order + source.differ]
-        compared = together(threads, calls)
-        sizes = [comparison.size for comparison in compared]
+        compared = [ranked(each) if each.size > INT32 else each for each in source.order + source.differ]
+        tables, bound = bit_tables([min(ranked(each).size, INT32) for each in compared])
+        s_codes = np.zeros(source.n_s, np.int64)
+        t_codes = s_codes if source.twin else np.zeros(source.n_t, np.int64)
+        for table, comparison in zip(tables, compared, strict=True):
+            ranks = ranked(comparison)  # once more, as keeping all of them would double the memory
+            interleave(ranks.s, table, s_codes)
+            if not source.twin:
+                interleave(ranks.t, table, t_codes)
+            del ranks
         s_rows, t_rows = source.row_numbers()
         group, groups = source.group, source.groups
 
         def s_side() -> Forest:
-            return Forest.of([c.s for c in compared], sizes, None if group is None else group.s, groups, s_rows, leaf)
+            side = (None if group is None else group.s, groups)
+            return Forest.of([each.s for each in compared], s_codes, bound, side, s_rows, leaf)
 
         def t_side() -> Forest:
-            return Forest.of([c.t for c in compared], sizes, None if group is None else group.t, groups, t_rows, leaf)
+            side = (None if group is None else group.t, groups)
+            return Forest.of([each.t for each in compared], t_codes, bound, side, t_rows, leaf)
 
         if source.twin:
             s = t = s_side()

@@ -22,7 +22,7 @@ class Tuning:
     """
 
     cells: float = 2.0
-    leaf: int = 8
+    leaf: int = 12
     tree_steps: int = 400
     brute: int = 1 << 16
     arena: int = 1 << 17
