@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import click
 
 import refute
@@ -11,6 +13,7 @@ from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import engine_option, open_data, rows_here
 from refute.data import RULES, TABLE
+from refute.errors import InferredTypesWarning
 
 
 @click.command("demo")
@@ -18,6 +21,7 @@ from refute.data import RULES, TABLE
 @shared
 def command(options: Shared, engine: str) -> Exit:
     """Find rules in the sample that ships with Refute, check others, and show the rows that clash."""
+    warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     with waiting("Starting", options.quiet):
         table = open_data(str(TABLE), engine, options)
     limits = {"cross_columns": False, "max_predicates": 3, "almost": 10}
