@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from refute.kernels.dominance_boxes import (
-    bit_tables,
-    build_forest,
-    count_partners,
-    find_pair,
-    interleave,
-    list_pairs,
-    share_out,
-)
+from refute.kernels.box_forest import bit_tables, build_forest, interleave
+from refute.kernels.dominance_boxes import count_partners, find_pair, list_pairs, share_out
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.dominance_sweeps import count_below, find_above, find_above_coded
 from refute.kernels.dominance_tables import NONE, first_clash, first_repeat, keep_two
@@ -78,10 +71,12 @@ def test_two_forests_give_the_pairs_partners_and_a_witness(dims: int, size: int)
     assert held[found] if held.any() else found == (-1, -1)
     assert find_pair(s_trees, t_trees, roots, dims, np.ones(1, np.uint8)) == (-1, -1)
     changes = (np.zeros(201, np.int64), np.zeros(151, np.int64))
-    assert count_partners(s_trees, t_trees, roots, dims, changes, 10**9)
+    assert count_partners(s_trees, t_trees, roots, dims, changes, 10**9) == held.sum()
+    nobody = np.empty(0, np.int64)
+    assert count_partners(s_trees, t_trees, roots, dims, (nobody, nobody), 10**9) == held.sum()
     assert (np.cumsum(changes[0])[:-1] == held.sum(axis=1)[s_points[:, -2]]).all()
     assert (np.cumsum(changes[1])[:-1] == held.sum(axis=0)[t_points[:, -2]]).all()
-    assert not count_partners(s_trees, t_trees, roots, dims, changes, 0)
+    assert count_partners(s_trees, t_trees, roots, dims, changes, 0) == -1
     tasks = np.empty((40, 2), np.int32)
     split = tasks[: share_out(s_trees, t_trees, roots, dims, tasks)]
     for given in (roots, split):

@@ -17,117 +17,6 @@ Longs = NDArray[np.int64]
 Trees = tuple[Matrix, Matrix, Boxes]  # points, nodes, boxes
 
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
-MORTON_BITS = 62
-EXTRA = 2  # columns of a matrix that are no dimensions: position and row
-
-
-def bit_tables(sizes: list[int]) -> tuple[Longs, int]:
-    """For each dimension and byte of its values, the bits of a code that sorts close points together (Morton order).
-
-    Bits are taken from the dimensions in turn, the most significant first, as many as fit; the second result is a bound
-    above all codes. Shape (dimensions, 4, 256).
-    """
-    lengths = [max(1, (size - 1).bit_length()) for size in sizes]
-    turns = [(d, length - 1 - turn) for turn in range(32) for d, length in enumerate(lengths) if turn < length]
-    turns = turns[:MORTON_BITS]
-    tables = np.zeros((len(sizes), 4, 256), np.int64)
-    byte = np.arange(256)
-    for place, (d, bit) in enumerate(reversed(turns)):
-        tables[d, bit // 8] |= ((byte >> (bit % 8)) & 1) << place
-    return tables, 1 << len(turns)
-
-
-def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
-    """The nodes, boxes and root per group (-1 for none) over points that ascend by code inside each group.
-
-    `starts` bounds the groups; a leaf holds at most `leaf` points. Nodes are split where the highest bit changes, so
-    that they are cells of a k-d tree. O(n).
-    """
-    roots = np.empty(len(starts) - 1, np.int32)
-    total = _grow(codes, starts, leaf, np.empty((0, 3), np.int32), roots)
-    nodes = np.empty((total, 3), np.int32)
-    boxes = np.empty((total, 2, points.shape[1] - EXTRA), np.int32)
-    _grow(codes, starts, leaf, nodes, roots)
-    _enclose(points, nodes, boxes)
-    return nodes, boxes, roots
-
-
-@njit(cache=True, nogil=True)
-def interleave(column: NDArray[np.int32], tables: Longs, codes: Longs) -> None:
-    """Adds the bits of one dimension to the codes; `tables` are those of `bit_tables` for it."""
-    for i in range(len(column)):
-        value = column[i]
-        code = codes[i]
-        for chunk in range(4):
-            code |= tables[chunk, (value >> (8 * chunk)) & 255]
-        codes[i] = code
-
-
-@njit(cache=True, nogil=True)
-def _grow(codes: Longs, starts: Longs, leaf: int, nodes: Matrix, roots: NDArray[np.int32]) -> int:
-    """Fills `nodes`, parents before children, and returns how many there are; only counts them when it is empty."""
-    total = 0
-    stack = np.empty((256, 3), np.int64)
-    for group in range(len(roots)):
-        if starts[group] == starts[group + 1]:
-            roots[group] = -1
-            continue
-        roots[group] = total
-        stack[0, 0], stack[0, 1], stack[0, 2] = starts[group], starts[group + 1], total
-        total += 1
-        top = 1
-        while top:
-            top -= 1
-            start, stop, node = stack[top, 0], stack[top, 1], stack[top, 2]
-            child = -1
-            if stop - start > leaf:
-                child = total
-                total += 2
-                middle = _split_place(codes, start, stop)
-                stack[top, 0], stack[top, 1], stack[top, 2] = start, middle, child
-                stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = middle, stop, child + 1
-                top += 2
-            if len(nodes):
-                nodes[node, 0], nodes[node, 1], nodes[node, 2] = start, stop, child
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _split_place(codes: Longs, start: int, stop: int) -> int:
-    """Where the highest bit that is not the same for all codes changes; the middle when all codes are the same."""
-    differing = codes[start] ^ codes[stop - 1]
-    if differing == 0:
-        return (start + stop) // 2
-    bit = np.int64(1)
-    while differing > 1:
-        differing >>= 1
-        bit <<= 1
-    bound = (codes[stop - 1] // bit) * bit
-    low, high = start, stop - 1
-    while low < high:
-        middle = (low + high) // 2
-        if codes[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True, nogil=True)
-def _enclose(points: Matrix, nodes: Matrix, boxes: Boxes) -> None:
-    dims = boxes.shape[2]
-    for node in range(len(nodes) - 1, -1, -1):
-        child = nodes[node, 2]
-        for d in range(dims):
-            if child >= 0:
-                boxes[node, 0, d] = min(boxes[child, 0, d], boxes[child + 1, 0, d])
-                boxes[node, 1, d] = max(boxes[child, 1, d], boxes[child + 1, 1, d])
-            else:
-                low = high = points[nodes[node, 0], d]
-                for i in range(nodes[node, 0] + 1, nodes[node, 1]):
-                    low = min(low, points[i, d])
-                    high = max(high, points[i, d])
-                boxes[node, 0, d], boxes[node, 1, d] = low, high
 
 
 @njit(cache=True, nogil=True)
@@ -231,10 +120,11 @@ def count_partners(
     k: int,
     partners: tuple[Longs, Longs],
     patience: int,
-) -> bool:
-    """Adds the partners per point, in the order of the forests and as differences: `cumsum` gives the numbers.
+) -> int:
+    """The number of pairs; the partners per point are added to `partners` unless these arrays are empty.
 
-    Gives up, and returns False, after looking at more than `patience` pairs of boxes.
+    They are in the order of the forests and as differences: `cumsum` gives the numbers. Gives up, and returns -1, after
+    looking at more than `patience` pairs of boxes.
 
     A box pair that is certain is taken whole, self pairs included: the caller takes those off. The arrays of
     `partners` are one longer than the sides.
@@ -242,6 +132,8 @@ def count_partners(
     s_points, s_nodes, s_boxes = s
     t_points, t_nodes, t_boxes = t
     s_partners, t_partners = partners
+    per_point = len(s_partners) > 0
+    total = 0
     stack = np.empty((256, 2), np.int32)
     dims = s_boxes.shape[2]
     for r in range(len(roots)):
@@ -252,16 +144,19 @@ def count_partners(
             a, b = stack[top, 0], stack[top, 1]
             patience -= 1
             if patience < 0:
-                return False
+                return -1
             verdict = _judge(s_boxes[a], t_boxes[b], k)
             if verdict == RULED_OUT:
                 continue
-            s_start, s_stop, t_start, t_stop = s_nodes[a, 0], s_nodes[a, 1], t_nodes[b, 0], t_nodes[b, 1]
+            s_start, s_stop = int(s_nodes[a, 0]), int(s_nodes[a, 1])
+            t_start, t_stop = int(t_nodes[b, 0]), int(t_nodes[b, 1])
             if verdict == CERTAIN:
-                s_partners[s_start] += t_stop - t_start
-                s_partners[s_stop] -= t_stop - t_start
-                t_partners[t_start] += s_stop - s_start
-                t_partners[t_stop] -= s_stop - s_start
+                total += (s_stop - s_start) * (t_stop - t_start)
+                if per_point:
+                    s_partners[s_start] += t_stop - t_start
+                    s_partners[s_stop] -= t_stop - t_start
+                    t_partners[t_start] += s_stop - s_start
+                    t_partners[t_stop] -= s_stop - s_start
             elif s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0:
                 for i in range(s_start, s_stop):
                     if not _below(s_points, i, t_boxes, b, k):
@@ -272,14 +167,15 @@ def count_partners(
                             held &= s_points[i, d] < t_points[j, d]
                         for d in range(k, dims):
                             held &= s_points[i, d] != t_points[j, d]
-                        if held:
+                        total += int(held)
+                        if held and per_point:
                             s_partners[i] += 1
                             s_partners[i + 1] -= 1
                             t_partners[j] += 1
                             t_partners[j + 1] -= 1
             else:
                 top = _split(s_nodes, t_nodes, a, b, stack, top)
-    return True
+    return total
 
 
 @njit(cache=True, nogil=True)

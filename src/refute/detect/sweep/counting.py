@@ -76,7 +76,7 @@ class _Tally:
             return sign * (self._dominance(points, None) - points.self_count())
         s_found, t_found = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
         if points.differ:
-            found = self._boxes(points)
+            found = Forests.of(points, leaf=self.tuning.leaf).partners()
             assert found is not None
             s_found, t_found = found
         else:
@@ -94,15 +94,17 @@ class _Tally:
     def _dominance(self, points: Points, per_t: Longs | None) -> int:
         """The pairs with all orders true, a row with itself included; `per_t` gets the partners of each point of t."""
         if points.differ:
-            return _taken(self._boxes(points), per_t)
+            found = self._by_boxes(points, per_t, 2**62)
+            assert found is not None
+            return found
         if not points.order:
             return _group_products(points, per_t)
         dimensions = choose(points, points.order, self.share, self.tuning)
         if dimensions is None or dimensions.steps > self.tuning.tree_steps:
             if self._looks_rare(points):
-                found = self._boxes(points, self.tuning.patience * (points.n_s + points.n_t))
+                found = self._by_boxes(points, per_t, self.tuning.patience * (points.n_s + points.n_t))
                 if found is not None:
-                    return _taken(found, per_t)
+                    return found
             if points.group is None and threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel) > 1:
                 return self._halved(points, per_t)
             return count_by_dividing(points, per_t, self.share, self.tuning)
@@ -142,15 +144,15 @@ class _Tally:
         sample = points.chosen(s, s if points.aligned else t)
         return count_by_dividing(sample, None, None, self.tuning) <= len(s) // 32
 
-    def _boxes(self, points: Points, patience: int = 2**62) -> tuple[Longs, Longs] | None:
-        return Forests.of(points, leaf=self.tuning.leaf).partners(patience)
-
-
-def _taken(found: tuple[Longs, Longs] | None, per_t: Longs | None) -> int:
-    assert found is not None
-    if per_t is not None:
+    def _by_boxes(self, points: Points, per_t: Longs | None, patience: int) -> int | None:
+        forests = Forests.of(points, leaf=self.tuning.leaf)
+        if per_t is None:
+            return forests.count(patience)
+        found = forests.partners(patience)
+        if found is None:
+            return None
         per_t[:] = found[1]
-    return int(found[1].sum())
+        return int(found[1].sum())
 
 
 def _group_products(points: Points, per_t: Longs | None) -> int:

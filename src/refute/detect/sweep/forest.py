@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import together
-from refute.kernels.dominance_boxes import (
-    EXTRA,
-    bit_tables,
-    build_forest,
-    count_partners,
-    find_pair,
-    interleave,
-    list_pairs,
-    share_out,
-)
+from refute.kernels.box_forest import EXTRA, bit_tables, build_forest, interleave
+from refute.kernels.dominance_boxes import count_partners, find_pair, list_pairs, share_out
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Ints, Rows
 
@@ -124,7 +116,7 @@ class Forests:
         None when more than `patience` pairs of boxes would have to be looked at.
         """
         changes = (np.zeros(self.source.n_s + 1, np.int64), np.zeros(self.source.n_t + 1, np.int64))
-        if not count_partners(self.s.trees, self.t.trees, self.roots, len(self.source.order), changes, patience):
+        if self._counted(changes, patience) < 0:
             return None
         totals = []
         for change, forest in zip(changes, (self.s, self.t), strict=True):
@@ -132,6 +124,16 @@ class Forests:
             total[forest.points[:, -2]] = np.cumsum(change)[:-1]
             totals.append(total)
         return totals[0], totals[1]
+
+    def count(self, patience: int = 2**62) -> int | None:
+        """The number of pairs, under the same terms."""
+        nobody = np.empty(0, np.int64)
+        total = self._counted((nobody, nobody), patience)
+        return None if total < 0 else total
+
+    def _counted(self, changes: tuple[NDArray[np.int64], NDArray[np.int64]], patience: int) -> int:
+        k = len(self.source.order)
+        return int(count_partners(self.s.trees, self.t.trees, self.roots, k, changes, patience))
 
     def _tasks(self, room: int) -> NDArray[np.int32]:
         """The pairs of trees split into more and smaller ones, for threads to share."""
