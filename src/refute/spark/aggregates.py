@@ -25,7 +25,8 @@ class GroupCounts:
         assert not pairing.order and pairing.exact
         self._pairing = pairing
         self._frame = frame
-        self._equal = [f"e{i}" for i in range(len(pairing.equal))]
+        # Without any comparison between the rows, all of them are one group.
+        self._equal = [f"e{i}" for i in range(max(len(pairing.equal), not pairing.differ))]
         self._differ = [f"d{i}" for i in range(len(pairing.differ))]
 
     def violations(self) -> int:
@@ -125,7 +126,8 @@ class GroupCounts:
     def _keys(self, row: Row) -> list[SparkColumn]:
         """The compared values of one side: equalities first, then differences."""
         sides = [self._pairing.operands(one) for one in self._pairing.equal + self._pairing.differ]
-        return [pair[0] if row is Row.S else pair[1] for pair in sides if pair is not None]
+        keys = [pair[0] if row is Row.S else pair[1] for pair in sides if pair is not None]
+        return keys or [F.lit(0)]
 
     def _groups(self) -> DataFrame:
         """One row per combination of compared values: `cs` rows of side s and `ct` rows of side t have it."""

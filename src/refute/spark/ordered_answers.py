@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.language.nulls import Nulls
@@ -17,11 +17,14 @@ from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row
 from refute.plan.method import MethodName
 from refute.spark.expressions import column, column_operands
+from refute.spark.frames import frame_of
 from refute.spark.grid import CUTS_TO_COUNT, CUTS_TO_LIST, across
 from refute.spark.ordered import OrderedRule
 from refute.spark.pairing import Pairing
 from refute.spark.schema import empty_relation
 from refute.spark.worker import ROW_COLUMN, Question
+
+_COUNTED = "violations string, task_rows bigint"
 
 
 class OrderedAnswers:
@@ -44,6 +47,11 @@ class OrderedAnswers:
             return self._count(whole)
         # A `!=` over large groups: the count without it minus the count with `=`.
         return sum(sign * self._count(self._ordered(part)) for sign, part in _inclusion_exclusion(self._pairing))
+
+    def task_rows(self) -> list[int]:
+        """How many rows each task gets in the class of pairs that ships most: how even the placement is."""
+        answers = self._ordered(self._pairing).ask(Question.COUNT, _COUNTED, [])
+        return max(([row["task_rows"] for row in answer.collect()] for answer in answers), key=sum)
 
     def witness(self) -> tuple[Any, Any] | None:
         """The ids of the rows of some violation, or None where the rule holds."""
@@ -106,7 +114,7 @@ class OrderedAnswers:
         return [self._ordered(part, CUTS_TO_LIST) for part in _expansion(self._pairing)]
 
     def _count(self, rule: OrderedRule) -> int:
-        answers = rule.ask(Question.COUNT, "violations string, task_rows bigint", [])
+        answers = rule.ask(Question.COUNT, _COUNTED, [])
         total = (
             sum(int(row["violations"]) for row in reduce(DataFrame.unionByName, answers).collect()) if answers else 0
         )
@@ -159,10 +167,8 @@ class OrderedAnswers:
         return found.where(F.col("s") != F.col("t")).select("s", "t")
 
     def _small(self, columns: dict[str, Any]) -> DataFrame:
-        session: SparkSession = self._frame.sparkSession
-        return session.createDataFrame(
-            pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
-        )
+        table = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
+        return frame_of(table, self._frame.sparkSession)
 
 
 def _inclusion_exclusion(pairing: Pairing) -> list[tuple[int, Pairing]]:

@@ -15,6 +15,7 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
 from refute.spark.expressions import column
+from refute.spark.frames import frame_of
 from refute.spark.pairing import Pairing
 from refute.spark.worker import ROW_COLUMN
 
@@ -61,7 +62,7 @@ class Summary:
         renamed = counts.rename_columns(
             [f"__{name}" if name in self._columns else name for name in counts.column_names]
         )
-        small = F.broadcast(self._frame.sparkSession.createDataFrame(renamed))
+        small = F.broadcast(frame_of(renamed, self._frame.sparkSession))
         same = F.lit(True)
         for name, value in self._columns.items():
             same = same & value.eqNullSafe(F.col(f"__{name}"))
