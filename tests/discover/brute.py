@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Constant, Predicate, Row
-from tests.oracle import compare, holds, rows_of
+from oracle import compare, holds, rows_of
 
 Predicates = tuple[Predicate, ...]
 

@@ -20,8 +20,8 @@ from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Row
 from refute.relation import Relation
-from tests.discover.brute import check_discovered
-from tests.oracle import holds, rows_of
+from brute import check_discovered
+from oracle import holds, rows_of
 
 
 def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evidence]:

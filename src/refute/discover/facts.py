@@ -136,7 +136,7 @@ def codebook(relation: Relation, space: Space, nulls: Nulls) -> Codebook:
             t_bits[field.word, relation.is_null(b)] |= np.int32(field.null)
     for slot in row_slots:
         row_field = rows[_row_key(slot)]
-        state = _row_states(relation, slot, nulls).astype(np.int32)
+        state = row_states(relation, slot).astype(np.int32)
         s_bits[row_field.word] |= state << np.int32(row_field.s_shift)
         t_bits[row_field.word] |= state << np.int32(row_field.t_shift)
     compared = [(key, field) for key, field in told if not _never_equal(relation, key, field, nulls)]
@@ -179,7 +179,7 @@ def _codes(
     return s, np.where(t < 0, np.int32(_FAR if ordered else -2), t)
 
 
-def _row_states(relation: Relation, slot: Slot, nulls: Nulls) -> States:
+def row_states(relation: Relation, slot: Slot) -> States:
     """The state of each row in a comparison within the row."""
     kind = slot.kind
     state = np.full(relation.n_rows, kind.state_of_atom.get(GREATER, 0), np.uint8)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from refute.discover.evidence import Evidence
 from refute.discover.facts import Codebook
 from refute.discover.states import BOTH_NULL, EQUAL
-from refute.discover.tiles import Rectangles, rectangle_evidence
-from refute.discover.work import Budget
-from refute.kernels.evidence import Facts
+from refute.discover.tiles import Rectangles, rectangle_evidence, tallied
+from refute.discover.work import Budget, Crew
+from refute.kernels.evidence import Facts, clue_table, find_clues
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
 from refute.relation import Relation
@@ -87,12 +87,34 @@ class Agreements:
 
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
+        facts, own = self._facts(found)
+        return rectangle_evidence(self._book, facts, _tasks(found.ranges, found.same), budget, own)
+
+    def rare_pairs(self, found: Agreement, most: int, budget: Budget) -> Rows:
+        """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs."""
+        facts, own = self._facts(found)
+        tallies, _ = tallied(facts, _tasks(found.ranges, found.same), budget, own)
+        if tallies[0].words > 2:
+            return np.empty((0, 2), np.int64)
+        keys = np.concatenate([tally.keys()[0] for tally in tallies])
+        clues, numbers = np.unique(keys, return_inverse=True)
+        counts = np.bincount(numbers, np.concatenate([tally.keys()[1] for tally in tallies]))
+        order = np.argsort(counts, kind="stable")
+        rare = clues[order[np.cumsum(counts[order]) <= most]]
+        table = clue_table(rare)
+        crew: Crew[list[Rows], Rectangles] = Crew(budget, list, lambda kept, task: [*kept, _find(facts, task, own, table)])
+        parts, _ = crew.run(_tasks(found.ranges, found.same) if len(rare) else ())
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *(part for kept in parts for part in kept)])
+        return np.stack([found.s_rows[pairs[:, 0]], found.t_rows[pairs[:, 1]]], axis=1)
+
+    def _facts(self, found: Agreement) -> tuple[Facts, Rows]:
+        """The facts of an agreement's rows, and the place of each s row among the t rows where the sides differ."""
         facts = picked(self._book.facts, found.s_rows, found.t_rows)
         if found.same:
-            return rectangle_evidence(self._book, facts, _tasks(found.ranges, True), budget)
+            return facts, np.empty(0, np.int64)
         own = np.full(self._relation.n_rows, -1, np.int64)
         own[found.t_rows] = np.arange(len(found.t_rows))
-        return rectangle_evidence(self._book, facts, _tasks(found.ranges, False), budget, own[found.s_rows])
+        return facts, own[found.s_rows]
 
     def _names(self, k: int) -> tuple[str, str]:
         right = self.slots[k].right
@@ -101,6 +123,17 @@ class Agreements:
 
     def _present(self, name: str, rows: Rows) -> Rows:
         return rows[~self._relation.is_null(name)[rows]] if self._relation.null_count(name) else rows
+
+
+def _find(facts: Facts, rectangles: Rectangles, own: Rows, table: NDArray[np.int64]) -> Rows:
+    """The positions of the pairs inside the rectangles whose clues are in the table."""
+    room = 1 << 10
+    while True:
+        out = np.empty((room, 2), np.int64)
+        found = find_clues(facts, rectangles, own, table, out)
+        if found <= room:
+            return out[:found].copy()
+        room = found
 
 
 def picked(facts: Facts, s_rows: Rows, t_rows: Rows) -> Facts:

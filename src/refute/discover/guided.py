@@ -32,9 +32,14 @@ _DRAWN = 100_000  # pairs drawn per slot
 _PAIR_COST = 6e-9  # seconds for a pair inside a group
 _ROW_COST = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
 _WITNESS_COST = 1.0e-7  # seconds per row to search all rows for one witness
-_RECUT = 4000  # new points up to which boxes are cut rather than inverted again
+_RECUT = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
+_TRIED = 32  # new points from which that is estimated
+_SETS = 12  # sets of equalities looked at before the next inversion
 _WAVE = 64  # candidates whose witnesses are searched before boxes are refined
-_PEELED_PAIRS = 6_000_000_000
+_MANY_OPEN = 300  # open boxes from which rare rows are peeled
+_RARE_PAIRS = 600  # rare pairs per set of equalities from which rows to peel are taken
+_PEELED = 2_000  # rows that are peeled at first
+_PEELED_PAIRS = 6_000_000_000  # pairs that peeling may cost in all
 
 Rows = NDArray[np.int64]
 
@@ -57,7 +62,6 @@ class Guided:
         self._done: list[frozenset[int]] = []
         self._verified: set[bytes] = set()
         self._peeled: set[int] = set()
-        self._peeled_pairs = 0
         self._costs: dict[frozenset[int], float] = {}
         self._gauge = self._sample(_GAUGE)
 
@@ -70,11 +74,13 @@ class Guided:
             self._look()
         with self._budget.within(0.9):
             complete = self._invert()
+        if complete and np.count_nonzero(self._is_open(self._boxes)) > _MANY_OPEN:
+            complete = self._peel()
         while complete:
             if give_up is not None and self._left() > give_up:
                 return None
             chosen = self._worthwhile()
-            if chosen is not None:
+            if chosen:
                 complete = self._settle(chosen)
                 continue
             opened = self._open()
@@ -101,7 +107,7 @@ class Guided:
         n = self._relation.n_rows
         parts = [prefix_evidence(self._book, self._sample(_PREFIX), self._budget)]
         pairs = [k for k in range(len(self._space.slots)) if self._equal[k]]
-        cheap = _PAIR_COST * max(20_000_000, 40 * n)
+        cheap = self._overhead() + _PAIR_COST * max(20_000_000, 100 * n) / self._budget.threads
         costs = {k: self._cost(frozenset([k])) for k in pairs}
         for k in sorted(pairs, key=lambda k: (costs[k], k)):
             if costs[k] > cheap or self._budget.expired:
@@ -126,6 +132,24 @@ class Guided:
         parts.extend(pair_evidence(self._book, rows[:-step], rows[step:]) for step in (1, 7))
         return merged(self._space, parts)
 
+    def _peel(self) -> bool:
+        """Looks at all pairs of rows that agree with others in rare ways: those are where errors are."""
+        self._tell("rare rows")
+        parts = [self._agreements.find(tuple(sorted(one))) for one in self._done]
+        pairs = [self._agreements.rare_pairs(one, _RARE_PAIRS, self._budget) for one in parts]
+        rows, times = np.unique(np.concatenate([np.empty((0, 2), np.int64), *pairs]), return_counts=True)
+        most = int(min(_PEELED, _PEELED_PAIRS // max(1, self._relation.n_rows)))
+        return self._refine_by(self._learn(self._peeled_evidence(rows[np.argsort(-times, kind="stable")[:most]])))
+
+    def _peeled_evidence(self, rows: Rows) -> list[Evidence]:
+        """The evidence of the given rows against all rows, unless they were looked at before or it would be too much."""
+        fresh = np.array(sorted({int(row) for row in rows} - self._peeled), np.int64)
+        n = self._relation.n_rows
+        if not len(fresh) or (len(self._peeled) + len(fresh)) * n > _PEELED_PAIRS:
+            return []
+        self._peeled.update(fresh.tolist())
+        return [row_evidence(self._book, fresh, n, self._budget)]
+
     def _invert(self) -> bool:
         self._tell("inversion")
         self._boxes, complete = inverted(
@@ -146,39 +170,61 @@ class Guided:
         """Boxes that refuse the new points as well."""
         if not len(fresh):
             return not self._budget.expired
-        if len(fresh) > _RECUT:
+        some = fresh[:: max(1, len(fresh) // _TRIED)]
+        broken = sum(np.count_nonzero(~(point & ~self._boxes).any(axis=1)) for point in some) / len(some)
+        if broken * len(fresh) > _RECUT:
             return self._invert()
         self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
         self._tell("refinement")
         return not self._budget.expired
 
-    def _settle(self, chosen: frozenset[int]) -> bool:
-        """Looks at all pairs that agree on the chosen slots."""
-        found, finished = self._agreements.evidence(self._agreements.find(tuple(sorted(chosen))), self._budget)
-        if finished:
-            self._done = [known for known in self._done if not known > chosen] + [chosen]
-        return self._refine_by(self._learn([found])) and finished
+    def _settle(self, chosen: list[frozenset[int]]) -> bool:
+        """Looks at all pairs that agree on each of the chosen sets of slots."""
+        parts, complete = [], True
+        for one in chosen:
+            found, finished = self._agreements.evidence(self._agreements.find(tuple(sorted(one))), self._budget)
+            parts.append(found)
+            complete &= finished
+            if finished:
+                self._done = [*(known for known in self._done if not known > one), one]
+        return self._refine_by(self._learn(parts)) and complete
 
-    def _worthwhile(self) -> frozenset[int] | None:
-        """The set of equalities whose pairs are cheaper to look at than the witnesses of the boxes it settles."""
+    def _worthwhile(self) -> list[frozenset[int]]:
+        """Sets of equalities whose pairs are cheaper to look at than the witnesses of the boxes they settle.
+
+        Greedy: the set that saves most comes first, and boxes that it settles no longer count for the others.
+        """
         masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
-        demands: dict[frozenset[int], int] = {}
-        for row in self._requires_equal(masks):
-            demanded = frozenset(np.flatnonzero(row).tolist())
-            if demanded:
-                demands[demanded] = demands.get(demanded, 0) + 1
-        options: dict[frozenset[int], int] = {}
+        patterns, counts = np.unique(self._requires_equal(masks), axis=0, return_counts=True)
+        demands = {
+            frozenset(np.flatnonzero(row).tolist()): int(count)
+            for row, count in zip(patterns, counts, strict=True)
+            if row.any()
+        }
+        chosen: list[frozenset[int]] = []
+        while demands and len(chosen) < _SETS:
+            best = self._best(demands)
+            if best is None:
+                break
+            chosen.append(best)
+            demands = {demanded: number for demanded, number in demands.items() if not best <= demanded}
+        return chosen
+
+    def _best(self, demands: dict[frozenset[int], int]) -> frozenset[int] | None:
+        """The set of equalities that saves most time, given how many open boxes demand which equalities."""
+        gains: dict[frozenset[int], int] = {}
         for demanded, number in demands.items():
             subsets = {demanded, *(frozenset(c) for size in (1, 2, 3) for c in combinations(sorted(demanded), size))}
             for subset in subsets:
-                options[subset] = options.get(subset, 0) + number
-        best, gain = None, 0.0
-        for subset, number in sorted(options.items(), key=lambda item: (len(item[0]), sorted(item[0]))):
-            if number * _WITNESS_COST * self._relation.n_rows <= max(gain, self._overhead()):
+                gains[subset] = gains.get(subset, 0) + number
+        best, saved = None, 0.0
+        witness = _WITNESS_COST * self._relation.n_rows / self._budget.threads
+        for subset, number in sorted(gains.items(), key=lambda item: (-item[1], len(item[0]), sorted(item[0]))):
+            if number * witness <= saved + self._overhead():
                 continue
-            saved = number * _WITNESS_COST * self._relation.n_rows - self._cost(subset)
-            if saved > gain:
-                best, gain = subset, saved
+            gain = number * witness - self._cost(subset)
+            if gain > saved:
+                best, saved = subset, gain
         return best
 
     def _overhead(self) -> float:
@@ -209,13 +255,7 @@ class Guided:
         if not broken:
             return complete
         pairs = np.array(broken, np.int64)
-        parts = [pair_evidence(self._book, pairs[:, 0], pairs[:, 1])]
-        fresh = np.array(sorted({int(row) for row in pairs.ravel()} - self._peeled), np.int64)
-        n = self._relation.n_rows
-        if len(fresh) and self._peeled_pairs + len(fresh) * n <= _PEELED_PAIRS:
-            parts.append(row_evidence(self._book, fresh, n, self._budget))
-            self._peeled.update(fresh.tolist())
-            self._peeled_pairs += len(fresh) * n
+        parts = [pair_evidence(self._book, pairs[:, 0], pairs[:, 1]), *self._peeled_evidence(pairs.ravel())]
         return self._refine_by(self._learn(parts)) and complete
 
     def _open(self) -> Words:

@@ -15,6 +15,7 @@ from refute.discover.discovery import Discovered, Discovery
 from refute.discover.evidence import Evidence
 from refute.discover.facts import Codebook, codebook
 from refute.discover.guided import Guided
+from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.minimal import minimal
@@ -122,15 +123,17 @@ class _Search:
         pairs = self._relation.n_rows * (self._relation.n_rows - 1) // 2
         if options.error or options.almost or options.method is Method.TILES:
             return self._tiles(book)
+        if options.method is Method.HYDRA:
+            return self._stoppable(Hydra(self._relation, book, options, self._budget))
         if options.method is Method.AUTO and self._relation.n_rows <= _FEW_ROWS:
             return self._tiles(book)
         tiles_take = pairs * _TILE_COST / self._budget.threads
         give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
         return self._stoppable(Guided(self._relation, book, options, self._budget), give_up) or self._tiles(book)
 
-    def _stoppable(self, search: Guided, give_up: float | None = None) -> Outcome:
+    def _stoppable(self, search: Guided | Hydra, give_up: float | None = None) -> Outcome:
         try:
-            return cast(Outcome, search.run(give_up=give_up))
+            return search.run() if isinstance(search, Hydra) else cast(Outcome, search.run(give_up=give_up))
         except KeyboardInterrupt:
             self._budget.interrupt()
             return search.so_far()

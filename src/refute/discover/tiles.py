@@ -34,6 +34,11 @@ class Tally:
         self._table = count(facts, rectangles, own, *self._table)
         return self
 
+    def keys(self) -> tuple[NDArray[np.int64], Counts]:
+        """The distinct clues as one integer each, and their counts; for clues of at most two words."""
+        cells, counts = self._table
+        return cells[counts > 0], counts[counts > 0]
+
     def clues(self) -> tuple[Clues, Counts]:
         """The distinct clues (N, W) and their counts."""
         cells, counts = self._table
@@ -55,13 +60,25 @@ def rectangle_evidence(
     book: Codebook, facts: Facts, tasks: Iterable[Rectangles], budget: Budget, own: NDArray[np.int64] = _NO_ROWS
 ) -> tuple[Evidence, bool]:
     """The evidence of the pairs inside all rectangles, and whether all of them were looked at."""
+    tallies, complete = tallied(facts, tasks, budget, own)
+    return evidence_of(book, tallies), complete
+
+
+def tallied(
+    facts: Facts, tasks: Iterable[Rectangles], budget: Budget, own: NDArray[np.int64] = _NO_ROWS
+) -> tuple[list[Tally], bool]:
+    """Tallies that together count the pairs inside all rectangles, and whether all of them were looked at."""
     crew: Crew[Tally, Rectangles] = Crew(budget, lambda: Tally(facts), lambda tally, task: tally.add(facts, task, own))
-    tallies, complete = crew.run(tasks)
+    return crew.run(tasks)
+
+
+def evidence_of(book: Codebook, tallies: Iterable[Tally]) -> Evidence:
+    """The evidence of all pairs that the tallies counted."""
     parts = []
     for tally in tallies:
         clues, counts = tally.clues()
         parts.append(Evidence.from_clues(book, clues, counts))
-    return merged(book.space, parts), complete
+    return merged(book.space, parts)
 
 
 def triangle(n_rows: int) -> Iterator[Rectangles]:

@@ -214,6 +214,52 @@ def count_clues_wide(facts, rectangles, own, table, counts):
 
 
 @njit(cache=True, nogil=True)
+def find_clues(facts, rectangles, own, keys, out):  # type: ignore[no-untyped-def]
+    """How many pairs in the rectangles have one of the clues in the table `keys`; the first are written to `out` (R, 2).
+
+    As `count_clues` otherwise; at most two words of 31 bits. Positions, not row numbers, are written.
+    """
+    buffer = np.zeros((2, STRETCH), np.int32)
+    mask = keys.shape[0] - 1
+    wide = facts.s_bits.shape[0] > 1
+    triangle = own.shape[0] == 0
+    found = 0
+    for r in range(rectangles.shape[0]):
+        s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
+        for begin in range(t_start, t_stop, STRETCH):
+            end = min(begin + STRETCH, t_stop)
+            for i in range(s_start, s_stop):
+                start = max(begin, i + 1) if triangle else begin
+                if start >= end:
+                    break
+                _fill(facts, i, start, end, buffer)
+                last, known = _EMPTY, False
+                for j in range(end - start):
+                    high = np.int64(buffer[1, j]) if wide else np.int64(0)
+                    key = (high << 32) | np.int64(buffer[0, j])
+                    if key != last:
+                        last, known = key, keys[_place(keys, key, mask)] == key
+                    if known and (triangle or own[i] != start + j):
+                        if found < out.shape[0]:
+                            out[found, 0] = i
+                            out[found, 1] = start + j
+                        found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def clue_table(clues):  # type: ignore[no-untyped-def]
+    """The clues (one integer each) as a table for `find_clues`."""
+    size = 16
+    while size < 4 * clues.shape[0]:
+        size *= 2
+    keys = np.full(size, _EMPTY, np.int64)
+    for k in range(clues.shape[0]):
+        keys[_place(keys, clues[k], size - 1)] = clues[k]
+    return keys
+
+
+@njit(cache=True, nogil=True)
 def clues_of(facts, s_rows, t_rows):
     """The clues of the given pairs (s_rows[k], t_rows[k]), as (K, W) int32."""
     words = facts.s_bits.shape[0]
@@ -228,3 +274,19 @@ def clues_of(facts, s_rows, t_rows):
             elif facts.s[f, i] < facts.t[f, j]:
                 out[k, facts.word[f]] |= facts.less[f]
     return out
+
+
+@njit(cache=True, nogil=True)
+def own_positions(s_rows, t_rows, rectangles, place, own):  # type: ignore[no-untyped-def]
+    """Write to `own` where, among the t rows of its rectangle, each s row stands itself; -1 where it does not.
+
+    s_rows, t_rows: row numbers by position; rectangles: (R, 4), no s position in two of them; place: scratch, -1 for every
+    row of the table, and left so.
+    """
+    for r in range(rectangles.shape[0]):
+        for j in range(rectangles[r, 2], rectangles[r, 3]):
+            place[t_rows[j]] = j
+        for i in range(rectangles[r, 0], rectangles[r, 1]):
+            own[i] = place[s_rows[i]]
+        for j in range(rectangles[r, 2], rectangles[r, 3]):
+            place[t_rows[j]] = -1

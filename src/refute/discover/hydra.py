@@ -1,0 +1,202 @@
+"""Hydra (Bleifuss, Kruse and Naumann, VLDB 2017): approximate the rules from a sample, then find what breaks them.
+
+Random and focused sampling give a preliminary evidence set (section 4), its inversion preliminary rules (section 5). All
+pairs that violate one of these complete the evidence (theorem 2); they are found by refining cluster pairs along a tree
+of predicates that puts frequent and selective ones first (section 6.4). Unlike the paper, inequalities are refined one at a
+time rather than in pairs by IEJoin, a cluster pair that stands for few pairs is not refined further but looked at as a
+whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.evidence import Evidence, merged
+from refute.discover.facts import Codebook
+from refute.discover.foci import foci
+from refute.discover.groups import picked
+from refute.discover.inversion import inverted
+from refute.discover.minimal import minimal
+from refute.discover.options import Options
+from refute.discover.outcome import Outcome
+from refute.discover.refiners import ClusterPairs, Refiners
+from refute.discover.sampling import pair_evidence
+from refute.discover.tiles import rectangle_evidence, tile_evidence
+from refute.discover.work import Budget
+from refute.kernels.evidence import own_positions
+from refute.relation import Relation
+
+_PARTNERS = 20  # random partners per tuple
+_EFFICIENCY = 0.005  # new evidences per pair below which a focus is discarded
+_FEW_PAIRS = 1 << 15  # pairs that are looked at rather than refined
+_BATCH_PAIRS = 1 << 24  # pairs that are collected before they are looked at
+_DRAW = 1 << 20
+
+Choice = tuple[int, int]  # a slot and the mask of its accepted states
+
+
+@dataclass(slots=True)
+class Node:
+    """A node of the tree: the predicate that leads to it, whether a rule ends here, and what follows."""
+
+    choice: Choice | None
+    ends: bool = False
+    children: list[Node] = field(default_factory=list)
+
+
+class Hydra:
+    """One run of the algorithm."""
+
+    def __init__(self, relation: Relation, book: Codebook, options: Options, budget: Budget) -> None:
+        self._relation = relation
+        self._book = book
+        self._space = book.space
+        self._options = options
+        self._budget = budget
+        self._random = np.random.default_rng(options.seed)
+        self._refiners = Refiners(relation, book.space, options.nulls)
+        self._evidence = Evidence.empty(book.space)
+        self._place = np.full(relation.n_rows, -1, np.int64)
+
+    def run(self) -> Outcome:
+        """The rules of the table; none are verified before the end."""
+        sample = self._random_sample()
+        self._focused_sample()
+        boxes, complete = inverted(
+            self._space, self._evidence.states, self._budget, self._options.max_predicates
+        )
+        nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
+        checked = minimal(self._space, boxes, self._budget, nullable)
+        self._budget.tell("completion", evidences=len(self._evidence), candidates=len(checked))
+        complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
+        if not complete:
+            return self.so_far()
+        boxes, complete = inverted(
+            self._space, self._evidence.states, self._budget, self._options.max_predicates
+        )
+        return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
+
+    def so_far(self) -> Outcome:
+        """No rules: nothing is verified before the evidence is complete."""
+        return Outcome(self._space.full[None][:0], self._evidence, False, counted=False, method="hydra")
+
+    def _random_sample(self) -> Evidence:
+        """Section 4.2: every tuple with some random others."""
+        self._budget.tell("random sample")
+        n = self._relation.n_rows
+        parts = []
+        step = max(1, _DRAW // _PARTNERS)
+        for start in range(0, n, step):
+            s = np.repeat(np.arange(start, min(start + step, n)), _PARTNERS)
+            parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s))))
+            if self._budget.expired:
+                break
+        self._evidence = merged(self._space, parts)
+        return self._evidence
+
+    def _focused_sample(self) -> None:
+        """Section 4.3: the focus that last gave most unseen evidences per pair comes next."""
+        self._budget.tell("focused sample", evidences=len(self._evidence))
+        listed = foci(self._relation, self._space)
+        queue = [(-np.inf, number) for number in range(len(listed))]
+        heapq.heapify(queue)
+        while queue and not self._budget.expired:
+            _, number = heapq.heappop(queue)
+            s, t = listed[number].draw(self._random)
+            if not len(s):
+                continue
+            before = len(self._evidence)
+            self._evidence = merged(self._space, [self._evidence, pair_evidence(self._book, s, t)])
+            efficiency = (len(self._evidence) - before) / len(s)
+            if efficiency >= _EFFICIENCY:
+                heapq.heappush(queue, (-efficiency, number))
+
+    def _choices(self, boxes: NDArray[np.uint64]) -> list[frozenset[Choice]]:
+        full = [slot.kind.full for slot in self._space.slots]
+        return [
+            frozenset((k, mask) for k, mask in enumerate(row) if mask != full[k])
+            for row in self._space.masks(boxes).tolist()
+        ]
+
+    def _selectivities(self, sample: Evidence) -> dict[Choice, float]:
+        """The share of random pairs that satisfy each choice."""
+        states, counts = sample.states, sample.counts
+        total = max(1, int(counts.sum()))
+        return {
+            (k, mask): (float(counts[(mask >> states[:, k]) & 1 == 1].sum()) + 0.5) / total
+            for k, slot in enumerate(self._space.slots)
+            for mask in slot.kind.conjunctions
+        }
+
+    def _complete(self, root: Node) -> bool:
+        """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
+        n = self._relation.n_rows
+        pending: list[ClusterPairs] = []
+        waiting, looked = 0, 0
+        for found in self._violating(root, np.arange(n), np.arange(n)):
+            pending.append(found)
+            waiting += int(found.sizes.sum())
+            if waiting >= _BATCH_PAIRS:
+                self._look(pending)
+                looked, waiting, pending = looked + waiting, 0, []
+                if self._budget.expired:
+                    return False
+                if looked > n * (n - 1):
+                    everything, complete = tile_evidence(self._book, self._budget, n)
+                    self._evidence = merged(self._space, [self._evidence, everything])
+                    return complete
+        self._look(pending)
+        return not self._budget.expired
+
+    def _violating(self, node: Node, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
+        """Cluster pairs of true pairs that include all that violate a rule below the node, depth first."""
+        for child in node.children:
+            assert child.choice is not None
+            for refined in self._refiners.refine(*child.choice, s, t):
+                if child.ends:
+                    yield refined
+                    continue
+                few = refined.sizes <= _FEW_PAIRS
+                if few.any():
+                    yield refined.where(few)
+                for a, b in refined.where(~few).each():
+                    yield from self._violating(child, a, b)
+
+    def _look(self, pending: list[ClusterPairs]) -> None:
+        """The evidence of all pairs of these cluster pairs."""
+        for found in pending:
+            s, t, ranges = found.s, found.t, found.ranges
+            own = np.full(len(s), -1, np.int64)
+            own_positions(s, t, ranges, self._place, own)
+            facts = picked(self._book.facts, s, t)
+            tasks = [np.ascontiguousarray(part) for part in np.array_split(ranges, max(1, min(len(ranges), 8))) if len(part)]
+            part, _ = rectangle_evidence(self._book, facts, tasks, self._budget, own)
+            self._evidence = merged(self._space, [self._evidence, part])
+        self._budget.tell("completion", evidences=len(self._evidence))
+
+
+def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> Node:
+    """The tree of the rules: at every node the choice with the most rules per selectivity comes first."""
+    root = Node(None)
+    _grow(root, rules, selectivity)
+    return root
+
+
+def _grow(node: Node, rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> None:
+    while rules:
+        frequency: dict[Choice, int] = {}
+        for rule in rules:
+            for choice in rule:
+                frequency[choice] = frequency.get(choice, 0) + 1
+        best = max(sorted(frequency), key=lambda choice: frequency[choice] / selectivity[choice])
+        child = Node(best)
+        with_it = [rule - {best} for rule in rules if best in rule]
+        rules = [rule for rule in rules if best not in rule]
+        child.ends = any(not rule for rule in with_it)
+        _grow(child, [rule for rule in with_it if rule], selectivity)
+        node.children.append(child)

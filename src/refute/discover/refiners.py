@@ -1,0 +1,129 @@
+"""Partition refinement (Hydra, section 6.3): cluster pairs split by one predicate at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.facts import row_states
+from refute.discover.space import Space
+from refute.discover.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
+from refute.language.nulls import Nulls
+from refute.language.predicate import Column, Row
+from refute.relation import Relation
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPairs:
+    """Cluster pairs side by side: pair r is the rows `s[ranges[r, 0]:ranges[r, 1]]` with `t[ranges[r, 2]:ranges[r, 3]]`."""
+
+    s: Rows
+    t: Rows
+    ranges: Rows  # (R, 4)
+
+    @property
+    def sizes(self) -> Rows:
+        """How many pairs of rows each cluster pair stands for, rows with themselves included."""
+        return (self.ranges[:, 1] - self.ranges[:, 0]) * (self.ranges[:, 3] - self.ranges[:, 2])
+
+    def where(self, chosen: NDArray[np.bool_]) -> ClusterPairs:
+        """The chosen cluster pairs."""
+        return ClusterPairs(self.s, self.t, self.ranges[chosen])
+
+    def each(self) -> Iterator[tuple[Rows, Rows]]:
+        """The cluster pairs one by one."""
+        for a, b, c, d in self.ranges.tolist():
+            yield self.s[a:b], self.t[c:d]
+
+
+class Refiners:
+    """The refiners of a space over a table."""
+
+    def __init__(self, relation: Relation, space: Space, nulls: Nulls) -> None:
+        self._relation = relation
+        self._space = space
+        self._nulls = nulls
+        self._filters: dict[int, NDArray[np.uint8]] = {}
+
+    def refine(self, slot: int, mask: int, s: Rows, t: Rows) -> Iterator[ClusterPairs]:
+        """Cluster pairs that hold exactly the pairs of (s, t) whose comparison in the slot is in the mask."""
+        chosen = self._space.slots[slot]
+        if not chosen.is_pair:
+            yield self._filtered(slot, mask, s, t)
+            return
+        assert isinstance(chosen.right, Column)
+        ordered = any(op.is_order for op in chosen.kind.operators)
+        if chosen.left.name == chosen.right.name:
+            left = right = self._relation.encode(chosen.left.name, ordered=ordered, dense=True).values
+        else:
+            joint = self._relation.encode_joint((chosen.left.name, chosen.right.name), ordered=ordered, dense=True)
+            left, right = joint[0].values, joint[1].values
+        atoms = chosen.kind.atoms(mask)
+        same_null = bool(atoms & BOTH_NULL) and self._nulls is Nulls.EQUAL
+        other_null = bool(atoms & ONE_NULL) and self._nulls is Nulls.EQUAL
+        if not (same_null or other_null):
+            s, t = s[left[s] >= 0], t[right[t] >= 0]
+        s, t = s[np.argsort(left[s], kind="stable")], t[np.argsort(right[t], kind="stable")]
+        a, b = left[s], right[t]
+        values = atoms & (LESS | EQUAL | GREATER)
+        if values == EQUAL:
+            yield _joined(s, t, a, b)
+        elif values == LESS | GREATER:
+            yield from _apart(s, t, a, b)
+        else:
+            yield from _ordered(s, t, a, b, values)
+
+    def _filtered(self, slot: int, mask: int, s: Rows, t: Rows) -> ClusterPairs:
+        chosen = self._space.slots[slot]
+        if slot not in self._filters:
+            self._filters[slot] = row_states(self._relation, chosen)
+        accepted = (mask >> self._filters[slot]) & 1 == 1
+        if chosen.left.row is Row.S:
+            s = s[accepted[s]]
+        else:
+            t = t[accepted[t]]
+        return ClusterPairs(s, t, np.array([[0, len(s), 0, len(t)]], np.int64)[: len(s) * len(t) > 0])
+
+
+def _joined(s: Rows, t: Rows, a: Rows, b: Rows) -> ClusterPairs:
+    """Equi-join: clusters of equal values, one from each side."""
+    starts = np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]])) if len(a) else np.empty(0, np.int64)
+    stops = np.append(starts[1:], len(a))
+    low, high = np.searchsorted(b, a[starts], side="left"), np.searchsorted(b, a[starts], side="right")
+    ranges = np.stack([starts, stops[: len(starts)], low, high], axis=1).astype(np.int64)
+    return ClusterPairs(s, t, ranges[high > low])
+
+
+def _apart(s: Rows, t: Rows, a: Rows, b: Rows) -> Iterator[ClusterPairs]:
+    """Anti-join: each cluster of s with the rows of t of other values; clusters without a match go together."""
+    joined = _joined(s, t, a, b)
+    alone = np.ones(len(s), np.bool_)
+    for start, stop, low, high in joined.ranges.tolist():
+        alone[start:stop] = False
+        rest = np.concatenate([t[:low], t[high:]])
+        if len(rest):
+            yield ClusterPairs(s[start:stop], rest, np.array([[0, stop - start, 0, len(rest)]], np.int64))
+    rest = s[alone]
+    if len(rest) and len(t):
+        yield ClusterPairs(rest, t, np.array([[0, len(rest), 0, len(t)]], np.int64))
+
+
+def _ordered(s: Rows, t: Rows, a: Rows, b: Rows, atoms: int) -> Iterator[ClusterPairs]:
+    """Inequality join on sorted clusters; neighbours with the same partners are merged."""
+    if atoms & LESS:
+        bound = np.searchsorted(b, a, side="left" if atoms & EQUAL else "right")
+    else:
+        bound = np.searchsorted(b, a, side="right" if atoms & EQUAL else "left")
+    starts = np.flatnonzero(np.concatenate([[True], bound[1:] != bound[:-1]])) if len(bound) else bound
+    stops = np.append(starts[1:], len(bound))[: len(starts)]
+    limits = bound[starts]
+    full = np.full(len(starts), len(t))
+    none = np.zeros(len(starts), np.int64)
+    low, high = (limits, full) if atoms & LESS else (none, limits)
+    ranges = np.stack([starts, stops, low, high], axis=1).astype(np.int64)
+    yield ClusterPairs(s, t, ranges[high > low])

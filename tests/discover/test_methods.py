@@ -1,0 +1,64 @@
+"""All methods give the same rules, on every kind of table and in both null modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refute.discover import discover
+from refute.discover import guided as guided_module
+from refute.discover import hydra as hydra_module
+from refute.language.render import render_text
+from strategies import tables
+
+
+def rules(table: pa.Table, method: str, **options: object) -> list[str]:
+    found = discover(table, method=method, threads=2, **options)
+    assert found.complete
+    return [render_text(rule.constraint) for rule in found.rules]
+
+
+@pytest.fixture(scope="module")
+def impatient() -> object:
+    """Small limits, so that small tables exercise every step of the guided search and of Hydra."""
+    patch = pytest.MonkeyPatch()
+    for module, name, value in (
+        (guided_module, "_PREFIX", 3),
+        (guided_module, "_GAUGE", 5),
+        (guided_module, "_DRAWN", 4),
+        (guided_module, "_MANY_OPEN", 2),
+        (guided_module, "_WAVE", 3),
+        (guided_module, "_RECUT", 10),
+        (hydra_module, "_FEW_PAIRS", 6),
+        (hydra_module, "_PARTNERS", 1),
+        (hydra_module, "_BATCH_PAIRS", 16),
+    ):
+        patch.setattr(module, name, value)
+    yield
+    patch.undo()
+
+
+@pytest.mark.usefixtures("impatient")
+@given(tables(max_rows=14), st.sampled_from(("sql", "equal")), st.booleans(), st.sampled_from(("guided", "hydra")))
+@settings(max_examples=60)
+def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, method: str) -> None:
+    table = drawn[0].select(drawn[0].column_names[:3])
+    options = {"nulls": nulls, "one_row": one_row, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 4}
+    assert rules(table, method, **options) == rules(table, "tiles", **options)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("method", ["guided", "hydra"])
+@pytest.mark.parametrize("seed", range(4))
+def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size = 300
+    group = random.integers(0, 25, size)
+    value = group * 3 + random.integers(0, 3, size)
+    label = np.char.add("g", (group // 5).astype(str))
+    label[random.integers(0, size, 4)] = "wrong"
+    table = pa.table({"group": group, "value": value, "label": label, "noise": random.integers(0, 40, size)})
+    assert rules(table, method) == rules(table, "tiles")
