@@ -61,7 +61,7 @@ def algorithms(rows: int) -> None:
     }
 
     def lines() -> Iterable[tuple[str, dict[str, float]]]:
-        for values in (2, 4, 8, 16, 64, 256, 1024, 8192, 65536, rows):
+        for values in (2, 4, 8, 16, 64, 256, 1024, 2048, 8192, 65536, rows):
             first = rng.integers(0, values, rows)
             second = rng.integers(0, 2 * values, rows)
             holds = 2 * values - 2 * first - rng.integers(0, 2, rows)

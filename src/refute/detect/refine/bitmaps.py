@@ -34,7 +34,7 @@ def bitmaps_pay(stages: Sequence[Stage], rows: int, tuning: Tuning, *, partners:
     if any(stage.algorithm is Algorithm.IEJOIN for stage in stages):
         return False
     limit = tuning.partner_bitmap_values if partners else tuning.bitmap_values
-    return prod(stage.cardinality for stage in stages) <= limit * (len(stages) - 1)
+    return prod(stage.cardinality for stage in stages) <= limit * (len(stages) - 1) ** 2
 
 
 def clusters_of(stage: Stage, problem: Problem, tuning: Tuning, share: Share | None) -> Clusters:

@@ -9,13 +9,13 @@ from refute.detect.refine.stages import Algorithm
 # Chosen from `benchmarks/refine_thresholds.py` on two cores of a cloud machine with 1M rows, in CPU time. The paper's
 # figures (Java, arrays copied per pair) were 10,000 values for HSM to BHSM, 500 bins and 2^13 values for IEJoin.
 # - A set here is a range of a sorted array, so bins cost nothing to make and their sizes are what a next stage reads:
-#   2 bins per node, leaves of 4 blocks, at 4,096 values 270 ms against 5,000 ms with 500 bins. HSM before another stage
-#   ties up to 8 values (53 against 55 ms), loses 1.4 times at 16 and 14 times at 256.
-# - IEJoin against BHSM and HSM: 1.4 times slower at 1,024 uniform values, level at 2,048 to 8,192, faster beyond and
-#   wherever the rule nearly holds; within equality groups of any size it is the faster one if values are many.
+#   2 bins per node, leaves of 4 blocks, at 4,096 values 244 ms against 3,411 ms with 500 bins. HSM before another stage
+#   is level up to 8 values (46 against 40 ms), loses 1.8 times at 16 and 14 times at 256.
+# - IEJoin against BHSM and HSM: 1.3 times slower at 2,048 uniform values, 0.8 of the time at 8,192, 0.6 at 1M; where the
+#   rule nearly holds it is the faster one from 1,024 values on.
 # - A loop over the pairs beats IEJoin in groups up to 32 rows; with 3 and 4 inequalities left up to 400 and 1,000 rows.
-# - Roaring bitmaps against arrays, counts of 2 inequalities: 0.5 times the time at 99 combinations of values, level at
-#   1,500, 1.6 times at 4,096; of 4 inequalities with 2,401 combinations 0.14 times. Partners: level at 100.
+# - Roaring bitmaps against arrays, counts of 2 inequalities: 0.7 of the time at 99 combinations of values, 1.2 times at
+#   1,024; of 3, level at 1,584; of 4, 0.2 of the time at 2,401. Partners gain with 3 and more inequalities only.
 # - Ids per kernel call are flat from 2^19 to 2^20; 2^14 costs 1.3 times.
 
 
@@ -28,11 +28,11 @@ class Tuning:
     bins: int = 2  # bins of a BHSM node
     leaf: int = 4  # blocks of a BHSM node that are left to HSM
     hsm_values: float = 8  # distinct values up to which HSM precedes another stage
-    iejoin_values: float = 2048  # distinct values of both inequalities from which on IEJoin takes the last two
+    iejoin_values: float = 4096  # distinct values of both inequalities from which on IEJoin takes the last two
     nested_pairs: float = 16  # pairs per id up to which a loop ends a cluster pair with two predicates left
     bitmap_rows: int = 1 << 16  # rows from which on dense id sets may be Roaring bitmaps
-    bitmap_values: float = 1024  # combinations of values, per predicate after the first, up to which they are
-    partner_bitmap_values: float = 64  # the same where partners are counted, which reads the ids of each last set
+    bitmap_values: float = 400  # combinations of values up to which they are, for two predicates
+    partner_bitmap_values: float = 32  # the same where partners are counted, which reads the ids of each last set
     force: Algorithm | None = None  # the algorithm for all inequalities where it applies; for tests and studies
 
     def __post_init__(self) -> None:
