@@ -15,7 +15,7 @@ from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 _MOMENT = dt.datetime(2020, 1, 1)
-_UTC = dt.timezone.utc
+_UTC = dt.UTC
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import oracle
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracle
 import refute as rf
 from refute.relation.constants import nearest_float
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import nearest
 
+from oracle import nearest
 from refute.errors import SchemaError
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or, evaluate
 from refute.language.nulls import Nulls
