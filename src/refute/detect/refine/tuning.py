@@ -11,7 +11,7 @@ from refute.detect.refine.stages import Algorithm
 # - A set here is a range of a sorted array, so bins cost nothing to make and their sizes are what a next stage reads:
 #   2 bins per node, leaves of 4 blocks, at 4,096 values 244 ms against 3,411 ms with 500 bins. HSM before another stage
 #   is level up to 8 values (46 against 40 ms), loses 1.8 times at 16 and 14 times at 256.
-# - IEJoin against BHSM and HSM: 1.3 times slower at 2,048 uniform values, 0.8 of the time at 8,192, 0.6 at 1M; where the
+# - IEJoin against BHSM and HSM: 1.3 times slower at 2,048 uniform values, 0.8 of the time at 8,192, 0.6 at 1M; where a
 #   rule nearly holds it is the faster one from 1,024 values on.
 # - A loop over the pairs beats IEJoin in groups up to 32 rows; with 3 and 4 inequalities left up to 400 and 1,000 rows.
 # - Roaring bitmaps against arrays, counts of 2 inequalities: 0.7 of the time at 99 combinations of values, 1.2 times at
