@@ -146,7 +146,7 @@ def csv_files(draw: st.DrawFn) -> list[str]:
     return texts
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=csv_files())
 def test_spark_and_the_local_reader_see_the_same_table_in_a_csv_file(
     texts: list[str], spark: SparkSession, tmp_path: Path

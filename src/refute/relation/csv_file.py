@@ -84,17 +84,28 @@ def _opening(file: Path, delimiter: str) -> tuple[tuple[str, ...], bool]:
 
 def column_type(column: pa.ChunkedArray) -> pa.DataType:
     """The narrowest type that every cell of a text column fits, else text."""
-    if column.null_count == len(column):
-        return pa.string()
-    fits = {kind: bool(pc.all(pc.match_substring_regex(column, kind.value)).as_py()) for kind in CsvType}
-    kind = narrowest(fits)
-    if kind is None:
-        return pa.string()
+    kind = narrowest(column_fits(column)) if column.null_count < len(column) else None
+    return pa.string() if kind is None else _ARROW_TYPES[kind]
+
+
+def column_fits(column: pa.ChunkedArray) -> dict[CsvType, bool]:
+    """Which types every cell of a text column fits; without cells all of them."""
+    return {kind: _all_match(column, kind) and _castable(column, kind) for kind in CsvType}
+
+
+def _all_match(column: pa.ChunkedArray, kind: CsvType) -> bool:
+    return pc.all(pc.match_substring_regex(column, kind.value)).as_py() is not False
+
+
+def _castable(column: pa.ChunkedArray, kind: CsvType) -> bool:
+    """Whether cells of a date's shape are dates, unlike 2021-02-30; other types are their shape."""
+    if kind not in (CsvType.DATE, CsvType.TIMESTAMP):
+        return True
     try:
         pc.cast(column, _ARROW_TYPES[kind])
-    except pa.ArrowInvalid:  # of a date's shape but no date, such as 2021-02-30
-        return pa.string()
-    return _ARROW_TYPES[kind]
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _parsing(delimiter: str) -> csv.ParseOptions:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.errors import InferredTypesWarning
-from refute.relation.csv_file import read_header
+from refute.relation.csv_file import column_fits, read_header
 from refute.relation.csv_header import empty_file, header_of
 from refute.relation.csv_types import CsvType, narrowest
 from refute.relation.unreadable import reading
@@ -22,10 +22,11 @@ from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.listing import Listing
 from refute.spark.positions import BLOCK, FILE, Layout, block_facts, located
+from refute.spark.warning import calm
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
-_LARGE = 16 << 20  # bytes from which on it pays to read a file in parts, and to look at some rows before all
-_SAMPLE = 2000  # rows of large files that tell which types a column cannot have
+_LARGE = 16 << 20  # bytes of a file from which on it pays to read it in parts, by several tasks
+_SAMPLE = 1000  # rows that tell which types a column cannot have
 
 _SPARK_TYPES = {
     CsvType.INTEGER: "bigint",
@@ -36,9 +37,9 @@ _SPARK_TYPES = {
     CsvType.TIMESTAMP: "timestamp_ntz",
 }
 _BITS = {kind: 1 << position for position, kind in enumerate(CsvType)}
+_LARGEST_INTEGER = 10**18 - 1  # what the pattern of whole numbers admits
 _SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
 _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
-_ALL = sum(_BITS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: StructType | str |
         with plain_failures(listing.path):
             return CsvScan(reader.schema(schema).csv(listing.paths), None)
     text = _Text(session, listing, names, split)
-    possible = dict.fromkeys(names, _ALL)
-    if sum(listing.sizes) >= _LARGE:
-        with plain_failures(listing.path):
-            possible = _narrowed(possible, text.frame().limit(_SAMPLE).agg(*_fits(possible)).collect())
+    possible = text.sampled()
     with plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
         rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), *_fits(possible)).collect()
@@ -87,6 +85,15 @@ class _Text:
         reader = _reader(self.session, self.listing, split=self.split, check_header=checked, all_cells=all_cells)
         schema = StructType([StructField(name, StringType()) for name in self.names])
         return reader.schema(schema).csv(self.listing.paths)
+
+    def sampled(self) -> dict[str, int]:
+        """The types that columns may have after a few rows have been seen: patterns of others need not be tried."""
+        with calm(), plain_failures(self.listing.path):
+            rows = self.frame().select(*map(quoted, self.names)).limit(_SAMPLE).toArrow()
+        return {
+            name: sum(_BITS[kind] for kind, fits in column_fits(column).items() if fits)
+            for name, column in zip(self.names, rows.columns, strict=True)
+        }
 
     def typed(self, types: Mapping[str, CsvType | None]) -> DataFrame:
         """The cells as values of these types; columns that folders carry follow."""
@@ -142,7 +149,7 @@ def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
     line = F.col("value")
     quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
     with plain_failures(listing.path):
-        return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).head()[0])
+        return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).collect()[0][0])
 
 
 def _fits(possible: Mapping[str, int]) -> list[Column]:
@@ -159,11 +166,23 @@ def _cell_fits(cell: Column, bits: int) -> Column:
     found = F.when(cell.isNull(), F.lit(None).cast("int"))
     for kind in CsvType:
         if _BITS[kind] & bits:
-            match = cell.rlike(kind.value)
-            if kind in (CsvType.DATE, CsvType.TIMESTAMP):  # of a date's shape but no date, such as 2021-02-30
-                match = match & cell.try_cast(_SPARK_TYPES[kind]).isNotNull()
-            found = found.when(match, _fitting(kind, cell, bits))
+            found = found.when(_matches(kind, cell), _fitting(kind, cell, bits))
     return found.otherwise(F.lit(0))
+
+
+def _matches(kind: CsvType, cell: Column) -> Column:
+    """Whether a cell is of a type: has its pattern, and is a day or time there is, unlike 2021-02-30.
+
+    Whole numbers and dates have their pattern if they are written as Spark would write them, which is cheaper to see.
+    """
+    value = cell.try_cast(_SPARK_TYPES[kind])
+    if kind is CsvType.INTEGER:
+        return (value.cast("string") == cell) & value.between(-_LARGEST_INTEGER, _LARGEST_INTEGER)
+    if kind is CsvType.DATE:
+        return (value.cast("string") == cell) & (F.length(cell) == 10) & (cell >= "0001")
+    if kind is CsvType.TIMESTAMP:
+        return cell.rlike(kind.value) & value.isNotNull()
+    return cell.rlike(kind.value)
 
 
 def _fitting(kind: CsvType, cell: Column, bits: int) -> Column:
@@ -177,24 +196,13 @@ def _fitting(kind: CsvType, cell: Column, bits: int) -> Column:
     return F.when(fits_float, own.bitwiseOR(F.lit(_BITS[CsvType.FLOAT]))).otherwise(own)
 
 
-def _seen(position: int, rows: Sequence[Row]) -> list[int]:
-    return [row[f"fits {position}"] for row in rows if row[f"fits {position}"] is not None]
-
-
-def _narrowed(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, int]:
-    """The types that columns may have after some rows have been seen."""
-    return {
-        name: reduce(and_, _seen(position, rows), bits) if bits else 0
-        for position, (name, bits) in enumerate(possible.items())
-    }
-
-
 def _types(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, CsvType | None]:
     """The type of every column after all rows have been seen; None is text, also where no row has a cell."""
     known = {}
     for position, (name, bits) in enumerate(possible.items()):
-        masks = _seen(position, rows) if bits else []
-        fits = reduce(and_, masks) if masks else 0
+        masks = [row[f"fits {position}"] for row in rows] if bits else []
+        seen = [mask for mask in masks if mask is not None]
+        fits = reduce(and_, seen) if seen else 0
         known[name] = narrowest({kind: bool(fits & bit) for kind, bit in _BITS.items()})
     return known
 
