@@ -13,10 +13,11 @@ from refute.detect.refine.stages import Algorithm
 #   is level up to 8 values (46 against 40 ms), loses 1.8 times at 16 and 14 times at 256.
 # - IEJoin against BHSM and HSM: 1.3 times slower at 2,048 uniform values, 0.8 of the time at 8,192, 0.6 at 1M; where a
 #   rule nearly holds it is the faster one from 1,024 values on.
-# - A loop over the pairs beats IEJoin in groups up to 32 rows; with 3 and 4 inequalities left up to 400 and 1,000 rows.
+# - A loop over the pairs (300,000 rows, before sets were read once per sort) beats IEJoin in groups of 16 and loses
+#   at 64; with 3 inequalities left it wins at 256 and loses at 512, with 4 it still wins at 1,024.
 # - Roaring bitmaps against arrays, counts of 2 inequalities: 0.7 of the time at 99 combinations of values, 1.2 times at
 #   1,024; of 3, level at 1,584; of 4, 0.2 of the time at 2,401. Partners gain with 3 and more inequalities only.
-# - Ids per kernel call are flat from 2^19 to 2^20; 2^14 costs 1.3 times.
+# - Ids per kernel call (measured before the loop was added) are flat from 2^19 to 2^20; 2^14 costs 1.3 times.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
