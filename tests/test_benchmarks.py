@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +15,7 @@ from benchmarks.case import US, Case, Claim, Contestant, no_peer_faster
 from benchmarks.cases import all_cases
 from benchmarks.measure import Measurement, Run, run_call, run_command
 from benchmarks.runner import run_case
+from benchmarks.worker import Worker
 
 
 def measured(**seconds: float) -> dict[str, Measurement]:
@@ -70,6 +76,53 @@ def test_a_command_is_measured_as_a_process_of_its_own() -> None:
     assert run.peak_bytes is not None
     with pytest.raises(RuntimeError, match="exit code 3"):
         run_command([sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def nap(seconds: str) -> Callable[[], str]:
+    """A job for a worker: sleep, then say for how long."""
+
+    def run() -> str:
+        time.sleep(float(seconds))
+        return seconds
+
+    return run
+
+
+def test_a_worker_loads_once_and_answers_whenever_told_to() -> None:
+    worker = Worker("test_benchmarks:nap", ("0.01",))
+    with patched_path():
+        runs = [worker.run() for _ in range(2)]
+    worker.close()
+    assert [run.answer for run in runs] == ["0.01"] * 2
+    assert worker.prepared is not None
+    assert not any(run.stopped for run in runs)
+
+
+def test_a_worker_that_takes_too_long_is_stopped_and_counts_as_slower_than_that() -> None:
+    with patched_path():
+        contestants = [
+            Contestant(US, call=lambda: "60"),
+            Contestant("peer", worker=Worker("test_benchmarks:nap", ("60",), limit=0.2)),
+        ]
+        result = run_case(Case("limit", "", lambda: contestants), repeat=3)
+    assert result.measured["peer"].stopped == "stopped after 0.2 s"
+    assert result.measured["peer"].runs == 1
+    assert result.differing == ()
+
+
+def test_a_worker_that_fails_says_so() -> None:
+    with patched_path():
+        run = Worker("test_benchmarks:nap", ("long",)).run()
+        assert run.stopped == "ran out of memory or failed"
+        assert "loading" in Worker("test_benchmarks:no_such_job", ()).run().stopped
+
+
+@contextmanager
+def patched_path() -> Iterator[None]:
+    """Lets workers import this file, and the packages of this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+        yield
 
 
 def test_every_case_has_a_name_of_its_own() -> None:
