@@ -60,11 +60,17 @@ class GroupCounts:
         found = self._frame
         own = F.when(self._pairing.pairs_with_itself(), 1).otherwise(0) if self._pairing.self_pairs else F.lit(0)
         found = found.withColumn("__self", own)
+        alone = None if self._pairing.equal + self._pairing.differ else groups.first() or {"ps": 0, "pt": 0}
         for row, count, name in ((Row.S, "ps", "as_s"), (Row.T, "pt", "as_t")):
             mine = self._keys(row)
             renamed = groups.select(*(F.col(key).alias(f"__{name}_{key}") for key in keys), F.col(count).alias(name))
             condition = self._pairing.filters(row)
             assert condition is not None
+            if alone is not None:  # no key to join by, and one group only
+                found = found.withColumn(
+                    name, F.when(condition, F.lit(alone[count]) - F.col("__self")).otherwise(F.lit(0))
+                )
+                continue
             for key, value in zip(keys, mine, strict=True):
                 condition = condition & value.eqNullSafe(F.col(f"__{name}_{key}"))
             found = found.join(renamed, condition, "left")

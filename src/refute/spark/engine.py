@@ -21,6 +21,7 @@ from refute.plan.method import MethodName
 from refute.spark.budget import Budget
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
+from refute.spark.frames import first_rows
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.renaming import plain_names, renamed
@@ -218,7 +219,8 @@ class SparkEngine:
         frame = self.source.identified() if self.source.has_identity else self.source.frame
         columns = [F.col(quoted(name)) for name in names]
         chosen = frame.select(*columns, *([ROW_COLUMN] if self.source.has_identity else []))
-        return LocalEngine((chosen if limit is None else chosen.limit(limit)).toArrow(), method=self._method)
+        table = chosen.toArrow() if limit is None else first_rows(chosen, limit)
+        return LocalEngine(table, method=self._method)
 
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
