@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,7 +58,7 @@ class Result:
 
 
 def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
-    """The result of a case: one unmeasured round to warm up, then `repeat` rounds."""
+    """The result of a case: one unmeasured round to warm up, `repeat` rounds for the time, one for the memory."""
     contestants = list(case.contestants())
     present = [contestant for contestant in contestants if not contestant.absent]
     assert present, f"{case.name} has nobody to run"
@@ -75,6 +75,9 @@ def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
             if round_ or not warm or contestant.name in slow:
                 runs[contestant.name].append(run)
     for contestant in present:
+        if contestant.name not in slow and contestant.command is None:
+            peak = _run(contestant, memory=True).peak_bytes
+            runs[contestant.name][-1] = replace(runs[contestant.name][-1], peak_bytes=peak)
         if contestant.worker is not None:
             contestant.worker.close()
     answers = {name: done[0].answer for name, done in runs.items() if not done[0].stopped}
@@ -85,10 +88,10 @@ def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
     return Result(case, measured, absent, differing, prepared)
 
 
-def _run(contestant: Contestant) -> Run:
+def _run(contestant: Contestant, *, memory: bool = False) -> Run:
     if contestant.call is not None:
-        return run_call(contestant.call)
+        return run_call(contestant.call, memory=memory)
     if contestant.worker is not None:
-        return contestant.worker.run()
+        return contestant.worker.run(memory=memory)
     assert contestant.command is not None
     return run_command(contestant.command)

@@ -32,8 +32,8 @@ class Worker:
     prepared: float | None = None
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
 
-    def run(self) -> Run:
-        """One run; the process is started by the first."""
+    def run(self, *, memory: bool = False) -> Run:
+        """One run, for its time or for its memory; the process is started by the first."""
         if self._process is None:
             self._start()
             ready = self._answer(LOADING)
@@ -42,7 +42,7 @@ class Worker:
             self.prepared = ready.get("loaded")
         assert self._process is not None
         assert self._process.stdin is not None
-        self._process.stdin.write("run\n")
+        self._process.stdin.write("memory\n" if memory else "time\n")
         self._process.stdin.flush()
         started = time.perf_counter()
         found = self._answer(self.limit)
@@ -89,8 +89,8 @@ def main(memory_gb: str, factory: str, *arguments: str) -> None:
     call = getattr(importlib.import_module(module), name)(*arguments)
     loaded = time.perf_counter() - started
     print(json.dumps({"loaded": loaded}), flush=True)
-    for _ in sys.stdin:
-        run = run_call(call)
+    for asked in sys.stdin:
+        run = run_call(call, memory=asked.strip() == "memory")
         print(
             json.dumps(
                 {

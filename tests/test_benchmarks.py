@@ -27,7 +27,7 @@ def test_contestants_take_turns_after_one_round_that_does_not_count() -> None:
     order: list[str] = []
     contestants = [Contestant(name, call=lambda name=name: order.append(name)) for name in (US, "peer")]  # type: ignore[misc]
     result = run_case(Case("turns", "", lambda: contestants), repeat=2)
-    assert order == [US, "peer"] * 3
+    assert order == [US, "peer"] * 4, "the last round is for the memory"
     assert result.measured[US].runs == 2
 
 
