@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from oracle import compare, holds, rows_of
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Constant, Predicate, Row
-from oracle import compare, holds, rows_of
 
 Predicates = tuple[Predicate, ...]
 
@@ -60,7 +60,8 @@ def satisfying(
     Columns may take as many values as there are columns, below, between and above the constants.
     """
     terms = list(dict.fromkeys(column for p in predicates for column in p.columns))
-    own = tuple(sorted({p.right.value for p in predicates if isinstance(p.right, Constant)} | set(constants)))
+    mentioned: set[Any] = {p.right.value for p in predicates if isinstance(p.right, Constant)}
+    own: tuple[Any, ...] = tuple(sorted(mentioned | set(constants)))
     starts = (own[0] - 1, *own) if own else (0,)
     values = [*own, *(start + (i + 1) / (len(terms) + 1) for start in starts for i in range(len(terms)))]
     choices = [[*values, None] if term.name in nullable else values for term in terms]

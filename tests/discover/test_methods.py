@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,14 +18,14 @@ from refute.language.render import render_text
 from strategies import tables
 
 
-def rules(table: pa.Table, method: str, **options: object) -> list[str]:
+def rules(table: pa.Table, method: str, **options: Any) -> list[str]:
     found = discover(table, method=method, threads=2, **options)
     assert found.complete
     return [render_text(rule.constraint) for rule in found.rules]
 
 
 @pytest.fixture(scope="module")
-def impatient() -> object:
+def impatient() -> Iterator[None]:
     """Small limits, so that small tables exercise every step of the guided search and of Hydra."""
     patch = pytest.MonkeyPatch()
     for module, name, value in (

@@ -7,6 +7,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discover.brute import check_discovered
+from oracle import holds, rows_of
 from refute.discover.evidence import Evidence
 from refute.discover.facts import codebook
 from refute.discover.inversion import inverted
@@ -20,8 +22,6 @@ from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Row
 from refute.relation import Relation
-from brute import check_discovered
-from oracle import holds, rows_of
 
 
 def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evidence]:
@@ -61,7 +61,7 @@ NULLS = st.sampled_from(list(Nulls))
 def test_evidence_says_of_every_pair_which_predicates_are_true(
     table: pa.Table, nulls: Nulls, cross: bool, one_row: bool
 ) -> None:
-    options = Options(nulls=nulls, cross_columns=cross, one_row=one_row, shared_values=0.0, average_ratio=0.0, threads=1)
+    options = Options(nulls=nulls, cross_columns=cross, one_row=one_row, shared_values=0.0, average_ratio=0.0)
     _, space, evidence = evidence_of(table, options)
     rows = rows_of(table)
     expected: dict[frozenset[object], int] = {}

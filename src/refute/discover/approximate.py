@@ -29,7 +29,9 @@ def violating_pairs(boxes: Words, evidence: Evidence) -> NDArray[np.int64]:
     return out
 
 
-def approximate(relation: Relation, evidence: Evidence, options: Options, budget: Budget) -> tuple[Outcome, tuple[str, ...]]:
+def approximate(
+    relation: Relation, evidence: Evidence, options: Options, budget: Budget
+) -> tuple[Outcome, tuple[str, ...]]:
     """The minimal rules whose error is within the limit, and a sentence for what was not searched.
 
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
@@ -42,11 +44,12 @@ def approximate(relation: Relation, evidence: Evidence, options: Options, budget
         most = int(options.error * n * (n - 1))
     else:
         most = rows * (rows - 1) if options.measure is Measure.G2 else rows * (2 * n - rows - 1)
-    boxes = inverted_approximately(evidence.space, evidence, most, options.max_predicates)
-    complete, notes = True, ()
+    boxes, complete = inverted_approximately(evidence.space, evidence, most, budget, options.max_predicates)
+    notes: tuple[str, ...] = ()
     if options.measure is not Measure.G1:
-        boxes, complete = _within_rows(relation, evidence.space, boxes, rows, options, budget)
-        if not complete:
+        boxes, measured = _within_rows(relation, evidence.space, boxes, rows, options, budget)
+        complete &= measured
+        if not measured:
             notes = (f"candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}",)
     return Outcome(boxes, evidence, complete, counted=True, method="tiles"), notes
 

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 class Discovered:
     """One rule that the data obeys, or nearly so.
 
-    `violations` are ordered pairs (rows, for a rule about one row), exact on all rows; `error` is by the chosen measure.
-    `group` numbers rules over the same columns, from the best one on. `pairs` are the violations of an almost-rule.
+    `violations` are ordered pairs (rows, for a rule about one row), exact on all rows; `error` is by the chosen
+    measure. `group` numbers rules over the same columns, from the best one on. `pairs` are the violations of an
+    almost-rule.
     """
 
     constraint: DenialConstraint

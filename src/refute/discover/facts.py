@@ -73,7 +73,8 @@ class Codebook:
         field = self.pairs[key]
         word = clues[:, field.word]
         raw = np.where(word & field.equal, 1, 0) + np.where(word & field.less, 2, 0) + np.where(word & field.null, 4, 0)
-        return _meaning(slot)[raw]
+        states: States = _meaning(slot)[raw]
+        return states
 
 
 def _meaning(slot: Slot) -> States:

@@ -50,7 +50,7 @@ class Focus:
 
 def foci(relation: Relation, space: Space) -> list[Focus]:
     """The foci of a table: one per column and strategy that its comparisons allow."""
-    found = []
+    found: list[Focus] = []
     for slot in space.slots:
         if not slot.is_pair or not isinstance(slot.right, Column) or slot.right.name != slot.left.name:
             continue

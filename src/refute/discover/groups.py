@@ -102,7 +102,11 @@ class Agreements:
         order = np.argsort(counts, kind="stable")
         rare = clues[order[np.cumsum(counts[order]) <= most]]
         table = clue_table(rare)
-        crew: Crew[list[Rows], Rectangles] = Crew(budget, list, lambda kept, task: [*kept, _find(facts, task, own, table)])
+
+        def search(kept: list[Rows], task: Rectangles) -> list[Rows]:
+            return [*kept, _find(facts, task, own, table)]
+
+        crew: Crew[list[Rows], Rectangles] = Crew(budget, list, search)
         parts, _ = crew.run(_tasks(found.ranges, found.same) if len(rare) else ())
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(part for kept in parts for part in kept)])
         return np.stack([found.s_rows[pairs[:, 0]], found.t_rows[pairs[:, 1]]], axis=1)

@@ -1,9 +1,10 @@
 """Exact discovery without looking at all pairs: settle candidates wholesale, then hunt witnesses for the few left open.
 
 If all pairs that agree on a set of equalities have been seen, every candidate whose equalities include the set is
-settled. So pairs inside selective groups are enumerated, the rest is sampled, the evidence inverted, and candidates that
-no enumerated set settles are searched for witnesses over all rows. A witness becomes evidence, and so do all pairs of its
-two rows, which are likely to break other candidates too; broken candidates are refined, and so on until none breaks.
+settled. So pairs inside selective groups are enumerated, the rest is sampled, the evidence inverted, and candidates
+that no enumerated set settles are searched for witnesses over all rows. A witness becomes evidence, and so do all pairs
+of its two rows, which are likely to break other candidates too; broken candidates are refined, and so on until none
+breaks.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class Guided:
         return self._refine_by(self._learn(self._peeled_evidence(rows[np.argsort(-times, kind="stable")[:most]])))
 
     def _peeled_evidence(self, rows: Rows) -> list[Evidence]:
-        """The evidence of the given rows against all rows, unless they were looked at before or it would be too much."""
+        """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
         fresh = np.array(sorted({int(row) for row in rows} - self._peeled), np.int64)
         n = self._relation.n_rows
         if not len(fresh) or (len(self._peeled) + len(fresh)) * n > _PEELED_PAIRS:

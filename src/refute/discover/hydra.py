@@ -1,10 +1,10 @@
 """Hydra (Bleifuss, Kruse and Naumann, VLDB 2017): approximate the rules from a sample, then find what breaks them.
 
-Random and focused sampling give a preliminary evidence set (section 4), its inversion preliminary rules (section 5). All
-pairs that violate one of these complete the evidence (theorem 2); they are found by refining cluster pairs along a tree
-of predicates that puts frequent and selective ones first (section 6.4). Unlike the paper, inequalities are refined one at a
-time rather than in pairs by IEJoin, a cluster pair that stands for few pairs is not refined further but looked at as a
-whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are.
+Random and focused sampling give a preliminary evidence set (section 4), its inversion preliminary rules (section 5).
+All pairs that violate one of these complete the evidence (theorem 2); they are found by refining cluster pairs along a
+tree of predicates that puts frequent and selective ones first (section 6.4). Unlike the paper, inequalities are refined
+one at a time rather than in pairs by IEJoin, a cluster pair that stands for few pairs is not refined further but looked
+at as a whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class Hydra:
             own = np.full(len(s), -1, np.int64)
             own_positions(s, t, ranges, self._place, own)
             facts = picked(self._book.facts, s, t)
-            tasks = [np.ascontiguousarray(part) for part in np.array_split(ranges, max(1, min(len(ranges), 8))) if len(part)]
+            parts = np.array_split(ranges, max(1, min(len(ranges), 8)))
+            tasks = [np.ascontiguousarray(part) for part in parts if len(part)]
             part, _ = rectangle_evidence(self._book, facts, tasks, self._budget, own)
             self._evidence = merged(self._space, [self._evidence, part])
         self._budget.tell("completion", evidences=len(self._evidence))

@@ -35,49 +35,56 @@ def inverted(space: Space, states: States, budget: Budget, max_predicates: int |
         room = _ROOM
         while True:
             out = np.zeros((room, 2 * width), np.uint64)
-            count = invert(choices, states, start, limit, stop, out)
+            count = int(invert(choices, states, start, limit, stop, budget.halt, out))
             if count <= room:
                 return [*found, out[:count].copy()]
             room = count
 
     split = len(states) >= _SMALL or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
-    (nodes,) = search([], root, 2 if split else 0)
+    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
+    started, complete = first.run([2 if split else 0])
+    nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
     unfinished = nodes[:, width:].any(axis=1)
     tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
     crew: Crew[list[Words], Words] = Crew(budget, list, search)
-    results, complete = crew.run(tasks) if tasks else ([], True)
+    results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
     boxes = space.boxes(_masks(space, chosen))
-    return boxes[np.lexsort(boxes.T[::-1])], complete
+    return boxes[np.lexsort(boxes.T[::-1])], complete and finished
 
 
 def inverted_approximately(
-    space: Space, evidence: Evidence, most: int, max_predicates: int | None = None
-) -> Words:
-    """The maximal boxes that hold at most `most` ordered pairs, sorted."""
+    space: Space, evidence: Evidence, most: int, budget: Budget, max_predicates: int | None = None
+) -> tuple[Words, bool]:
+    """The maximal boxes that hold at most `most` ordered pairs, sorted, and whether the search was finished."""
     if not len(evidence) or not space.slots:
-        return np.empty((0, space.words), np.uint64)
+        return np.empty((0, space.words), np.uint64), True
     choices = space.choices
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     order = np.argsort(-evidence.counts, kind="stable")
     states, counts = np.ascontiguousarray(evidence.states[order]), evidence.counts[order]
     everything = np.bitwise_or.reduce(choices.siblings, axis=0)
-    room = _ROOM
-    while True:
-        out = np.zeros((room, len(everything)), np.uint64)
-        found = invert_approximately(choices, states, counts, everything, limit, most, out)
-        if found <= room:
-            break
-        room = found
-    boxes = space.boxes(_masks(space, out[:found]))
-    return boxes[np.lexsort(boxes.T[::-1])]
+
+    def search(_: Words, room: int) -> Words:
+        while True:
+            out = np.zeros((room, len(everything)), np.uint64)
+            found = int(invert_approximately(choices, states, counts, everything, limit, most, budget.halt, out))
+            if found <= room:
+                return out[:found]
+            room = found
+
+    crew: Crew[Words, int] = Crew(budget, lambda: np.zeros((0, len(everything)), np.uint64), search)
+    results, complete = crew.run([_ROOM])
+    boxes = space.boxes(_masks(space, np.concatenate(results)))
+    return boxes[np.lexsort(boxes.T[::-1])], complete
 
 
 def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
     """The maximal boxes once more points are seen, sorted."""
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
-    return found[np.lexsort(found.T[::-1])]
+    ordered: Words = found[np.lexsort(found.T[::-1])]
+    return ordered
 
 
 def _masks(space: Space, chosen: Words) -> NDArray[np.uint8]:

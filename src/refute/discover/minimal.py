@@ -56,8 +56,8 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
 def _mirrored_earlier(rules: Words, mirrors: Words) -> NDArray[np.bool_]:
     """Which rules are the mirror image of an earlier one.
 
-    For a rule from whose predicates nothing further follows this is all there is to check: a rule that implies it, as it
-    is or mirrored, would be a larger box of the same space, and boxes are maximal.
+    For a rule from whose predicates nothing further follows this is all there is to check: a rule that implies it, as
+    it is or mirrored, would be a larger box of the same space, and boxes are maximal.
     """
     first: dict[bytes, int] = {}
     for n, row in enumerate(rules):

@@ -51,8 +51,8 @@ class Options:
     rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
     `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
     column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
-    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. `almost`: also look for rules
-    missed by at most this many pairs. `time_limit`: seconds after which what is verified so far is returned.
+    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. `almost`: also look for
+    rules missed by at most this many pairs. `time_limit`: seconds after which what is verified so far is returned.
     """
 
     columns: tuple[str, ...] | None = None
@@ -93,7 +93,8 @@ class Options:
         if not self.operators:
             raise OptionError("operators must name at least one comparison")
         if self.error and self.method in (Method.GUIDED, Method.HYDRA):
-            raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {self.method.value!r}")
+            method = self.method.value
+            raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
 
 
 def chosen(kind: type[Enum], value: object, name: str) -> Enum:

@@ -90,7 +90,7 @@ def _slot(
 def comparable_columns(
     relation: Relation, names: list[str], options: Options
 ) -> list[tuple[str, str, bool]]:
-    """Pairs of columns of one type that share enough values, in the table's order, and whether their order is asked too.
+    """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too.
 
     Shared values: the smaller count of each value of the left column summed, over the larger counts summed.
     """

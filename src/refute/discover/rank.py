@@ -1,8 +1,8 @@
 """Which rules to show first: short ones, ones that many pairs come close to, ones that chance does not explain.
 
-Succinctness and coverage are those of Chu, Ilyas and Papotti (Discovering Denial Constraints, section 5). Surprise asks how
-many violations there would be if the columns had nothing to do with each other: a rule that should be broken a million
-times and never is says more than one that chance would keep as well.
+Succinctness and coverage are those of Chu, Ilyas and Papotti (Discovering Denial Constraints, section 5). Surprise asks
+how many violations there would be if the columns had nothing to do with each other: a rule that should be broken a
+million times and never is says more than one that chance would keep as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Ranks:
     @property
     def score(self) -> Floats:
         """The weighted mean of the three."""
-        return sum(w * part for w, part in zip(WEIGHTS, (self.succinctness, self.coverage, self.surprise), strict=True))
+        first, second, third = WEIGHTS
+        return first * self.succinctness + second * self.coverage + third * self.surprise
 
 
 def ranks(relation: Relation, space: Space, boxes: Words, sample: Evidence) -> Ranks:
@@ -43,7 +44,11 @@ def ranks(relation: Relation, space: Space, boxes: Words, sample: Evidence) -> R
     masks = space.masks(boxes)
     full = np.array([slot.kind.full for slot in space.slots], np.uint8)
     used = masks != full
-    return Ranks(_succinctness(space, masks, used), _coverage(masks, used, sample), _surprise(relation, space, masks, used))
+    return Ranks(
+        _succinctness(space, masks, used),
+        _coverage(masks, used, sample),
+        _surprise(relation, space, masks, used),
+    )
 
 
 def _succinctness(space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
@@ -58,7 +63,9 @@ def _succinctness(space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_
             for op in ops:
                 symbols[:, len(columns) + operators.index(op.symbol)] |= masks[:, k] == mask
     length = symbols.sum(axis=1).astype(np.float64)
-    return length.min(initial=1e9) / length if len(length) else length
+    shortest = float(length.min(initial=np.inf))
+    relative: Floats = shortest / length
+    return relative
 
 
 def _coverage(masks: NDArray[np.uint8], used: NDArray[np.bool_], sample: Evidence) -> Floats:
@@ -80,7 +87,8 @@ def _surprise(relation: Relation, space: Space, masks: NDArray[np.uint8], used: 
         shares = state_shares(relation, slot)
         by_mask = np.array([sum(shares[s] for s in range(len(shares)) if m >> s & 1) for m in range(256)])
         expected *= np.where(used[:, k], by_mask[masks[:, k]], 1.0)
-    return np.log1p(expected) / np.log1p(pairs)
+    surprise: Floats = np.log1p(expected) / np.log1p(pairs)
+    return surprise
 
 
 def state_shares(relation: Relation, slot: Slot) -> list[float]:
@@ -98,8 +106,9 @@ def state_shares(relation: Relation, slot: Slot) -> list[float]:
     ours = np.bincount(left.values[present], minlength=left.size).astype(np.float64)
     theirs = np.bincount(right.values[other], minlength=left.size).astype(np.float64)
     both = present & other
-    less = float((ours[:-1] * (theirs.sum() - np.cumsum(theirs))[:-1]).sum()) - np.sum(left.values[both] < right.values[both])
-    equal = float((ours * theirs).sum()) - np.sum(left.values[both] == right.values[both])
+    mine, its = left.values[both], right.values[both]
+    less = float((ours * (theirs.sum() - np.cumsum(theirs))).sum()) - np.sum(mine < its)
+    equal = float((ours * theirs).sum()) - np.sum(mine == its)
     known = float(ours.sum() * theirs.sum()) - np.sum(both)
     missing = float(left.nulls) * right.nulls - np.sum(~present & ~other)
     atoms = {EQUAL: equal, LESS: less, GREATER: known - equal - less, BOTH_NULL: missing}

@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ClusterPairs:
-    """Cluster pairs side by side: pair r is the rows `s[ranges[r, 0]:ranges[r, 1]]` with `t[ranges[r, 2]:ranges[r, 3]]`."""
+    """Cluster pairs side by side: with ranges[r] = (a, b, c, d), pair r is the rows s[a:b] with the rows t[c:d]."""
 
     s: Rows
     t: Rows

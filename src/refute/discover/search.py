@@ -12,7 +12,7 @@ import numpy as np
 from refute.detect.detector import Detector
 from refute.discover.approximate import approximate, violating_pairs
 from refute.discover.discovery import Discovered, Discovery
-from refute.discover.evidence import Evidence
+from refute.discover.evidence import Counts, Evidence
 from refute.discover.facts import Codebook, codebook
 from refute.discover.guided import Guided
 from refute.discover.hydra import Hydra
@@ -63,8 +63,8 @@ def discover(
 ) -> Discovery:
     """Every minimal rule that the table obeys over its predicate space, best first; see `Options` for the options.
 
-    `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`,
-    `row rule`, `other`). On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned, flagged partial.
+    `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row
+    rule`, `other`). On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned, flagged partial.
     """
     options = Options(
         columns=None if columns is None else tuple(columns),
@@ -202,7 +202,8 @@ class _Search:
         if not self._options.almost or not outcome.counted:
             return ()
         space = book.space
-        found = inverted_approximately(space, outcome.evidence, 2 * self._options.almost, self._options.max_predicates)
+        most = 2 * self._options.almost
+        found, _ = inverted_approximately(space, outcome.evidence, most, self._budget, self._options.max_predicates)
         counts = violating_pairs(found, outcome.evidence)
         boxes = self._minimal(space, found[counts > 0])
         scored = ranks(self._relation, space, boxes, self._rank_sample(book))
@@ -231,11 +232,11 @@ def _listed(detector: Detector, rule: Discovered, nulls: Nulls) -> tuple[tuple[i
     """The violations of a rule by row number."""
     listed: list[tuple[int, ...]] = []
     for s, t in detector.pairs(Rule(name="almost", constraint=rule.constraint, nulls=nulls)):
-        listed.extend((a,) for a in s.tolist()) if t is None else listed.extend(zip(s.tolist(), t.tolist(), strict=True))
+        listed.extend(zip(s.tolist(), *(() if t is None else (t.tolist(),)), strict=True))
     return tuple(sorted(listed))
 
 
-def _as_violations(space: Space, boxes: Words, pairs: Words, n_rows: int) -> Words:
+def _as_violations(space: Space, boxes: Words, pairs: Counts, n_rows: int) -> Counts:
     """Pairs as violations: a rule about one row is broken by rows, each of which makes a pair with every other row."""
     out = pairs.copy()
     masks = space.masks(boxes[pairs > 0])

@@ -13,6 +13,7 @@ from refute.discover.states import Kind
 from refute.kernels.inversion import Choices
 from refute.kernels.inversion_cut import Cuts
 from refute.language.constraint import DenialConstraint
+from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate
 
 Words = NDArray[np.uint64]
@@ -58,7 +59,9 @@ class Space:
     @cached_property
     def place(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """The word and the first bit of each slot; no slot straddles two words."""
-        word, shift, used = [], [], WORD
+        word: list[int] = []
+        shift: list[int] = []
+        used = WORD
         for slot in self.slots:
             size = len(slot.kind.states)
             if used + size > WORD:
@@ -78,7 +81,8 @@ class Space:
     @cached_property
     def full(self) -> Words:
         """The box that accepts everything."""
-        return self.boxes(np.array([[slot.kind.full for slot in self.slots]], np.uint8))[0]
+        box: Words = self.boxes(np.array([[slot.kind.full for slot in self.slots]], np.uint8))[0]
+        return box
 
     def boxes(self, masks: NDArray[np.uint8]) -> Words:
         """Masks per slot (N, K) as boxes (N, words)."""
@@ -104,15 +108,14 @@ class Space:
         return _LOWEST[one_hot]
 
     def constraint(self, masks: Iterable[int]) -> DenialConstraint:
-        """The rule that a box stands for."""
-        return DenialConstraint(
-            tuple(
-                predicate
-                for slot, mask in zip(self.slots, masks, strict=True)
-                if mask != slot.kind.full
-                for predicate in slot.predicates(int(mask))
-            )
-        )
+        """The rule that a box stands for, equalities first."""
+        found = [
+            predicate
+            for slot, mask in zip(self.slots, masks, strict=True)
+            if mask != slot.kind.full
+            for predicate in slot.predicates(int(mask))
+        ]
+        return DenialConstraint(tuple(sorted(found, key=lambda predicate: predicate.op is not Operator.EQ)))
 
     @cached_property
     def choices(self) -> Choices:

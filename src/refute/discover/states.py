@@ -1,9 +1,9 @@
 """How a comparison of two values can come out, and what predicates make of it.
 
 Two values are less, equal or greater, or one or both of them are null. A `Kind` groups these five atoms into the states
-that a slot of the predicate space tells apart, and knows the masks of states that conjunctions of its predicates accept.
-A rule is then a box (a mask per slot), a pair of rows a point (a state per slot), and breaking, weakening and refining a
-rule are bit operations.
+that a slot of the predicate space tells apart, and knows the masks of states that conjunctions of its predicates
+accept. A rule is then a box (a mask per slot), a pair of rows a point (a state per slot), and breaking, weakening and
+refining a rule are bit operations.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Kind:
 
     @cached_property
     def conjunctions(self) -> dict[int, tuple[Operator, ...]]:
-        """Every mask below the full one that a conjunction of predicates accepts, with the shortest such conjunction."""
+        """Every mask below the full one that a conjunction of predicates accepts, with its shortest conjunction."""
         found: dict[int, tuple[Operator, ...]] = {}
         for size in range(1, len(self.operators) + 1):
             for chosen in combinations(self.operators, size):

@@ -13,9 +13,9 @@ from refute.relation import Relation
 def support(relation: Relation, constraint: DenialConstraint, nulls: Nulls) -> int:
     """The rows that have a partner for which the rule could matter.
 
-    A rule's premise is that two rows agree on the columns it asks to be equal; for a key, on all of them but the last. A
-    row supports the rule if it may take part (no null where the rule reads one) and some other such row agrees with it
-    on the premise. Without a premise every row that may take part supports the rule.
+    A rule's premise is that two rows agree on the columns it asks to be equal; for a key, on all of them but the last.
+    A row supports the rule if it may take part (no null where the rule reads one) and some other such row agrees with
+    it on the premise. Without a premise every row that may take part supports the rule.
     """
     present = np.ones(relation.n_rows, np.bool_)
     for predicate in constraint.predicates:
@@ -24,7 +24,8 @@ def support(relation: Relation, constraint: DenialConstraint, nulls: Nulls) -> i
                 present &= ~relation.is_null(column.name)
     if constraint.is_single_row:
         return int(np.count_nonzero(present))
-    premise = [p.left.name for p in constraint.predicates if p.op is Operator.EQ and p.is_two_row and not p.is_cross_column]
+    across = [p for p in constraint.predicates if p.is_two_row and not p.is_cross_column]
+    premise = [p.left.name for p in across if p.op is Operator.EQ]
     if len(premise) == len(constraint.predicates):
         premise = premise[:-1]
     rows = np.flatnonzero(present)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ class Tally:
     def __init__(self, facts: Facts) -> None:
         self.words = facts.s_bits.shape[0]
         self._wide = self.words > 2
-        cells = np.zeros((_CELLS, self.words), np.int32) if self._wide else np.full(_CELLS, -1, np.int64)
+        cells: NDArray[Any] = np.zeros((_CELLS, self.words), np.int32) if self._wide else np.full(_CELLS, -1, np.int64)
         self._table = cells, np.zeros(_CELLS, np.int64)
 
     def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS) -> Tally:

@@ -9,9 +9,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from refute.detect.local import available_cores
 from refute.discover.options import Options, Progress
 
+_BEAT = 0.05  # seconds between looks at the clock
 State = TypeVar("State")
 Task = TypeVar("Task")
 
@@ -25,6 +28,7 @@ class Budget:
         self._started = time.monotonic()
         self._limit = options.time_limit
         self._stop = threading.Event()
+        self.halt = np.zeros(1, np.int64)  # what kernels look at while they run
         self._share = 1.0
         self.evidences = self.candidates = self.verified = 0
 
@@ -93,10 +97,17 @@ class Crew(Generic[State, Task]):
         with ThreadPoolExecutor(self._budget.threads) as pool:
             futures = [pool.submit(loop) for _ in range(self._budget.threads)]
             try:
-                wait(futures)
+                while wait(futures, timeout=_BEAT).not_done:
+                    self._budget.halt[0] = self._budget.expired
             except KeyboardInterrupt:
                 self._budget.interrupt()
+                self._budget.halt[0] = 1
                 wait(futures)
+            finally:
+                halted = bool(self._budget.halt[0])
+                self._budget.halt[0] = 0
+        if halted:
+            left.set()
         return [future.result() for future in futures], not left.is_set()
 
 

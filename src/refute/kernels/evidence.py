@@ -9,11 +9,14 @@ merged. Codes follow the clues of FastADC and DCFinder; tiles and the derivation
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 STRETCH = 1024  # rows of side t in one buffer: 4 KB per word, so that buffer and codes stay in the first-level cache
 _EMPTY = np.int64(-1)
@@ -24,8 +27,8 @@ _ZERO = np.int32(0)
 class Facts(NamedTuple):
     """The comparisons of a clue, F of them over S rows of side s and T of side t, in W words of 32 bits.
 
-    `s[f, i]` and `t[f, j]` are compared; `less[f]` is the bit of `<` (0 when only equality is asked), `equal[f]` that of
-    `=`, both within word `word[f]`. `s_bits[w, i] | t_bits[w, j]` is what the pair's word w starts from.
+    `s[f, i]` and `t[f, j]` are compared; `less[f]` is the bit of `<` (0 when only equality is asked), `equal[f]` that
+    of `=`, both within word `word[f]`. `s_bits[w, i] | t_bits[w, j]` is what the pair's word w starts from.
     """
 
     s: NDArray[np.int32]  # (F, S)
@@ -38,7 +41,7 @@ class Facts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _fill(facts, i, start, stop, buffer):
+def _fill(facts: Facts, i: Scalar, start: Scalar, stop: Scalar, buffer: Array) -> None:
     """Write the clue words of row i of side s against rows start .. stop of side t into buffer[w, :stop - start]."""
     size = stop - start
     for w in range(facts.s_bits.shape[0]):
@@ -62,7 +65,7 @@ def _fill(facts, i, start, stop, buffer):
 
 
 @njit(cache=True, nogil=True)
-def _place(keys, key, mask):
+def _place(keys: Array, key: Scalar, mask: Scalar) -> Scalar:
     """The position of `key` in the table, or of the empty cell where it belongs."""
     at = np.int64((np.uint64(key) * _SPREAD) >> np.uint64(32)) & mask
     while keys[at] != key and keys[at] != _EMPTY:
@@ -71,7 +74,7 @@ def _place(keys, key, mask):
 
 
 @njit(cache=True, nogil=True)
-def _grown(keys, counts):
+def _grown(keys: Array, counts: Array) -> tuple[Array, Array]:
     """The table with twice the cells."""
     size = 2 * keys.shape[0]
     new_keys = np.full(size, _EMPTY, np.int64)
@@ -85,7 +88,7 @@ def _grown(keys, counts):
 
 
 @njit(cache=True, nogil=True)
-def _tally(low, high, start, stop, keys, counts, used):
+def _tally(low: Array, high: Array, start: Scalar, stop: Scalar, keys: Array, counts: Array, used: Scalar) -> Scalar:
     """Add the clues of buffer positions start .. stop to the table; the caller has room for STRETCH new ones."""
     mask = keys.shape[0] - 1
     if start >= stop:
@@ -101,7 +104,7 @@ def _tally(low, high, start, stop, keys, counts, used):
                 used += 1
             counts[at] += run
             last = key
-            run = 0
+            run = np.int64(0)
         run += 1
     at = _place(keys, last, mask)
     if keys[at] == _EMPTY:
@@ -112,7 +115,7 @@ def _tally(low, high, start, stop, keys, counts, used):
 
 
 @njit(cache=True, nogil=True)
-def count_clues(facts, rectangles, own, keys, counts):
+def count_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, counts: Array) -> tuple[Array, Array]:
     """The table (keys, counts) with the clues of all pairs in the rectangles added; at most two words of 31 bits.
 
     rectangles: (R, 4) rows s_start, s_stop, t_start, t_stop. With `own` empty both sides hold the same rows in the same
@@ -148,7 +151,7 @@ def count_clues(facts, rectangles, own, keys, counts):
 
 
 @njit(cache=True, nogil=True)
-def _place_wide(table, counts, clue):
+def _place_wide(table: Array, counts: Array, clue: Array) -> Scalar:
     """The position of a clue of many words, or of the empty cell where it belongs."""
     mask = np.int64(counts.shape[0] - 1)
     state = np.uint64(0)
@@ -169,7 +172,7 @@ def _place_wide(table, counts, clue):
 
 
 @njit(cache=True, nogil=True)
-def _grown_wide(table, counts):
+def _grown_wide(table: Array, counts: Array) -> tuple[Array, Array]:
     """The table of many-word clues with twice the cells."""
     new_table = np.zeros((2 * table.shape[0], table.shape[1]), np.int32)
     new_counts = np.zeros(2 * counts.shape[0], np.int64)
@@ -182,7 +185,7 @@ def _grown_wide(table, counts):
 
 
 @njit(cache=True, nogil=True)
-def count_clues_wide(facts, rectangles, own, table, counts):
+def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, counts: Array) -> tuple[Array, Array]:
     """As `count_clues` for clues of any number of words: table (cells, W) int32, a count of 0 marks an empty cell."""
     words = facts.s_bits.shape[0]
     buffer = np.zeros((words, STRETCH), np.int32)
@@ -214,8 +217,8 @@ def count_clues_wide(facts, rectangles, own, table, counts):
 
 
 @njit(cache=True, nogil=True)
-def find_clues(facts, rectangles, own, keys, out):  # type: ignore[no-untyped-def]
-    """How many pairs in the rectangles have one of the clues in the table `keys`; the first are written to `out` (R, 2).
+def find_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, out: Array) -> Scalar:
+    """How many pairs in the rectangles have a clue of the table `keys`; the first are written to `out` (R, 2).
 
     As `count_clues` otherwise; at most two words of 31 bits. Positions, not row numbers, are written.
     """
@@ -248,7 +251,7 @@ def find_clues(facts, rectangles, own, keys, out):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def clue_table(clues):  # type: ignore[no-untyped-def]
+def clue_table(clues: Array) -> Array:
     """The clues (one integer each) as a table for `find_clues`."""
     size = 16
     while size < 4 * clues.shape[0]:
@@ -260,7 +263,7 @@ def clue_table(clues):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def clues_of(facts, s_rows, t_rows):
+def clues_of(facts: Facts, s_rows: Array, t_rows: Array) -> Array:
     """The clues of the given pairs (s_rows[k], t_rows[k]), as (K, W) int32."""
     words = facts.s_bits.shape[0]
     out = np.zeros((s_rows.shape[0], words), np.int32)
@@ -277,11 +280,11 @@ def clues_of(facts, s_rows, t_rows):
 
 
 @njit(cache=True, nogil=True)
-def own_positions(s_rows, t_rows, rectangles, place, own):  # type: ignore[no-untyped-def]
+def own_positions(s_rows: Array, t_rows: Array, rectangles: Array, place: Array, own: Array) -> None:
     """Write to `own` where, among the t rows of its rectangle, each s row stands itself; -1 where it does not.
 
-    s_rows, t_rows: row numbers by position; rectangles: (R, 4), no s position in two of them; place: scratch, -1 for every
-    row of the table, and left so.
+    s_rows, t_rows: row numbers by position; rectangles: (R, 4), no s position in two of them; place: scratch, -1 for
+    every row of the table, and left so.
     """
     for r in range(rectangles.shape[0]):
         for j in range(rectangles[r, 2], rectangles[r, 3]):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def covered(masks, used, states, counts, out):  # type: ignore[no-untyped-def]
+def covered(masks: Array, used: Array, states: Array, counts: Array, out: Array) -> None:
     """Write each rule's coverage over the counted points to `out`.
 
-    masks, used: (N, K) accepted states and whether a slot has a predicate; states: (E, K); counts: (E,) floats; out: (N,).
-    A pair that satisfies k of m predicates, 0 <= k < m, weighs (k + 1) / m; coverage is the mean weight. Cost: N x E x K.
+    masks, used: (N, K) accepted states and whether a slot has a predicate; states: (E, K); counts: (E,) floats; out:
+    (N,). A pair that satisfies k of m predicates, 0 <= k < m, weighs (k + 1) / m; coverage is the mean weight. Cost: N
+    x E x K.
     """
     slots = masks.shape[1]
     which = np.empty(slots, np.int64)
@@ -34,7 +40,7 @@ def covered(masks, used, states, counts, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def weights_inside(boxes, points, counts, out):  # type: ignore[no-untyped-def]
+def weights_inside(boxes: Array, points: Array, counts: Array, out: Array) -> None:
     """Write the total count of the points (E, W) inside each box (N, W) to `out` (N,). Cost: N x E."""
     words = boxes.shape[1]
     for n in range(boxes.shape[0]):

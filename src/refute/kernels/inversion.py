@@ -1,21 +1,24 @@
 """Evidence inversion: all maximal boxes that hold none of the given points, by MMCS on bitsets.
 
 A rule is a box, one mask of accepted states per slot; a point (an evidence) is one state per slot. A *choice* is a slot
-with one of its masks. A set of choices, at most one per slot, is a valid rule iff every point is refused by some choice:
-a minimal hitting set problem, searched depth first as in MMCS (Murakami and Uno), which keeps for each choice the points
-that it alone refuses. The search drops a branch as soon as some choice could be left out or weakened (then every point
-it alone refuses would still be refused), so what it gives is minimal without a second pass. Points refused twice can
-never matter again below a node: a task that starts with two choices works on the rest only. Rebuilding bitsets deeper
-down was measured to cost more than it saves.
+with one of its masks. A set of choices, at most one per slot, is a valid rule iff every point is refused by some
+choice: a minimal hitting set problem, searched depth first as in MMCS (Murakami and Uno), which keeps for each choice
+the points that it alone refuses. The search drops a branch as soon as some choice could be left out or weakened (then
+every point it alone refuses would still be refused), so what it gives is minimal without a second pass. Points refused
+twice can never matter again below a node: a task that starts with two choices works on the rest only. Rebuilding
+bitsets deeper down was measured to cost more than it saves.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -34,17 +37,18 @@ class Choices(NamedTuple):
     siblings: NDArray[np.uint64]  # (K, X) all choices of a slot
 
 
-class _Local(NamedTuple):
+class Local(NamedTuple):
     """The points that still matter below a node, as bitsets of B words."""
 
     states: NDArray[np.uint8]  # (E, K)
     refusers: NDArray[np.uint64]  # (E, X) choices that refuse a point
     refused: NDArray[np.uint64]  # (C, B) points that a choice refuses
     gained: NDArray[np.uint64]  # (C, 4, B) points that each weaker mask would accept in addition
+    halt: NDArray[np.int64]  # (1,) not zero once the search should stop
 
 
 @njit(cache=True, nogil=True)
-def ones(word):
+def ones(word: Scalar) -> Scalar:
     """The number of set bits."""
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -53,7 +57,7 @@ def ones(word):
 
 
 @njit(cache=True, nogil=True)
-def gather(choices, states, rows):
+def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
     """The local problem over the given rows of `states`."""
     size, slots = rows.shape[0], states.shape[1]
     total = choices.slot.shape[0]
@@ -80,11 +84,11 @@ def gather(choices, states, rows):
                 if (choices.weaker[c, w] >> state) & 1:
                     for b in range(words):
                         gained[c, w, b] |= by_state[slot, state, b]
-    return _Local(picked, refusers, refused, gained)
+    return Local(picked, refusers, refused, gained, halt)
 
 
 @njit(cache=True, nogil=True)
-def _needed(local, choices, choice, alone, without):
+def _needed(local: Local, choices: Choices, choice: Scalar, alone: Array, without: Array) -> bool:
     """Whether the choice cannot be weakened: points it alone refuses, less those in `without`, need each state."""
     for w in range(4):
         if choices.weaker[choice, w] == 0:
@@ -101,7 +105,7 @@ def _needed(local, choices, choice, alone, without):
 
 
 @njit(cache=True, nogil=True)
-def _branch_point(local, uncovered, candidates):
+def _branch_point(local: Local, uncovered: Array, candidates: Array) -> Scalar:
     """Among some uncovered points, the one that the fewest candidates refuse; -1 when a point has none."""
     best, fewest, looked = np.int64(-1), np.int64(1 << 60), 0
     for b in range(uncovered.shape[0]):
@@ -124,12 +128,21 @@ def _branch_point(local, uncovered, candidates):
 
 
 @njit(cache=True, nogil=True)
-def _descend(choices, local, uncovered, alone, chosen, candidates, limits, out):
+def _descend(
+    choices: Choices,
+    local: Local,
+    uncovered: Array,
+    alone: Array,
+    chosen: Array,
+    candidates: Array,
+    limits: Array,
+    out: Array,
+) -> Scalar:
     """Search below a node. limits: depth, most predicates, predicates so far, results so far, depth to stop at."""
     depth = limits[0]
     words = uncovered.shape[0]
     point = _branch_point(local, uncovered, candidates)
-    if point < 0:
+    if point < 0 or local.halt[0] != 0:
         return 0
     left = candidates.copy()
     branch = np.empty_like(candidates)
@@ -192,12 +205,15 @@ def _descend(choices, local, uncovered, alone, chosen, candidates, limits, out):
 
 
 @njit(cache=True, nogil=True)
-def invert(choices, states, start, limit, stop, out):
+def invert(
+    choices: Choices, states: Array, start: Array, limit: Scalar, stop: Scalar, halt: Array, out: Array
+) -> Scalar:
     """How many results the search below `start` has; the first of them are written to `out`.
 
-    states: (E, K) uint8 points. start: (2, X) the choices made so far, and those still allowed. limit: most predicates of
-    a rule. stop: number of choices at which unfinished nodes are emitted as results too (0 for never), so that they can be
-    searched as tasks of their own. out: (R, 2 X) zeros; a row gets the choices made and, if unfinished, those still allowed.
+    states: (E, K) uint8 points. start: (2, X) the choices made so far, and those still allowed. limit: most predicates
+    of a rule. stop: number of choices at which unfinished nodes are emitted as results too (0 for never), so that they
+    can be searched as tasks of their own. halt: (1,) not zero once the search should stop. out: (R, 2 X) zeros; a row
+    gets the choices made and, if unfinished, those still allowed.
     """
     width = start.shape[1]
     rows = np.arange(states.shape[0])
@@ -225,7 +241,7 @@ def invert(choices, states, start, limit, stop, out):
                 rows[kept] = r
                 kept += 1
         rows = rows[:kept]
-    local = gather(choices, states, rows)
+    local = gather(choices, states, rows, halt)
     words = local.refused.shape[1]
     uncovered = np.zeros(words, np.uint64)
     for r in range(rows.shape[0]):

@@ -1,23 +1,29 @@
 """Approximate inversion: all maximal boxes that hold points of at most a given total weight.
 
 As in ADCMiner (Livshits, Heidari, Ilyas and Kimelfeld), MMCS with one more branch: besides the choices that refuse the
-branching point there is the case that no choice ever does, as long as the weight of such points stays within the limit. A
-box is a result as soon as its weight is within the limit and every weaker box exceeds it.
+branching point there is the case that no choice ever does, as long as the weight of such points stays within the limit.
+A box is a result as soon as its weight is within the limit and every weaker box exceeds it.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from refute.kernels.inversion import gather, ones
+from refute.kernels.inversion import Choices, Local, gather, ones
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def _weight(bits, weights):  # type: ignore[no-untyped-def]
+def _weight(bits: Array, weights: Array) -> Scalar:
     """The total weight of the points of a bitset."""
     total = np.int64(0)
     for b in range(bits.shape[0]):
@@ -30,7 +36,7 @@ def _weight(bits, weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gain(alone, gained, weights, enough):  # type: ignore[no-untyped-def]
+def _gain(alone: Array, gained: Array, weights: Array, enough: Scalar) -> Scalar:
     """The weight of the points in both bitsets, counted until it exceeds `enough`."""
     total = np.int64(0)
     for b in range(alone.shape[0]):
@@ -45,8 +51,20 @@ def _gain(alone, gained, weights, enough):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _search(choices, local, weights, uncovered, alone, chosen, candidates, limits, out):  # type: ignore[no-untyped-def]
+def _search(
+    choices: Choices,
+    local: Local,
+    weights: Array,
+    uncovered: Array,
+    alone: Array,
+    chosen: Array,
+    candidates: Array,
+    limits: Array,
+    out: Array,
+) -> Scalar:
     """Search below a node. limits: depth, most predicates, predicates so far, results so far, most weight."""
+    if local.halt[0] != 0:
+        return 0
     depth, most = limits[0], limits[4]
     words = uncovered.shape[0]
     total = _weight(uncovered, weights)
@@ -136,14 +154,23 @@ def _search(choices, local, weights, uncovered, alone, chosen, candidates, limit
 
 
 @njit(cache=True, nogil=True)
-def invert_approximately(choices, states, weights, candidates, limit, most, out):  # type: ignore[no-untyped-def]
+def invert_approximately(
+    choices: Choices,
+    states: Array,
+    weights: Array,
+    candidates: Array,
+    limit: Scalar,
+    most: Scalar,
+    halt: Array,
+    out: Array,
+) -> Scalar:
     """How many maximal boxes hold points of weight `most` at the most; the first of them are written to `out`.
 
-    states: (E, K) uint8 points; weights: (E,) int64; candidates: (X,) the choices allowed; limit: most predicates of a rule;
-    out: (R, X) zeros, a row gets the choices of a box.
+    states: (E, K) uint8 points; weights: (E,) int64; candidates: (X,) the choices allowed; limit: most predicates of a
+    rule; out: (R, X) zeros, a row gets the choices of a box.
     """
     rows = np.arange(states.shape[0])
-    local = gather(choices, states, rows)
+    local = gather(choices, states, rows, halt)
     words = local.refused.shape[1]
     uncovered = np.zeros(words, np.uint64)
     for r in range(rows.shape[0]):

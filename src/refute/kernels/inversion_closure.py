@@ -9,13 +9,19 @@ with `!=` in them are made exact.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 
 @njit(cache=True, nogil=True)
-def _tighten(net, size, compose):  # type: ignore[no-untyped-def]
-    """Whether the network is consistent; it is made path consistent in place. net: (M, M) atoms, the first `size` used."""
+def _tighten(net: Array, size: Scalar, compose: Array) -> bool:
+    """Whether the network is consistent; its first `size` terms are made path consistent. net: (M, M) atoms."""
     changed = True
     while changed:
         changed = False
@@ -32,18 +38,20 @@ def _tighten(net, size, compose):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _mirror(atoms):  # type: ignore[no-untyped-def]
+def _mirror(atoms: Scalar) -> Scalar:
     return (atoms & 0b11010) | ((atoms & 1) << 2) | ((atoms >> 2) & 1)
 
 
 @njit(cache=True, nogil=True)
-def close_boxes(atoms, slots_of, known, constants, compose, asked, out):  # type: ignore[no-untyped-def]
+def close_boxes(
+    atoms: Array, slots_of: Array, known: Array, constants: Array, compose: Array, asked: Array, out: Array
+) -> Array:
     """Per box, whether its predicates can be true together; writes what they imply for each asked pair of terms.
 
     atoms: (N, K) uint8 accepted atoms per slot, 31 where a slot has no predicate; slots_of: (2, K) the slots' terms;
     known: (M, M) what holds between terms in any case; constants: (M,) which terms are constants; compose: (32, 32);
-    asked: (2, Q) pairs of terms, constants second; out: (N, Q) implied atoms, 31 where nothing is implied. Cost per box:
-    cubic in the terms it mentions.
+    asked: (2, Q) pairs of terms, constants second; out: (N, Q) implied atoms, 31 where nothing is implied. Cost per
+    box: cubic in the terms it mentions.
     """
     left, right = slots_of[0], slots_of[1]
     asked_left, asked_right = asked[0], asked[1]
@@ -112,7 +120,7 @@ def close_boxes(atoms, slots_of, known, constants, compose, asked, out):  # type
 
 
 @njit(cache=True, nogil=True)
-def implied_by_others(rules, mirrors, closures, which, out):  # type: ignore[no-untyped-def]
+def implied_by_others(rules: Array, mirrors: Array, closures: Array, which: Array, out: Array) -> Array:
     """Mark the rules `which` that another rule implies; of rules that imply each other the earliest stays.
 
     rules, mirrors, closures: (N, W) words of accepted atoms over the same pairs of terms. A rule b, or b with the rows
@@ -133,8 +141,8 @@ def implied_by_others(rules, mirrors, closures, which, out):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _within(inner, outer, words):  # type: ignore[no-untyped-def]
-    for w in range(words):
+def _within(inner: Array, outer: Array, words: Scalar) -> bool:
+    for w in range(words):  # noqa: SIM110 - a generator is no kernel
         if inner[w] & ~outer[w] != np.uint64(0):
             return False
     return True

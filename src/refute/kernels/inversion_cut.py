@@ -1,16 +1,20 @@
 """Inversion kept up to date: boxes that a new point breaks are cut so that they refuse it.
 
-Hydra, section 5, on boxes: a box that holds the point is replaced by the boxes that refuse it in one slot. A cut of slot
-k can only lie inside a whole box that holds the point everywhere but in slot k, so those few are all it is compared with.
+Hydra, section 5, on boxes: a box that holds the point is replaced by the boxes that refuse it in one slot. A cut of
+slot k can only lie inside a whole box that holds the point everywhere but in slot k, so those few are all it is
+compared with.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -28,7 +32,7 @@ class Cuts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _slot_of(cuts, word, bit):  # type: ignore[no-untyped-def]
+def _slot_of(cuts: Cuts, word: Scalar, bit: Scalar) -> Scalar:
     """The slot that owns a bit of a word."""
     found = 0
     for k in range(cuts.word.shape[0]):
@@ -38,7 +42,7 @@ def _slot_of(cuts, word, bit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _predicates(cuts, box):  # type: ignore[no-untyped-def]
+def _predicates(cuts: Cuts, box: Array) -> Scalar:
     total = np.int64(0)
     for k in range(cuts.word.shape[0]):
         total += cuts.weight[k, np.int64((box[cuts.word[k]] >> cuts.shift[k]) & cuts.full[k])]
@@ -46,7 +50,7 @@ def _predicates(cuts, box):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _inside(box, others, which, count, words):  # type: ignore[no-untyped-def]
+def _inside(box: Array, others: Array, which: Array, count: Scalar, words: Scalar) -> bool:
     """Whether the box lies within one of others[which[:count]]."""
     for n in range(count):
         other = which[n]
@@ -61,11 +65,11 @@ def _inside(box, others, which, count, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def cut_boxes(cuts, boxes, points, limit):  # type: ignore[no-untyped-def]
+def cut_boxes(cuts: Cuts, boxes: Array, points: Array, limit: Scalar) -> Array:
     """The maximal boxes after all points were seen, given the maximal boxes before.
 
-    boxes: (N, W); points: (P, W); limit: most predicates of a rule. Cost per point: N words, and per broken box and slot
-    the whole boxes that miss the point in that slot alone.
+    boxes: (N, W); points: (P, W); limit: most predicates of a rule. Cost per point: N words, and per broken box and
+    slot the whole boxes that miss the point in that slot alone.
     """
     words = boxes.shape[1]
     slots = cuts.word.shape[0]
@@ -156,7 +160,7 @@ def cut_boxes(cuts, boxes, points, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _any(box, words):  # type: ignore[no-untyped-def]
+def _any(box: Array, words: Scalar) -> Scalar:
     found = _ZERO
     for w in range(words):
         found |= box[w]
@@ -164,7 +168,7 @@ def _any(box, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _covered(box, fresh, start, stop, words):  # type: ignore[no-untyped-def]
+def _covered(box: Array, fresh: Array, start: Scalar, stop: Scalar, words: Scalar) -> bool:
     """Whether another cut of the slot contains this one; cuts that this one contains are blanked."""
     for n in range(start, stop):
         inside, contains = True, True

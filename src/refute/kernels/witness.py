@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def first_two(keys, most):  # type: ignore[no-untyped-def]
+def first_two(keys: Array, most: Scalar) -> Array:
     """The positions of the first two occurrences of every key, ascending; empty once there are more than `most`.
 
     keys: (n,) int64, not negative. Two occurrences are enough to tell whether a point can pair with one like itself.
