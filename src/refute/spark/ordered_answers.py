@@ -24,6 +24,7 @@ from refute.spark.pairing import Pairing
 from refute.spark.schema import empty_relation
 from refute.spark.worker import ROW_COLUMN, Question
 
+_PARTS = 16
 _COUNTED = "violations string, task_rows bigint"
 
 
@@ -160,10 +161,21 @@ class OrderedAnswers:
                 gained = np.maximum(gained - np.minimum(s_counts[s_at], t_counts[t_at]), 0)
             needed = int(np.searchsorted(np.cumsum(gained), limit)) + 1
             s_at, t_at = s_at[:needed], t_at[:needed]
-        cells = self._small({"s_cell": s_cells[s_at], "t_cell": t_cells[t_at]})
-        s_rows = rule.emitter.admitted(Row.S).select(F.col(ROW_COLUMN).alias("s"), rule.cell(Row.S).alias("s_cell"))
-        t_rows = rule.emitter.admitted(Row.T).select(F.col(ROW_COLUMN).alias("t"), rule.cell(Row.T).alias("t_cell"))
-        found = s_rows.join(F.broadcast(cells), "s_cell").join(t_rows, "t_cell")
+        # Without tiles a group is one cell; parts of it by hash let several tasks list its pairs.
+        parts = 1 if rule.grid.dimensions else _PARTS
+        s_part, t_part = (part.ravel() for part in np.indices((parts, parts)))
+        cells = self._small(
+            {
+                "s_cell": (s_cells[s_at][:, None] * parts + s_part).ravel(),
+                "t_cell": (t_cells[t_at][:, None] * parts + t_part).ravel(),
+            }
+        )
+        sides = []
+        for side, row in (("s", Row.S), ("t", Row.T)):
+            part = F.pmod(F.xxhash64(ROW_COLUMN), F.lit(parts)) if parts > 1 else F.lit(0)
+            cell = rule.cell(row) * parts + part
+            sides.append(rule.emitter.admitted(row).select(F.col(ROW_COLUMN).alias(side), cell.alias(f"{side}_cell")))
+        found = sides[0].join(F.broadcast(cells), "s_cell").join(sides[1], "t_cell")
         return found.where(F.col("s") != F.col("t")).select("s", "t")
 
     def _small(self, columns: dict[str, Any]) -> DataFrame:
