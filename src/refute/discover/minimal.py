@@ -26,7 +26,7 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     """
     masks = space.masks(boxes)
     full = np.array([slot.kind.full for slot in space.slots], np.uint8)
-    length = _lengths(space, masks)
+    length = lengths(space, masks)
     order = np.lexsort((*masks.T[::-1], length)) if len(boxes) else np.empty(0, np.int64)
     boxes, masks = boxes[order], masks[order]
     if all(slot.is_pair and len(slot.columns) == 1 for slot in space.slots):
@@ -39,7 +39,15 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     asks = np.array([[terms[pair[side]] for pair in asked] for side in (0, 1)], np.int64)
     constants = np.array([isinstance(term, Constant) for term in terms])
     closures = np.full((len(boxes), len(asked)), ALL_ATOMS, np.uint8)
-    possible = close_boxes(atoms, ends, _known(tuple(terms), nullable), constants, composition(), asks, closures)
+    known = _known(tuple(terms), nullable)
+    possible = np.zeros(len(boxes), np.bool_)
+
+    def close(_: None, start: int) -> None:
+        part = slice(start, start + _CHUNK)
+        possible[part] = close_boxes(atoms[part], ends, known, constants, composition(), asks, closures[part])
+
+    composition()
+    Crew(budget, lambda: None, close).run(range(0, len(boxes), _CHUNK))
     boxes, atoms, closures = boxes[possible], atoms[possible], closures[possible]
     rules, mirrors = (_packed(_spread(space, atoms, asked, swap)) for swap in (False, True))
     packed = _packed(closures)
@@ -65,7 +73,7 @@ def _mirrored_earlier(rules: Words, mirrors: Words) -> NDArray[np.bool_]:
     return np.array([first.get(row.tobytes(), n) < n for n, row in enumerate(mirrors)], np.bool_)
 
 
-def _lengths(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.int64]:
+def lengths(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.int64]:
     """How many predicates each box takes to write."""
     total = np.zeros(len(masks), np.int64)
     for k, slot in enumerate(space.slots):

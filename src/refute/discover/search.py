@@ -18,7 +18,7 @@ from refute.discover.guided import Guided
 from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
-from refute.discover.minimal import minimal
+from refute.discover.minimal import lengths, minimal
 from refute.discover.options import Measure, Method, Options, Progress, chosen
 from refute.discover.outcome import Outcome
 from refute.discover.predicates import predicate_space
@@ -35,7 +35,9 @@ from refute.relation import Relation
 _FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
 _TILE_COST = 6e-9  # seconds per pair
 _PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
-_RANK_PAIRS = 2_000
+_KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
+_RANK_PAIRS = 2_000  # random pairs on which coverage is measured
+_RANK_WORK = 20_000_000  # rules times pairs to stay below
 
 
 def discover(
@@ -109,11 +111,17 @@ class _Search:
         book = codebook(self._relation, space, self._options.nulls)
         outcome = self._outcome(book)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
-        boxes = self._minimal(space, outcome.boxes)
-        if kept is not None:
-            boxes = _of_kinds(space, boxes, kept)
-            self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
-        return self._ranked(book, outcome, boxes)
+        boxes = outcome.boxes
+        if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
+            boxes = boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
+            found = len(outcome.boxes)
+            self._notes.append(f"of {found:,} rules verified in time the shortest {_KEPT_PARTIAL:,} were kept")
+        with self._budget.patiently():
+            boxes = self._minimal(space, boxes)
+            if kept is not None:
+                boxes = _of_kinds(space, boxes, kept)
+                self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
+            return self._ranked(book, outcome, boxes)
 
     def _outcome(self, book: Codebook) -> Outcome:
         options = self._options
@@ -163,7 +171,7 @@ class _Search:
 
     def _ranked(self, book: Codebook, outcome: Outcome, boxes: Words) -> Discovery:
         space = book.space
-        found = ranks(self._relation, space, boxes, self._rank_sample(book))
+        found = ranks(self._relation, space, boxes, self._rank_sample(book, len(boxes)))
         order = np.lexsort((np.arange(len(boxes)), -found.score))
         boxes = boxes[order]
         found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
@@ -190,11 +198,13 @@ class _Search:
             almost=self._almost(book, outcome, boxes),
         )
 
-    def _rank_sample(self, book: Codebook) -> Evidence:
+    def _rank_sample(self, book: Codebook, rules: int) -> Evidence:
+        """Random pairs, fewer of them the more rules there are to rank."""
         random = np.random.default_rng(self._options.seed)
         if self._relation.n_rows < 2:
             return Evidence.empty(book.space)
-        s, t = random.integers(0, self._relation.n_rows, (2, _RANK_PAIRS))
+        pairs = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // max(1, rules)))
+        s, t = random.integers(0, self._relation.n_rows, (2, pairs))
         return pair_evidence(book, s, t)
 
     def _almost(self, book: Codebook, outcome: Outcome, exact: Words) -> tuple[Discovered, ...]:
@@ -206,7 +216,7 @@ class _Search:
         found, _ = inverted_approximately(space, outcome.evidence, most, self._budget, self._options.max_predicates)
         counts = violating_pairs(found, outcome.evidence)
         boxes = self._minimal(space, found[counts > 0])
-        scored = ranks(self._relation, space, boxes, self._rank_sample(book))
+        scored = ranks(self._relation, space, boxes, self._rank_sample(book, len(boxes)))
         order = np.lexsort((np.arange(len(boxes)), -scored.score))
         boxes = boxes[order]
         ordered = Ranks(scored.succinctness[order], scored.coverage[order], scored.surprise[order])

@@ -30,11 +30,14 @@ class Budget:
         self._stop = threading.Event()
         self.halt = np.zeros(1, np.int64)  # what kernels look at while they run
         self._share = 1.0
+        self._patient = False
         self.evidences = self.candidates = self.verified = 0
 
     @property
     def expired(self) -> bool:
         """Whether to stop: the user interrupted, or this phase's share of the time is used up."""
+        if self._patient:
+            return False
         if self._stop.is_set():
             return True
         return self._limit is not None and time.monotonic() - self._started > self._limit * self._share
@@ -56,6 +59,15 @@ class Budget:
             yield
         finally:
             self._share = before
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Within this block nothing expires: what little is left to do with the rules found gets done."""
+        self._patient = True
+        try:
+            yield
+        finally:
+            self._patient = False
 
     def tell(
         self, phase: str, *, evidences: int | None = None, candidates: int | None = None, verified: int | None = None

@@ -4,7 +4,7 @@ Operands are terms (a column of `s`, a column of `t`, a constant). Between two t
 less, equal, greater, both null, one null. Composing relations along paths tightens them until nothing changes; an empty
 relation means that no rows can ever satisfy the predicates. For these relations path consistency decides consistency,
 and an atom survives in the tightest network iff the network stays consistent when it is fixed, which is how relations
-with `!=` in them are made exact.
+with `!=` in them are made exact. Without two cycles of predicates (or constants) there is nothing to make exact.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ def close_boxes(
     possible = np.zeros(total, np.bool_)
     index = np.empty(terms, np.int64)
     members = np.empty(terms, np.int64)
+    part = np.empty(terms, np.int64)  # which terms the predicates connect
     net = np.empty((terms, terms), np.uint8)
     trial = np.empty((terms, terms), np.uint8)
     for n in range(total):
@@ -79,6 +80,9 @@ def close_boxes(
                 index[term] = size
                 members[size] = term
                 size += 1
+        for i in range(size):
+            part[i] = i
+        cycles = 0
         differences = False
         for i in range(size):
             for j in range(size):
@@ -88,6 +92,13 @@ def close_boxes(
                 i, j = index[left[k]], index[right[k]]
                 net[i, j] &= atoms[n, k]
                 net[j, i] &= _mirror(atoms[n, k])
+                if part[i] == part[j]:
+                    cycles += 1
+                else:
+                    joined, gone = part[i], part[j]
+                    for m in range(size):
+                        if part[m] == gone:
+                            part[m] = joined
                 differences |= (atoms[n, k] & 2) == 0 and (atoms[n, k] & 5) == 5
         empty = False
         for i in range(size):
@@ -102,7 +113,7 @@ def close_boxes(
                 out[n, q] = 31
                 continue
             implied = net[i, j]
-            if differences and size > 3 and (implied & (implied - 1)) != 0:
+            if differences and (cycles > 1 or size > mentioned) and (implied & (implied - 1)) != 0:
                 kept = np.uint8(0)
                 for bit in range(5):
                     atom = np.uint8(1 << bit)
