@@ -12,10 +12,11 @@ from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.existence import surely_none
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
-from refute.detect.sweep.points import Points
-from refute.detect.sweep.reduce import reduce, refined
+from refute.detect.sweep.points import INT32, Points
+from refute.detect.sweep.reduce import mixed, numbered, ranked, reduce, refined
 from refute.detect.sweep.threads import threads_for, together
 from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.kernels.clashes import clashes_of, sum_of_squares, tally_groups
 from refute.kernels.dominance_sweeps import count_below
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
@@ -65,11 +66,32 @@ class _Tally:
         """`sign` times the number of pairs."""
         if not points.differ or len(points.differ) > self.tuning.subsets:
             return self._settled(points, sign)
+        fits = points.n_s < INT32
+        if fits and points.twin and points.group is not None and not points.order and len(points.differ) == 1:
+            return sign * self._clashes(points, points.group, sign)
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
         simpler = replace(points, differ=tuple(others), self_pairs=True)
         found = self.total(simpler, sign)
         agreeing = refined(simpler, widest)
         return found if agreeing is None else found + self.total(agreeing, -sign)
+
+    def _clashes(self, points: Points, group: Comparison, sign: int) -> int:
+        """The pairs of one group with different codes: all pairs less those of a code. Both sides are alike."""
+        (differ,) = points.differ
+        if differ.size > INT32:
+            differ = ranked(differ)
+        table, strays = tally_groups(group.s, differ.s, group.size)
+        key_size = group.size * differ.size
+        keys = mixed(group.s[strays], differ.s[strays], differ.size, key_size)
+        same_keys = numbered(Comparison(keys, keys, key_size))
+        sizes = segment_sizes(same_keys.s, same_keys.size)
+        if self.s_partners is not None and self.t_partners is not None:
+            found = np.empty(points.n_s, np.int64)
+            clashes_of(group.s, table, found)
+            found[strays] = table[group.s[strays], 1] - sizes[same_keys.s]
+            _add(self.s_partners, points.s_pick, found, sign)
+            _add(self.t_partners, points.t_pick, found, sign)
+        return int(sum_of_squares(table[:, 1]) - sum_of_squares(table[:, 2]) - sum_of_squares(sizes))
 
     def _settled(self, points: Points, sign: int) -> int:
         if self.s_partners is None or self.t_partners is None:
@@ -79,14 +101,18 @@ class _Tally:
             found = Forests.of(points, leaf=self.tuning.leaf).partners()
             assert found is not None
             s_found, t_found = found
+        elif points.twin and not points.order:
+            _group_products(points, t_found)
+            s_found = t_found
         else:
             sides = ((points, t_found), (points.mirrored(), s_found))
             calls = [partial(self._dominance, side, found) for side, found in sides]
             together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
         if points.self_pairs:
             s_self, t_self = points.self_matches()
-            s_found[s_self] -= 1
             t_found[t_self] -= 1
+            if s_found is not t_found:
+                s_found[s_self] -= 1
         _add(self.s_partners, points.s_pick, s_found, sign)
         _add(self.t_partners, points.t_pick, t_found, sign)
         return sign * int(t_found.sum())

@@ -17,7 +17,7 @@ from refute.plan.share import Share
 T = TypeVar("T")
 
 _WIDEST = 2**62  # a combined key stays below it
-_DENSE = 2  # a table may have this many groups per point before keys are hashed
+_RANKED = 16  # ranks by a bitmap of this many bits per point are cheaper than hashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,14 @@ def hashed(comparison: Comparison) -> Comparison:
     return Comparison(s, t, size, comparison.label)
 
 
+def numbered(comparison: Comparison) -> Comparison:
+    """The equality with few more numbers than points."""
+    n = len(comparison.s) + len(comparison.t)
+    if comparison.size <= n + 1024:
+        return normal(comparison)
+    return ranked(comparison) if comparison.size <= _RANKED * n else hashed(comparison)
+
+
 def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
     """The order with its values ranked densely, so that it is int32."""
 
@@ -122,8 +130,8 @@ def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
 def _grouped(key: Comparison) -> _Grouping:
     """Dense group numbers; keys from a wide range are first rid of those without a match."""
     n = len(key.s) + len(key.t)
-    if key.size <= _DENSE * n + 1024:
-        return _Grouping(None, None, normal(key))
+    if key.size <= _RANKED * n + 1024:
+        return _Grouping(None, None, numbered(key))
     if key.s is key.t:
         s_pick = t_pick = np.flatnonzero(repeated_keys(key.s))
         s = t = key.s[s_pick]
