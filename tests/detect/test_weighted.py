@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
-import oracle
 import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import Case, cases
 
+import oracle
+import refute as rf
+from refute.detect import detector, summary
 from refute.detect.weighted import can_weigh, weighted_partners
 from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
+from strategies import Case, cases
 
 
 @settings(max_examples=300, deadline=None)
@@ -29,3 +34,27 @@ def test_weights_stand_for_copies_of_rows(case: Case, data: st.DataObject) -> No
     found = weighted_partners(compiled.problem, weights)
     assert found.violations == len(truth)
     assert found.rows == len(oracle.rows_in_violation(truth))
+
+
+@settings(max_examples=200, deadline=None)
+@given(case=cases(max_rows=9))
+def test_tables_of_few_distinct_rows_are_answered_from_these(case: Case) -> None:
+    truth = oracle.violations(case.table, case.rule, case.nulls)
+    rule = Rule(name="rule", constraint=case.rule, nulls=Nulls(case.nulls))
+    with mock.patch.multiple(summary, LEAST_ROWS=0), mock.patch.multiple(detector, FEW_REPEATS=1, MANY_REPEATS=1):
+        assert rf.count(case.table, rule) == len(truth)
+        (result,) = rf.check(case.table, [rule])
+    assert result.finding.violations == len(truth)
+    assert result.finding.rows == len(oracle.rows_in_violation(truth))
+
+
+def test_a_large_table_of_few_distinct_rows_has_the_counts_of_the_sweep() -> None:
+    rng = np.random.default_rng(3)
+    wide = np.array([-1e300, 0.1, 1e300, np.nan])
+    table = pa.table(
+        {"a": rng.integers(0, 5, 60_000), "b": rng.choice(wide, 60_000), "c": rng.choice(["x", "y"], 60_000)}
+    )
+    for text in ("not (s.a = t.a and s.b != t.b)", "not (s.a < t.a and s.b >= t.b and s.c != t.c)", "not (s.b = t.b)"):
+        assert rf.count(table, text) == rf.count(table, text, method="sweep")
+        (quick,), (swept,) = rf.check(table, text), rf.check(table, text, method="sweep")
+        assert (quick.finding.violations, quick.finding.rows) == (swept.finding.violations, swept.finding.rows)

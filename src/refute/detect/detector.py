@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from refute.detect.methods import Method, method_of
 from refute.detect.results import Finding, Verdict, Witness
+from refute.detect.summary import FEW_REPEATS, MANY_REPEATS, Summary
+from refute.detect.weighted import WeightedPartners
 from refute.language.rulebook import Rule
 from refute.plan.compile import Compiled, compile_rule
 from refute.plan.method import MethodName
@@ -67,6 +69,13 @@ class Detector:
             return len(compiled.rows)
         if compiled.problem is None:
             return 0
+        weighted = self._weighted(rule, MANY_REPEATS)
+        if weighted is None:
+            if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
+                return 0
+            weighted = self._weighted(rule, FEW_REPEATS)
+        if weighted is not None:
+            return weighted.violations
         return self._run(compiled.problem).count(compiled.problem, self._share)
 
     def pairs(self, rule: Rule, limit: int | None = None) -> Iterator[tuple[Rows, Rows | None]]:
@@ -102,8 +111,7 @@ class Detector:
         if not verdict.holds:
             violations = rows = None
             if counts:
-                partners = self.partners(rule)
-                violations, rows = partners.violations, int(np.count_nonzero(partners.in_violation))
+                violations, rows = self._extent(rule)
         return Finding(verdict.holds, violations, rows, compiled.skipped_nulls, verdict.witness, method)
 
     def compiled(self, rule: Rule) -> Compiled:
@@ -117,6 +125,21 @@ class Detector:
             with self._lock:
                 self._compiled[key] = known
         return known
+
+    def _extent(self, rule: Rule) -> tuple[int, int]:
+        """The number of violations and of rows in some violation; from distinct rows alone where these are few."""
+        weighted = self._weighted(rule, FEW_REPEATS)
+        if weighted is not None:
+            return weighted.violations, weighted.rows
+        partners = self.partners(rule)
+        return partners.violations, int(np.count_nonzero(partners.in_violation))
+
+    def _weighted(self, rule: Rule, repeats: int) -> WeightedPartners | None:
+        """The partners of the distinct rows, where these repeat that often and no method is forced."""
+        if self._method is not MethodName.AUTO or self.compiled(rule).problem is None:
+            return None
+        summary = Summary.of(self.relation, rule, repeats)
+        return None if summary is None else summary.partners(rule)
 
     def method_for(self, problem: Problem) -> MethodName:
         """The method that will answer this problem."""

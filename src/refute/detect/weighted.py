@@ -8,11 +8,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.kernels.distinct import mix, numbered
 from refute.kernels.dominance_weighted import weight_below
 from refute.plan.problem import Comparison, Problem
 
 MOST_ORDERS = 2
 MOST_DIFFERENCES = 4
+_LARGEST_CODE = 2**31 - 1
 Ints = NDArray[np.int64]
 
 
@@ -48,8 +50,14 @@ def weighted_partners(problem: Problem, weights: Ints) -> WeightedPartners:
     as_s, as_t = np.zeros(problem.n_rows, np.int64), np.zeros(problem.n_rows, np.int64)
     for size in range(len(problem.differ) + 1):
         for chosen in combinations(problem.differ, size):  # a `!=` is all pairs but those with `=`
-            s_points, t_points, ranks = _points(problem, problem.equal + chosen)
             sign = -1 if size % 2 else 1
+            s_groups, t_groups = _groups(problem, problem.equal + chosen)
+            if not problem.order:
+                most = int(max(s_groups.max(initial=0), t_groups.max(initial=0))) + 1
+                as_t[t_rows] += sign * _sums(s_groups, weights[s_rows], most)[t_groups]
+                as_s[s_rows] += sign * _sums(t_groups, weights[t_rows], most)[s_groups]
+                continue
+            s_points, t_points, ranks = _points(problem, s_groups, t_groups)
             as_t[t_rows] += sign * _below(s_points, weights[s_rows], t_points, ranks)
             turned = (_turned(t_points, ranks), weights[t_rows], _turned(s_points, ranks))
             as_s[s_rows] += sign * _below(*turned, ranks)
@@ -64,14 +72,38 @@ def _all(rows: Ints | None, size: int) -> Ints:
     return np.arange(size, dtype=np.int64) if rows is None else rows
 
 
-def _points(problem: Problem, equal: tuple[Comparison, ...]) -> tuple[Ints, Ints, tuple[int, int]]:
-    """Both sides as (3, n) arrays of group and two ranks, gapless; absent orders become ranks 0 below 1."""
-    n_s, n_t, order = problem.s_size, problem.t_size, problem.order
-    groups = np.zeros(n_s + n_t, dtype=np.int64)
+def _groups(problem: Problem, equal: tuple[Comparison, ...]) -> tuple[Ints, Ints]:
+    """The number of each point's group, on both sides."""
+    groups, size = np.zeros(problem.s_size + problem.t_size, dtype=np.int64), 1
     for comparison in equal:
-        joint = np.unique(np.concatenate([comparison.s, comparison.t]), return_inverse=True)[1]
-        groups = np.unique(groups * (int(joint.max(initial=0)) + 1) + joint, return_inverse=True)[1]
-    rows = [groups.astype(np.int64)]
+        codes, codes_size = np.concatenate([comparison.s, comparison.t]), comparison.size + 1
+        if codes_size > _LARGEST_CODE:
+            codes, codes_size = _renumbered(codes)
+        if size > _LARGEST_CODE:
+            groups, size = _renumbered(groups)
+        mix(groups, codes, codes_size)
+        size *= codes_size
+    groups, _ = _renumbered(groups)
+    return groups[: problem.s_size], groups[problem.s_size :]
+
+
+def _renumbered(codes: NDArray[np.signedinteger]) -> tuple[Ints, int]:
+    found = numbered(codes, len(codes))
+    assert found is not None
+    return found[0].astype(np.int64), len(found[1]) + 1
+
+
+def _sums(groups: Ints, weights: Ints, size: int) -> Ints:
+    """The weight of each group, exact."""
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, groups, weights)
+    return found
+
+
+def _points(problem: Problem, s_groups: Ints, t_groups: Ints) -> tuple[Ints, Ints, tuple[int, int]]:
+    """Both sides as (3, n) arrays of group and two ranks, gapless; an absent order becomes rank 0 below 1."""
+    n_s, n_t, order = problem.s_size, problem.t_size, problem.order
+    rows = [np.concatenate([s_groups, t_groups])]
     ranks = []
     for i in range(MOST_ORDERS):
         if i < len(order):

@@ -134,6 +134,8 @@ def _steps(rule: Rule, shape: Shape, method: MethodName) -> tuple[str, ...]:
         steps.append(f"search a tree of {max(shape.order + shape.differ, 1)} dimensions once per row")
         return tuple(steps)
     steps.append(_SWEEPS[min(shape.order, 4)])
+    if shape.order <= 2:
+        steps.append("to count where few distinct rows repeat often: answer from these and their numbers alone")
     if shape.differ:
         steps.append(
             f"{shape.differ} `!=`: count without it minus count with `=`; verified by the two best of different value"

@@ -1,0 +1,97 @@
+"""Tables of few distinct values in process: a rule is answered from the distinct rows and how often each occurs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.detect.weighted import WeightedPartners, can_weigh, weighted_partners
+from refute.kernels.distinct import mix, numbered
+from refute.language.conditions import columns_of
+from refute.language.rulebook import Rule
+from refute.plan.compile import compile_rule
+from refute.relation import Relation
+
+LEAST_ROWS = 50_000
+FEW_REPEATS = 10  # rows per distinct one from which a summary is cheaper than counting all pairs
+MANY_REPEATS = 200  # rows per distinct one from which it is cheaper than looking for a first pair
+_SAMPLE_ROWS = 4096
+_LARGEST_CODE = 2**31
+_LARGEST_KEY = 2**62
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The distinct rows of the columns that a rule reads, each with its number of copies."""
+
+    table: pa.Table
+    weights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, relation: Relation, rule: Rule, repeats: int) -> Summary | None:
+        """The summary for a rule; None where the table is small, or its distinct rows repeat less often than asked."""
+        if relation.n_rows < LEAST_ROWS:
+            return None
+        chosen = () if rule.where is None else columns_of(rule.where)
+        names = tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
+        found = _distinct(relation, names, relation.n_rows // repeats)
+        if found is None:
+            return None
+        firsts, counts = found
+        columns = [relation.column(name).take(pa.array(firsts)) for name in names]
+        return cls(pa.table(columns, names=list(names)), counts)
+
+    def partners(self, rule: Rule) -> WeightedPartners | None:
+        """The partners of each distinct row; None where the rule has too many comparisons for that."""
+        problem = compile_rule(Relation.of(self.table), rule.constraint, rule.nulls, rule.where).problem
+        return weighted_partners(problem, self.weights) if problem is not None and can_weigh(problem) else None
+
+
+def expected_distinct(sampled: int, seen: int) -> float:
+    """How many distinct rows a table has, judged by those seen in a sample as if all were equally frequent."""
+    if seen > 0.95 * sampled:
+        return math.inf
+    low, high = float(max(seen, 1)), float(max(seen, 1)) * 1e6
+    while high / low > 1.01:
+        middle = math.sqrt(low * high)
+        if middle * -math.expm1(-sampled / middle) < seen:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _distinct(relation: Relation, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
+    """The first position and the number of each distinct combination of values; None where they exceed the room."""
+    keys, size = np.zeros(relation.n_rows, dtype=np.int64), 1
+    step = max(relation.n_rows // _SAMPLE_ROWS, 1)
+    for name in names:
+        one = relation.encode(name, ordered=False)
+        codes, codes_size = one.values, one.size + 1
+        sample = codes[::step]
+        if expected_distinct(len(sample), len(np.unique(sample))) > room:
+            return None
+        if codes_size > _LARGEST_CODE:  # few values far apart: numbered, so that keys stay short
+            found = numbered(codes, room)
+            if found is None:
+                return None
+            codes, codes_size = found[0], len(found[1]) + 1
+        if size * codes_size > _LARGEST_KEY:
+            found = numbered(keys, room)
+            if found is None:
+                return None
+            keys, size = found[0].astype(np.int64), len(found[1]) + 1
+        mix(keys, codes, codes_size)
+        size *= codes_size
+    sample = keys[::step]
+    if expected_distinct(len(sample), len(np.unique(sample))) > room:
+        return None
+    found = numbered(keys, room)
+    if found is None:
+        return None
+    return found[1], np.bincount(found[0], minlength=len(found[1])).astype(np.int64)
