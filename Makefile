@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 T ?= tests
+JOBS ?= 2
 
 .PHONY: install demo test lint unit bench format clean
 
@@ -31,7 +32,7 @@ lint: install  ## ruff and mypy
 	@$(BIN)/mypy
 
 unit: install  ## the tests; one part: make unit T=tests/language
-	@$(BIN)/python -m pytest $(T)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(T)
 
 bench: install  ## the benchmarks; one case: make bench CASE=import
 	@$(BIN)/python -m benchmarks $(CASE)

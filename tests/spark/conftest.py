@@ -15,6 +15,14 @@ from refute.spark.java import find_java
 from refute.spark.session import start
 from refute.spark.warning import calm
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep what needs the JVM in one process when tests run in several."""
+    for item in items:
+        if "spark" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # what PySpark asks before it builds a classic or a Connect expression
 
 
