@@ -57,7 +57,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if {"-q", "--quiet"} & set(given):
             warnings.simplefilter("ignore")
         elif not {"-v", "--verbose"} & set(given):
-            warnings.showwarning = _remark  # one line, without the place in our code
+            warnings.showwarning = _remark  # type: ignore[assignment]  # one line, without the place in our code
         return _answered(given)
 
 

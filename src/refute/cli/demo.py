@@ -24,9 +24,15 @@ def command(options: Shared, engine: str) -> Exit:
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     with waiting("Starting", options.quiet):
         table = open_data(str(TABLE), engine, options)
-    limits = {"cross_columns": False, "max_predicates": 3, "almost": 10}
     with following("Discovering", options.quiet) as follow:
-        found = refute.discover(rows_here(table), **limits, nulls=options.nulls or "sql", progress=follow)
+        found = refute.discover(
+            rows_here(table),
+            cross_columns=False,
+            max_predicates=3,
+            almost=10,
+            nulls=options.nulls or "sql",
+            progress=follow,
+        )
     _say(options, f"$ refute discover {TABLE.name} --no-cross-columns --max-predicates 3 --almost 10 --top 8")
     _say(options, describe(TABLE.name, found, 8) + "\n")
     _say(options, f"$ refute check {TABLE.name} {RULES.name}")
