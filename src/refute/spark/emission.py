@@ -14,7 +14,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 from refute.language.predicate import Row
 from refute.relation import Relation
 from refute.relation.types import ColumnType
-from refute.spark.expressions import column, column_operands, monotone, operand, quoted
+from refute.spark.expressions import column, column_operands, monotone, operand, quoted, unscaled
 from refute.spark.pairing import Pairing
 from refute.spark.placement import LIGHT_BUCKETS, Placement
 
@@ -105,7 +105,7 @@ class Emitter:
 
     def columns(self, row: Row, names: list[str]) -> list[SparkColumn]:
         """The columns that the kernels read, and the roles of the row where they are not the same for all."""
-        found = [F.col(quoted(name)) for name in names]
+        found = [unscaled(self._kind(name)) if self.merged else F.col(quoted(name)) for name in names]
         if self.pairing.aligned:
             return found
         if self.merged:

@@ -171,9 +171,9 @@ class SparkEngine:
                     return known
         return None
 
-    def first_rows(self, rule: Rule) -> LocalEngine:
-        """The first rows of what the rule reads, in this process."""
-        return self._fetched(_columns(rule), self.budget.sample_rows)
+    def first_rows(self, rule: Rule, *, identified: bool = True) -> LocalEngine:
+        """The first rows of what the rule reads, in this process; with their ids where they have any."""
+        return self._fetched(_columns(rule), self.budget.sample_rows, identified)
 
     def id_of(self, local: LocalEngine, row: int) -> Any:
         """The id of a row of a gathered table; without ids, its values."""
@@ -215,10 +215,11 @@ class SparkEngine:
         bind(self.types, rule)
         return SparkRule(self, rule, renamed(rule, self.names))
 
-    def _fetched(self, names: tuple[str, ...], limit: int | None) -> LocalEngine:
-        frame = self.source.identified() if self.source.has_identity else self.source.frame
+    def _fetched(self, names: tuple[str, ...], limit: int | None, identified: bool = True) -> LocalEngine:
+        identified = identified and self.source.has_identity
+        frame = self.source.identified() if identified else self.source.frame
         columns = [F.col(quoted(name)) for name in names]
-        chosen = frame.select(*columns, *([ROW_COLUMN] if self.source.has_identity else []))
+        chosen = frame.select(*columns, *([ROW_COLUMN] if identified else []))
         table = chosen.toArrow() if limit is None else first_rows(chosen, limit)
         return LocalEngine(table, method=self._method)
 

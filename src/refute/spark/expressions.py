@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import reduce
 
@@ -19,6 +20,7 @@ from refute.relation.constants import nearest_float
 from refute.relation.types import ColumnType, Family
 
 _MAX_DIGITS = 38
+_EXACT_DIGITS = 15  # decimals of so many digits survive a double
 
 
 def quoted(name: str) -> str:
@@ -33,6 +35,20 @@ def column(kind: ColumnType) -> SparkColumn:
         wide = plain.cast("double")
         return F.when(~F.isnan(wide), wide + F.lit(0.0))
     return plain
+
+
+def constants(numbers: Iterable[float], kind: str) -> SparkColumn:
+    """An array of numbers, sent as one text: Python would send each element by itself. Spark reads it only once."""
+    return F.split(F.lit(",".join(map(repr, numbers))), ",").cast(f"array<{kind}>")
+
+
+def unscaled(kind: ColumnType) -> SparkColumn:
+    """A column that compares with itself as before: decimals as whole numbers where a double holds them exactly, since
+    Arrow writes decimals slowly."""
+    plain = F.col(quoted(kind.name))
+    if kind.family is not Family.DECIMAL or kind.arrow_type.precision > _EXACT_DIGITS:
+        return plain
+    return F.rint(plain.cast("double") * F.lit(float(10**kind.arrow_type.scale))).cast("bigint").alias(kind.name)
 
 
 def monotone(kind: ColumnType) -> SparkColumn:

@@ -9,6 +9,7 @@ combinations of tiles, alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -153,13 +154,17 @@ class Grid:
 
     def steps_of(self, cells: Ints, row: Row) -> tuple[Ints, list[Ints]]:
         """The groups of cells, and their steps in each dimension, turned so that `s` must be less."""
+        groups = cells // math.prod(self.shape)
+        return groups, [d.steps(tile, row) for d, tile in zip(self.dimensions, self.tiles_of(cells), strict=True)]
+
+    def tiles_of(self, cells: Ints) -> list[Ints]:
+        """The tiles of cells in each dimension."""
         tiles = []
         rest = cells
         for size in reversed(self.shape):
             rest, tile = np.divmod(rest, size)
             tiles.append(tile)
-        ordered = tiles[::-1]
-        return rest, [d.steps(tile, row) for d, tile in zip(self.dimensions, ordered, strict=True)]
+        return tiles[::-1]
 
     def settled_below(self, s_cells: Ints, s_counts: Ints, t_cells: Ints) -> Ints:
         """For each t cell, how many rows of s cells stand below it in every dimension, in the same group."""

@@ -16,7 +16,7 @@ from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.spark.emission import TASK, TILE, Emitter
-from refute.spark.expressions import column_operands
+from refute.spark.expressions import column_operands, constants
 from refute.spark.grid import CUTS_TO_COUNT, MOST_DIMENSIONS, Grid
 from refute.spark.pairing import Pairing
 from refute.spark.placement import LIGHT_BUCKETS, SAMPLE_ROWS, Placement, pack
@@ -44,6 +44,7 @@ class OrderedRule:
         self._tasks = tasks
         self._method = method
         self._cuts = cuts
+        self._cells: dict[Row, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
     def ask(self, question: Question, schema: str, extra: list[str], limit: int | None = None) -> list[DataFrame]:
         """The answers of the tasks to a question, one frame per class of pairs."""
@@ -60,6 +61,8 @@ class OrderedRule:
             yield self.grid.light_rule(), self._light(extra, without_heavy=True)
         else:
             for j in range(len(self.grid.dimensions)):
+                if j and not self._has_open_tiles(j):
+                    continue
                 yield self.grid.class_rule(j), self._class(j, extra)
 
     @cached_property
@@ -90,7 +93,7 @@ class OrderedRule:
 
     def _light(self, extra: list[str], without_heavy: bool = False) -> DataFrame:
         """All rows, or those of small groups, with whole groups in one task."""
-        tasks = F.lit(pack(np.asarray(self.placement.buckets), self._tasks))
+        tasks = constants(pack(np.asarray(self.placement.buckets), self._tasks), "int")
         parts = []
         for row in self.emitter.roles:
             rows = self.emitter.rows(row)
@@ -112,7 +115,7 @@ class OrderedRule:
         if dimension.tiles.single:
             weights.reshape(-1, size)[:, 1::2] = 0  # closed tiles ship no rows
         light = np.asarray(self.placement.buckets if j == 0 else (0.0,) * LIGHT_BUCKETS)
-        tasks = F.lit(pack(np.concatenate([weights, light]), self._tasks))
+        tasks = constants(pack(np.concatenate([weights, light]), self._tasks), "int")
         parts = []
         for row in self.emitter.roles:
             group, tile = self.emitter.group(self.placement, row), dimension.tile(row)
@@ -143,8 +146,21 @@ class OrderedRule:
         group = self.emitter.group(self.placement, row)
         return F.when(group >= 0, self.grid.cell(group, row))
 
+    def _has_open_tiles(self, j: int) -> bool:
+        """Whether any row of a large group is in a tile of dimension j that leaves the predicate open."""
+        if not self.grid.dimensions[j].tiles.single:
+            return True
+        sides = [self.grid.tiles_of(self.cells(row)[0])[j] for row in Row]
+        return bool(np.intersect1d(*(tiles[tiles % 2 == 0] for tiles in sides)).size)
+
     def cells(self, row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The occupied cells of one side, and how many rows each holds: one native aggregate."""
+        """The occupied cells of one side, and how many rows each holds: one native aggregate, run once."""
+        side = Row.S if self.pairing.aligned else row
+        if side not in self._cells:
+            self._cells[side] = self._counted_cells(side)
+        return self._cells[side]
+
+    def _counted_cells(self, row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         keyed = self.emitter.admitted(row).select(self.cell(row).alias("cell")).where("cell is not null")
         found = keyed.groupBy("cell").count().toArrow()
         cells, counts = (found.column(name).to_numpy().astype(np.int64) for name in ("cell", "count"))

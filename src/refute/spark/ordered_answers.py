@@ -123,7 +123,7 @@ class OrderedAnswers:
 
     def _settled_count(self, rule: OrderedRule) -> int:
         s_cells, s_counts = rule.cells(Row.S)
-        t_cells, t_counts = (s_cells, s_counts) if rule.pairing.aligned else rule.cells(Row.T)
+        t_cells, t_counts = rule.cells(Row.T)
         below = rule.grid.settled_below(s_cells, s_counts, t_cells)
         total = sum(int(count) * int(times) for count, times in zip(below, t_counts, strict=True))
         own = rule.emitter.frame.where(rule.own_settled()).count() if rule.pairing.self_pairs else 0
@@ -131,7 +131,7 @@ class OrderedAnswers:
 
     def _settled_partners(self, rule: OrderedRule) -> DataFrame:
         s_cells, s_counts = rule.cells(Row.S)
-        t_cells, t_counts = (s_cells, s_counts) if rule.pairing.aligned else rule.cells(Row.T)
+        t_cells, t_counts = rule.cells(Row.T)
         by_role = {
             Row.S: (s_cells, rule.grid.settled_above(t_cells, t_counts, s_cells), "as_s"),
             Row.T: (t_cells, rule.grid.settled_below(s_cells, s_counts, t_cells), "as_t"),
@@ -152,7 +152,7 @@ class OrderedAnswers:
 
     def _settled_pairs(self, rule: OrderedRule, limit: int | None) -> DataFrame:
         s_cells, s_counts = rule.cells(Row.S)
-        t_cells, t_counts = (s_cells, s_counts) if rule.pairing.aligned else rule.cells(Row.T)
+        t_cells, t_counts = rule.cells(Row.T)
         s_at, t_at = rule.grid.settled_pairs(s_cells, t_cells)
         if limit is not None:
             # Enough cells for the limit, though each row of a cell may have to be left out for itself.

@@ -86,8 +86,11 @@ def block_facts() -> list[Column]:
 
 
 def layout_of(frame: DataFrame, kind: str) -> Layout:
-    """The layout of a file scan, in one pass that reads no column; of Parquet files each is one block."""
+    """The layout of a file scan, in one pass that reads no column; each Parquet file is one block."""
     if kind == "parquet":
+        names = frame.inputFiles()
+        if len(names) == 1:
+            return Layout(((names[0], 0, 0, frame.count()),))
         place = frame.metadataColumn("_metadata")
         files = frame.select(place.getField("file_path").alias(FILE), F.lit(0).alias(BLOCK), F.lit(0).alias(ID))
     else:

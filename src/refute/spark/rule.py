@@ -21,7 +21,7 @@ from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.single import violating_rows
 from refute.spark.strategy import Strategy, choose
-from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, expected_distinct, suits
+from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, distinct_rows, suits
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -71,10 +71,12 @@ class SparkRule:
         if self._local is not None:
             return self._local.count(self.rule)
         if self.strategy is Strategy.FILTER:
-            return self._single().count()
+            return self._single(self._engine.plain).count()
         if self.strategy is Strategy.AGGREGATE:
-            return self._groups().violations()
-        return self._summary.partners.violations if self.strategy is Strategy.SUMMARISE else self._ordered().count()
+            return self._groups(self._engine.plain).violations()
+        if self.strategy is Strategy.SUMMARISE:
+            return self._summary.partners.violations
+        return self._ordered(self._engine.plain).count()
 
     def measure(self, counts: bool) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
         """The verdict, with `counts` the exact numbers, and the values of the witness rows."""
@@ -108,7 +110,9 @@ class SparkRule:
         if self.strategy is Strategy.AGGREGATE and self._pairing.possible:
             found = self._groups().annotated().select(ROW_COLUMN, "as_s", "as_t")
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
-        return self._summary.annotated() if self.strategy is Strategy.SUMMARISE else self._ordered().partners()
+        if self.strategy is Strategy.SUMMARISE:
+            return self._summary.annotated(self._frame)
+        return self._ordered().partners()
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
@@ -146,10 +150,10 @@ class SparkRule:
 
     def _extent(self) -> tuple[int, int]:
         if self.strategy is Strategy.FILTER:
-            found = self._single().count()
+            found = self._single(self._engine.plain).count()
             return found, found
         if self.strategy is Strategy.AGGREGATE:
-            return self._groups().extent()
+            return self._groups(self._engine.plain).extent()
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.partners.violations, self._summary.partners.rows
         return self._ordered_extent()
@@ -202,7 +206,7 @@ class SparkRule:
     @cached_property
     def _summary(self) -> Summary:
         names = tuple(self._engine.names[name] for name in self._columns)
-        return Summary(self._plain, names, self._engine.plain_types, self._frame)
+        return Summary(self._plain, names, self._engine.plain_types, self._engine.plain)
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -213,8 +217,9 @@ class SparkRule:
         """Whether the rule can be answered from distinct values, and the first rows let expect few."""
         if not suits(self._pairing):
             return False
-        first = self._first_rows.relation.arrow.select(list(self._columns))
-        expected = expected_distinct(first)
+        fetched = "_first_rows" in self.__dict__
+        first = self._first_rows if fetched else self._engine.first_rows(self.rule, identified=False)
+        expected = distinct_rows(first.relation.arrow.select(list(self._columns)))
         most = min(MOST_DISTINCT, self._engine.n_rows / LEAST_REPEATS)
         return expected < most
 
@@ -223,16 +228,17 @@ class SparkRule:
         """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
         return self._engine.with_rows(self._plain)
 
-    def _single(self) -> DataFrame:
-        return violating_rows(self._frame, self._engine.plain_types, self._plain)
+    # Numbers alone need no row ids, which may cost a pass over the files: `frame` is then the plain one.
+    def _single(self, frame: DataFrame | None = None) -> DataFrame:
+        return violating_rows(self._frame if frame is None else frame, self._engine.plain_types, self._plain)
 
-    def _groups(self) -> GroupCounts:
+    def _groups(self, frame: DataFrame | None = None) -> GroupCounts:
         assert self._pairing is not None
-        return GroupCounts(self._pairing, self._frame)
+        return GroupCounts(self._pairing, self._frame if frame is None else frame)
 
-    def _ordered(self) -> OrderedAnswers:
+    def _ordered(self, frame: DataFrame | None = None) -> OrderedAnswers:
         assert self._pairing is not None
-        return self._engine.ordered(self._pairing, self._frame)
+        return self._engine.ordered(self._pairing, self._frame if frame is None else frame)
 
     def _named(self, verdict: Verdict, engine: LocalEngine | None = None) -> Verdict:
         """The verdict of a gathered table with its row numbers as ids."""

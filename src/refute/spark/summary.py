@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from refute.detect.summary import expected_distinct
 from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartners, weighted_partners
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
@@ -53,8 +53,8 @@ class Summary:
             return WeightedPartners(none, none, weights)
         return weighted_partners(compiled.problem, weights)
 
-    def annotated(self) -> DataFrame:
-        """The rows in some violation: `__row`, `as_s` and `as_t`."""
+    def annotated(self, frame: DataFrame) -> DataFrame:
+        """The rows in some violation: `__row`, `as_s` and `as_t`; the frame is the summarised one with `__row`."""
         assert self.table is not None
         broken = (self.partners.as_s > 0) | (self.partners.as_t > 0)
         counts = self.table.drop_columns([_COUNT]).append_column("as_s", pa.array(self.partners.as_s))
@@ -66,7 +66,7 @@ class Summary:
         same = F.lit(True)
         for name, value in self._columns.items():
             same = same & value.eqNullSafe(F.col(f"__{name}"))
-        return self._frame.join(small, same).select(ROW_COLUMN, "as_s", "as_t")
+        return frame.join(small, same).select(ROW_COLUMN, "as_s", "as_t")
 
 
 def suits(pairing: Pairing | None) -> bool:
@@ -79,19 +79,7 @@ def suits(pairing: Pairing | None) -> bool:
     )
 
 
-def expected_distinct(sample: pa.Table) -> float:
-    """How many distinct rows a table has, judged by a sample as if all were equally frequent."""
-    n = sample.num_rows
-    if n == 0:
-        return 0.0
+def distinct_rows(sample: pa.Table) -> float:
+    """How many distinct rows a table has, judged by a sample."""
     seen = sample.group_by(sample.column_names).aggregate([]).num_rows
-    if seen > 0.95 * n:
-        return math.inf
-    low, high = float(seen), float(seen) * 1e6
-    while high / low > 1.01:
-        middle = math.sqrt(low * high)
-        if middle * -math.expm1(-n / middle) < seen:
-            low = middle
-        else:
-            high = middle
-    return high
+    return expected_distinct(sample.num_rows, seen)

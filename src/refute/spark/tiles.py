@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
+from pyspark.sql.internal import InternalFunction
 
 from refute.relation.types import ColumnType, Family
-from refute.spark.expressions import monotone
+from refute.spark.expressions import constants, monotone
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,12 @@ class Tiles:
         return 2 * len(self.cuts) + 1
 
     def number(self, kind: ColumnType) -> SparkColumn:
-        """The tile of a column's value: a balanced tree of comparisons, which Spark compiles."""
-        return self._search(monotone(kind), 0, len(self.cuts))
+        """The tile of a column's value: one binary search, which Spark compiles."""
+        if not self.cuts:
+            return F.lit(0)
+        found = InternalFunction.array_binary_search(self._array(), monotone(kind))
+        # A cut's place p becomes 2p + 1; what is not found is told as -p - 1 and becomes 2p.
+        return F.coalesce(F.shiftright(F.abs(found * 4 + 3) - 1, 1), F.lit(self.size - 1))
 
     def numbers(self, values: pa.ChunkedArray) -> NDArray[np.int64]:
         """The tiles of values that Spark mapped already; none of them null."""
@@ -65,16 +70,11 @@ class Tiles:
         """Whether the values in this tile may differ, so that equal tiles leave the comparison undecided."""
         return tile % 2 == 0 if self.single else F.lit(True)
 
-    def _search(self, value: SparkColumn, low: int, high: int) -> SparkColumn:
-        if low == high:
-            return F.lit(2 * low)
-        middle = (low + high) // 2
-        cut = F.lit(_literal(self.cuts[middle])).cast(self.spark_type)
-        return (
-            F.when(value < cut, self._search(value, low, middle))
-            .when(value == cut, F.lit(2 * middle + 1))
-            .otherwise(self._search(value, middle + 1, high))
-        )
+    def _array(self) -> SparkColumn:
+        """The cuts as one constant; numbers as a text, since Python sends each element of an array by itself."""
+        if self.spark_type == "double":
+            return constants(self.cuts, "double")
+        return F.array(*(F.lit(_literal(cut)).cast(self.spark_type) for cut in self.cuts))
 
 
 def _injective(kind: ColumnType, cuts: list[Any]) -> bool:
