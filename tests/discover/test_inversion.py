@@ -86,6 +86,22 @@ def test_cutting_by_new_points_equals_inversion_from_scratch(
     assert np.array_equal(cut(space, before, space.points(states[known:]), longest), after)
 
 
+@given(problems(), st.none() | st.integers(1, 3))
+@settings(max_examples=100)
+def test_half_of_the_search_is_enough_for_mirrored_points(
+    problem: tuple[Space, np.ndarray], longest: int | None
+) -> None:
+    space, states = problem
+    if not space.slots:
+        return
+    turned = np.stack([np.array(s.kind.mirror, np.uint8)[states[:, k]] for k, s in enumerate(space.slots)], axis=1)
+    both = np.unique(np.concatenate([states, turned]), axis=0)
+    budget = Budget(Options(threads=1))
+    half, _ = inverted(space, both, budget, longest, mirrored=True)
+    whole, _ = inverted(space, both, budget, longest)
+    assert np.array_equal(half, whole)
+
+
 def test_a_split_search_finds_what_one_search_finds() -> None:
     random = np.random.default_rng(3)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))

@@ -20,6 +20,7 @@ from refute.discover.tiles import tile_evidence
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
+from refute.language.operators import Operator
 from refute.language.predicate import Row
 from refute.relation import Relation
 
@@ -131,3 +132,13 @@ def test_two_hundred_predicates_are_no_wall() -> None:
 
 def test_a_table_of_one_row_teaches_nothing() -> None:
     assert rules_of(pa.table({"a": [1], "b": ["x"]}), Options())[1] == []
+
+
+@given(small_tables(max_columns=2, max_rows=5), NULLS, st.sets(st.sampled_from(list(Operator)), min_size=1, max_size=3))
+@settings(max_examples=20)
+def test_rules_of_few_operators_are_those_of_the_definition(
+    table: pa.Table, nulls: Nulls, operators: set[Operator]
+) -> None:
+    chosen = tuple(op for op in Operator if op in operators)
+    space, rules = rules_of(table, Options(nulls=nulls, cross_columns=False, operators=chosen, threads=1))
+    check_discovered(rules, table, space.predicates, nulls.value, longest=3)

@@ -36,6 +36,8 @@ _WITNESS_COST = 1.0e-7  # seconds per row to search all rows for one witness
 _RECUT = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
 _TRIED = 32  # new points from which that is estimated
 _SETS = 12  # sets of equalities looked at before the next inversion
+_MANY_POINTS = 20_000  # evidences from which an inversion takes seconds
+_SOON = 3.0  # seconds for all pairs that are then the better choice
 _WAVE = 64  # candidates whose witnesses are searched before boxes are refined
 _MANY_OPEN = 300  # open boxes from which rare rows are peeled
 _RARE_PAIRS = 600  # rare pairs per set of equalities from which rows to peel are taken
@@ -73,6 +75,8 @@ class Guided:
         """
         with self._budget.within(0.5):
             self._look()
+        if give_up is not None and give_up < _SOON and len(self._evidence) > _MANY_POINTS:
+            return None  # inversion will be the wall, and should be climbed once
         with self._budget.within(0.9):
             complete = self._invert()
         if complete and np.count_nonzero(self._is_open(self._boxes)) > _MANY_OPEN:
@@ -154,7 +158,7 @@ class Guided:
     def _invert(self) -> bool:
         self._tell("inversion")
         self._boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates
+            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
         )
         self._tell("inversion")
         return complete

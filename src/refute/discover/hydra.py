@@ -68,7 +68,7 @@ class Hydra:
         sample = self._random_sample()
         self._focused_sample()
         boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates
+            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
         )
         nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
         checked = minimal(self._space, boxes, self._budget, nullable)
@@ -77,7 +77,7 @@ class Hydra:
         if not complete:
             return self.so_far()
         boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates
+            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
         )
         return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
 

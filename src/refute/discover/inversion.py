@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.evidence import Evidence
-from refute.discover.space import WORD, Space, States, Words
+from refute.discover.space import WORD, Space, States, Words, mirror_masks
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion import invert
 from refute.kernels.inversion_approximate import invert_approximately
@@ -17,14 +17,19 @@ _SMALL = 2000  # evidences below which splitting the search costs more than it g
 _NO_LIMIT = 1 << 40
 
 
-def inverted(space: Space, states: States, budget: Budget, max_predicates: int | None = None) -> tuple[Words, bool]:
+def inverted(
+    space: Space, states: States, budget: Budget, max_predicates: int | None = None, *, mirrored: bool = False
+) -> tuple[Words, bool]:
     """The maximal boxes that hold none of the points, sorted, and whether the search was finished.
 
-    Without any point there is no rule: a table of fewer than two rows teaches nothing.
+    `mirrored` says that with every point its mirror image is there, as in evidence of pairs taken in both roles: in a
+    symmetric space only half of the boxes are then searched for. Without any point there is no rule: a table of fewer
+    than two rows teaches nothing.
     """
     if not len(states) or not space.slots:
         return np.empty((0, space.words), np.uint64), True
-    choices = space.choices
+    halved = mirrored and space.is_symmetric
+    choices = space.half_of_choices if halved else space.choices
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     width = choices.siblings.shape[1]
     root = np.zeros((2, width), np.uint64)
@@ -49,7 +54,11 @@ def inverted(space: Space, states: States, budget: Budget, max_predicates: int |
     crew: Crew[list[Words], Words] = Crew(budget, list, search)
     results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
-    boxes = space.boxes(_masks(space, chosen))
+    masks = _masks(space, chosen)
+    if halved:
+        swapped = mirror_masks(space, masks)
+        masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
+    boxes = space.boxes(masks)
     return boxes[np.lexsort(boxes.T[::-1])], complete and finished
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discover.space import Space, Words
+from refute.discover.space import Space, Words, mirror_masks
 from refute.discover.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, mirrored_atoms
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion_closure import close_boxes, implied_by_others
@@ -29,7 +29,7 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     length = lengths(space, masks)
     order = np.lexsort((*masks.T[::-1], length)) if len(boxes) else np.empty(0, np.int64)
     boxes, masks = boxes[order], masks[order]
-    if all(slot.is_pair and len(slot.columns) == 1 for slot in space.slots):
+    if space.is_symmetric:
         return _without_mirrors(space, boxes, masks)
     asked = _asked(space)
     terms = {term: n for n, term in enumerate(dict.fromkeys(t for pair in asked for t in pair))}
@@ -94,17 +94,6 @@ def _without_mirrors(space: Space, boxes: Words, masks: NDArray[np.uint8]) -> Wo
         first |= ~settled & (ours < theirs)
         settled |= ours != theirs
     return boxes[first | ~settled]
-
-
-def mirror_masks(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The masks (N, K) with rows exchanged, for slots that compare one column across rows."""
-    out = np.empty_like(masks)
-    for k, slot in enumerate(space.slots):
-        table = np.zeros(256, np.uint8)
-        for mask in (*slot.kind.conjunctions, slot.kind.full):
-            table[mask] = sum(1 << slot.kind.mirror[s] for s in range(len(slot.kind.states)) if mask >> s & 1)
-        out[:, k] = table[masks[:, k]]
-    return out
 
 
 def _swapped(term: Term) -> Term:

@@ -159,7 +159,8 @@ class _Search:
                 self._notes.extend(notes)
                 return outcome
             self._budget.tell("inversion", evidences=len(evidence))
-            boxes, complete = inverted(book.space, evidence.states, self._budget, self._options.max_predicates)
+            longest = self._options.max_predicates
+            boxes, complete = inverted(book.space, evidence.states, self._budget, longest, mirrored=True)
             return Outcome(boxes, evidence, complete, counted=True, method="tiles")
         except KeyboardInterrupt:
             self._budget.interrupt()

@@ -118,6 +118,30 @@ class Space:
         return DenialConstraint(tuple(sorted(found, key=lambda predicate: predicate.op is not Operator.EQ)))
 
     @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging the rows turns every slot into itself, so that rules come in mirrored pairs."""
+        return all(
+            slot.is_pair
+            and len(slot.columns) == 1
+            and {op.mirrored for op in slot.kind.operators} == set(slot.kind.operators)
+            for slot in self.slots
+        )
+
+    @cached_property
+    def half_of_choices(self) -> Choices:
+        """The choices of a symmetric space, marked so that of a rule and its mirror image only one is searched."""
+        choices = self.choices
+        side = np.zeros(len(choices.slot), np.int64)
+        before = np.zeros_like(choices.siblings)
+        for c, (k, mask) in enumerate(zip(choices.slot.tolist(), choices.mask.tolist(), strict=True)):
+            kind = self.slots[k].kind
+            swapped = sum(1 << kind.mirror[s] for s in range(len(kind.states)) if mask >> s & 1)
+            side[c] = (mask > swapped) - (mask < swapped)
+            if side[c] < 0:
+                before[k + 1 :, c // WORD] |= np.uint64(1 << (c % WORD))
+        return choices._replace(side=side, before=before)
+
+    @cached_property
     def choices(self) -> Choices:
         """Every slot with each of its masks, for the inversion kernel."""
         listed = [(k, mask) for k, slot in enumerate(self.slots) for mask in slot.kind.conjunctions]
@@ -142,6 +166,8 @@ class Space:
             weaker,
             refusing,
             siblings,
+            np.zeros(count, np.int64),
+            np.zeros_like(siblings),
         )
 
     @cached_property
@@ -166,3 +192,14 @@ class Space:
 
 
 _LOWEST = np.array([max((m & -m).bit_length() - 1, 0) for m in range(256)], np.uint8)
+
+
+def mirror_masks(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The masks (N, K) with rows exchanged, for slots that compare one column across rows."""
+    out = np.empty_like(masks)
+    for k, slot in enumerate(space.slots):
+        table = np.zeros(256, np.uint8)
+        for mask in (*slot.kind.conjunctions, slot.kind.full):
+            table[mask] = sum(1 << slot.kind.mirror[s] for s in range(len(slot.kind.states)) if mask >> s & 1)
+        out[:, k] = table[masks[:, k]]
+    return out

@@ -35,6 +35,8 @@ class Choices(NamedTuple):
     weaker: NDArray[np.int64]  # (C, 4) states gained by each smallest weaker mask, 0 where there are no more
     refusing: NDArray[np.uint64]  # (K, 8, X) the choices of a slot that refuse a state
     siblings: NDArray[np.uint64]  # (K, X) all choices of a slot
+    side: NDArray[np.int64]  # (C,) -1 or 1 where a choice and its mirror image differ, if one of both is enough, else 0
+    before: NDArray[np.uint64]  # (K, X) the choices of side -1 in the slots before a slot
 
 
 class Local(NamedTuple):
@@ -128,6 +130,23 @@ def _branch_point(local: Local, uncovered: Array, candidates: Array) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
+def _is_mirror(choices: Choices, chosen: Array, count: Scalar, candidates: Array, final: bool) -> bool:
+    """Whether only mirror images can follow: the first slot with a side has side 1, and none before it can get one."""
+    slot, side = choices.siblings.shape[0], 0
+    for d in range(count):
+        if choices.side[chosen[d]] != 0 and choices.slot[chosen[d]] < slot:
+            slot, side = choices.slot[chosen[d]], choices.side[chosen[d]]
+    if side != 1:
+        return False
+    if final:
+        return True
+    for x in range(candidates.shape[0]):  # noqa: SIM110 - a generator is no kernel
+        if candidates[x] & choices.before[slot, x] != _ZERO:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def _descend(
     choices: Choices,
     local: Local,
@@ -177,6 +196,8 @@ def _descend(
                 continue
             left[x] |= low
             chosen[depth] = choice
+            if _is_mirror(choices, chosen, depth + 1, left, open_points == _ZERO):
+                continue
             if open_points == _ZERO or depth + 1 == limits[4]:
                 at = limits[3]
                 if at < out.shape[0]:
