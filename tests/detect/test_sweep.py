@@ -40,6 +40,10 @@ def assert_all_answers_right(problem: Problem, tuning: Tuning, share: Share | No
     s_partners, t_partners = sweep.partners(problem, share, tuning=tuning)
     assert s_partners.tolist() == matches.sum(axis=1).tolist()
     assert t_partners.tolist() == matches.sum(axis=0).tolist()
+    total, s_flags, t_flags = sweep.involved(problem, share, tuning=tuning)
+    assert total == matches.sum()
+    assert s_flags.tolist() == matches.any(axis=1).tolist()
+    assert t_flags.tolist() == matches.any(axis=0).tolist()
     if matches.sum() < 100_000:
         assert listed(sweep.pairs(problem, share, tuning=tuning)) == naive_pairs(problem)
 

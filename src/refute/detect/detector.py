@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.methods import Method, method_of
+from refute.detect.methods import Method, method_of, sweep
 from refute.detect.results import Finding, Verdict, Witness
 from refute.detect.summary import FEW_REPEATS, MANY_REPEATS, Summary
 from refute.detect.weighted import WeightedPartners
@@ -131,8 +131,15 @@ class Detector:
         weighted = self._weighted(rule, FEW_REPEATS)
         if weighted is not None:
             return weighted.violations, weighted.rows
-        partners = self.partners(rule)
-        return partners.violations, int(np.count_nonzero(partners.in_violation))
+        problem = self.compiled(rule).problem
+        if problem is None or self.method_for(problem) is not MethodName.SWEEP:
+            partners = self.partners(rule)
+            return partners.violations, int(np.count_nonzero(partners.in_violation))
+        violations, s_flags, t_flags = sweep().involved(problem, self._share)
+        flags = np.zeros(self.relation.n_rows, dtype=np.bool_)
+        flags[slice(None) if problem.s_rows is None else problem.s_rows] = s_flags
+        flags[slice(None) if problem.t_rows is None else problem.t_rows] |= t_flags
+        return violations, int(np.count_nonzero(flags))
 
     def _weighted(self, rule: Rule, repeats: int) -> WeightedPartners | None:
         """The partners of the distinct rows, where these repeat that often and no method is forced."""

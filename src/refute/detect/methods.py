@@ -32,7 +32,21 @@ class Method(Protocol):
         """The violating pairs in bounded chunks of row numbers, at most `limit`."""
 
 
+class Sweep(Method, Protocol):
+    """What the method sweep can do besides."""
+
+    def involved(
+        self, problem: Problem, share: Share | None = None
+    ) -> tuple[int, NDArray[np.bool_], NDArray[np.bool_]]:
+        """The number of violating ordered pairs, and which points of side s, and of side t, are in one."""
+
+
 def method_of(name: MethodName) -> Method:
     """The implementation of a method; each is imported, and so compiled, only when it is first used."""
     assert name is not MethodName.AUTO
     return cast(Method, import_module(f"refute.detect.{name.value}"))
+
+
+def sweep() -> Sweep:
+    """The method sweep."""
+    return cast(Sweep, method_of(MethodName.SWEEP))

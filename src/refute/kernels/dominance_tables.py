@@ -97,3 +97,18 @@ def first_above_entry(cells: Ints, values: Ints, codes: Ints, entries: Longs) ->
         if entry[0] < values[i] and (entry[1] != codes[i] or entry[2] < values[i]):
             return i
     return -1
+
+
+@njit(cache=True, nogil=True)
+def flag_above(cells: Ints, values: Ints, least: Ints, flags: NDArray[np.bool_]) -> None:
+    """Sets the flag of each position whose value is above the entry of its cell."""
+    for i in range(len(cells)):
+        flags[i] = least[cells[i]] < values[i]
+
+
+@njit(cache=True, nogil=True)
+def flag_above_entry(cells: Ints, values: Ints, codes: Ints, entries: Longs, flags: NDArray[np.bool_]) -> None:
+    """Sets the flag of each position whose value is above an entry of another code in its cell."""
+    for i in range(len(cells)):
+        entry = entries[cells[i]]
+        flags[i] = entry[0] < values[i] and (entry[1] != codes[i] or entry[2] < values[i])

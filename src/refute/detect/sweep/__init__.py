@@ -2,7 +2,8 @@
 
 from refute.detect.sweep.counting import count, partners
 from refute.detect.sweep.existence import exists
+from refute.detect.sweep.involved import involved
 from refute.detect.sweep.listing import pairs
 from refute.detect.sweep.tuning import Tuning
 
-__all__ = ["Tuning", "count", "exists", "pairs", "partners"]
+__all__ = ["Tuning", "count", "exists", "involved", "pairs", "partners"]

@@ -7,28 +7,19 @@ partner. One `!=`, or that the rows differ, is a code: extrema are kept for two 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 
+from refute.detect.sweep.extrema import Codes, Extrema, codes_of
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points, prefix
-from refute.detect.sweep.reduce import mixed, ranked, reduce
+from refute.detect.sweep.reduce import ranked, reduce
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import find_above, find_above_coded
-from refute.kernels.dominance_tables import (
-    NONE,
-    first_above,
-    first_above_entry,
-    first_clash,
-    first_repeat,
-    lower_cells,
-    lower_entries,
-    spread_entries,
-)
-from refute.plan.problem import Comparison, Ints, Problem
+from refute.kernels.dominance_tables import NONE, first_clash, first_repeat
+from refute.plan.problem import Problem
 from refute.plan.share import Share
 
 Pair = tuple[int, int]
@@ -60,7 +51,7 @@ def surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
     """Whether tables of extrema, which cost little, show that there is no pair."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs) or not (points.order or points.differ):
         return False
-    return _Search(share, tuning).first_by_table(points, _codes(points)) == -1
+    return _Search(share, tuning).first_by_table(points, codes_of(points)) == -1
 
 
 class _Search:
@@ -74,7 +65,7 @@ class _Search:
         """Some pair of points, or None."""
         if len(points.differ) > 1 or (points.differ and points.self_pairs):
             return self._find_hard(points)
-        codes = _codes(points)
+        codes = codes_of(points)
         t = self.first_by_table(points, codes)
         if t is None:
             t = self._first_by_sweep(points, codes)
@@ -103,30 +94,8 @@ class _Search:
                 return int(first_repeat(points.group.s, np.zeros(points.groups, np.bool_)))
             (differ,) = points.differ
             return int(first_clash(points.group.s, differ.s, np.full(points.groups, -1, differ.s.dtype)))
-        table = self._tuning.table(points.n_s + points.n_t)
-        if codes is not None:
-            table //= 4
-        *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
-        if points.groups * prod(each.size + 1 for each in small) > table and small:
-            small = [ranked(each, self._share) if each.size > 64 else each for each in small]
-        shape = tuple(each.size + 1 for each in small)
-        if points.groups * prod(shape) > table:
-            return None
-        s_cells, t_cells = _cells(points, small, shape)
-        shift = sum(prod(shape[place + 1 :]) for place in range(len(shape)))  # s stands one above in each dimension
-        cells = points.groups * prod(shape)
-        if codes is None:
-            least = np.full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
-            lower_cells(s_cells, shift, value.s, least)
-            boxed = least.reshape((points.groups, *shape))
-            for axis in range(1, boxed.ndim):
-                np.minimum.accumulate(boxed, axis=axis, out=boxed)
-            return int(first_above(t_cells, value.t, least))
-        entries = np.tile(np.array([NONE, -1, NONE, -1]), (cells, 1))
-        lower_entries(s_cells, shift, value.s, codes[0], entries)
-        for place, length in enumerate(shape):
-            spread_entries(entries, length, prod(shape[place + 1 :]))
-        return int(first_above_entry(t_cells, value.t, codes[1], entries))
+        extrema = Extrema.of(points, codes, self._share, self._tuning)
+        return None if extrema is None else extrema.first()
 
     def _first_by_sweep(self, points: Points, codes: Codes | None) -> int | None:
         """As `first_by_table` with one dimension swept and a Fenwick tree of extrema over the rest."""
@@ -148,42 +117,9 @@ class _Search:
         return -1 if j < 0 else int(layout.t_order[j])
 
 
-Codes = tuple[Ints, Ints]
-
-
-def _codes(points: Points) -> Codes | None:
-    """A code per point of each side that partners must not share; None when any partner will do."""
-    if points.differ:
-        (differ,) = points.differ
-        if differ.size > INT32:
-            differ = ranked(differ)
-        return differ.s, differ.t
-    return points.row_numbers() if points.self_pairs else None
-
-
 def _loose(points: Points) -> bool:
     """Whether a row may match itself once `!=` is not asked for."""
     return replace(points, differ=()).any_self_match()
-
-
-def _constant(points: Points) -> Comparison:
-    """An order that every pair satisfies."""
-    return Comparison(np.zeros(points.n_s, np.int32), np.ones(points.n_t, np.int32), 2)
-
-
-def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """The cell of each point: its group, then its values."""
-    if points.group is None:
-        s: Ints = np.zeros(points.n_s, np.int32)
-        t: Ints = s if points.n_s == points.n_t else np.zeros(points.n_t, np.int32)
-    else:
-        s, t = points.group.s, points.group.t
-    size = points.groups * prod(shape)
-    for comparison, length in zip(small, shape, strict=True):
-        same = s is t and comparison.s is comparison.t
-        s, previous = mixed(s, comparison.s, length, size), t
-        t = s if same else mixed(previous, comparison.t, length, size)
-    return s, t
 
 
 def _with_partner(points: Points, t: int) -> Pair:
