@@ -40,6 +40,11 @@ def holding(rows: int = MILLION) -> Path:
     return _made(f"holding_{rows}", lambda: _holding(pq.read_table(lineitem(rows))))
 
 
+def planes(rows: int) -> Path:
+    """Points of a plane, x and y, each of many values; nine of ten rows are in group 0."""
+    return _made(f"planes_{rows}", lambda: _planes(rows))
+
+
 @cache
 def read(path: Path) -> pa.Table:
     """The table in memory, each column in one piece."""
@@ -108,6 +113,12 @@ def _holding(lines: pa.Table) -> pa.Table:
     for name, values in added.items():
         found = found.append_column(name, _money(values))
     return found
+
+
+def _planes(rows: int) -> pa.Table:
+    rng = np.random.default_rng(1)
+    group = np.where(rng.random(rows) < 0.9, 0, rng.integers(1, 1000, rows))
+    return pa.table({"g": group, "x": rng.integers(0, 10_000_000, rows), "y": rng.integers(0, 10_000_000, rows)})
 
 
 def _cents(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
