@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Iterable, Sequence
 
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Predicate, Row
+from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.render.text import quote_name, render_constant
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderRule, RowRule, recognise
 
@@ -18,13 +19,20 @@ _IS = {
     Operator.GT: "is greater than",
     Operator.GE: "is at least",
 }
+_WHEN = {
+    Operator.LT: "is before",
+    Operator.LE: "is not after",
+    Operator.GT: "is after",
+    Operator.GE: "is not before",
+}
+_EQUALS = {Operator.EQ: "equals", Operator.NE: "differs from"}
 _THAN_T = {
     Operator.EQ: "s and t have the same {}",
     Operator.NE: "s and t differ in {}",
     Operator.LT: "s has a smaller {} than t",
-    Operator.LE: "s has at most the {} of t",
+    Operator.LE: "the {} of s is at most that of t",
     Operator.GT: "s has a larger {} than t",
-    Operator.GE: "s has at least the {} of t",
+    Operator.GE: "the {} of s is at least that of t",
 }
 
 
@@ -50,27 +58,61 @@ def render_english(constraint: DenialConstraint) -> str:
 
 
 def _one_row(predicates: tuple[Predicate, ...]) -> str:
-    if len(predicates) == 1:
-        (only,) = predicates
-        if only.left == only.right and not only.op.is_strict:
-            return f"In every row, {quote_name(only.left.name)} is null."
-        return f"In every row, {_phrase(only.negated(), owner=False)}."
+    if len(predicates) == 1 and predicates[0].left == predicates[0].right and not predicates[0].op.is_strict:
+        return f"In every row, {quote_name(predicates[0].left.name)} is null."
+    given = [predicate for predicate in predicates if predicate.op is Operator.EQ]
+    denied = [predicate for predicate in predicates if predicate.op is not Operator.EQ] or given
+    if _is_choice(denied):
+        return f"In every row{_where(given)}, {_choice(denied)}."
+    if len(predicates) == 1 or (len(denied) == 1 and given):
+        return f"In every row{_where(given if given != denied else [])}, {_phrase(denied[0].negated(), owner=False)}."
+    if all(predicate.op is Operator.NE for predicate in denied):
+        alternatives = _listed((_phrase(predicate.negated(), owner=False) for predicate in denied), "or")
+        return f"In every row{_where(given)}, {alternatives}."
     return f"There is no row where {_listed(_phrase(predicate, owner=False) for predicate in predicates)}."
+
+
+def _where(given: Sequence[Predicate]) -> str:
+    return f" where {_listed(_phrase(predicate, owner=False) for predicate in given)}" if given else ""
+
+
+def _is_choice(denied: Sequence[Predicate]) -> bool:
+    """Whether these say together that one column has none of several values."""
+    return (
+        len(denied) > 1
+        and len({predicate.left for predicate in denied}) == 1
+        and all(predicate.op is Operator.NE and isinstance(predicate.right, Constant) for predicate in denied)
+    )
+
+
+def _choice(denied: Sequence[Predicate]) -> str:
+    values = (_value(predicate.right) for predicate in denied if isinstance(predicate.right, Constant))
+    return f"{quote_name(denied[0].left.name)} is {_listed(values, 'or')}"
 
 
 def _two_rows(predicates: tuple[Predicate, ...]) -> str:
     same = [p for p in predicates if _is_across(p) and p.op is Operator.EQ]
     rest = [p for p in predicates if p not in same]
     with_same = f" with the same {_names([p.left.name for p in same])}" if same else ""
+    if all(_is_across(p) and p.op is Operator.NE for p in rest):
+        agreed = _listed((f"the same {quote_name(p.left.name)}" for p in rest), "or")
+        return f"{'Two' if same else 'Any two'} rows{with_same} have {agreed}."
     return f"There are no two rows s and t{with_same} where {_listed(_phrase(p, owner=True) for p in rest)}."
 
 
 def _phrase(predicate: Predicate, *, owner: bool) -> str:
     if _is_across(predicate):
         return _THAN_T[predicate.op].format(quote_name(predicate.left.name))
-    right = predicate.right
-    other = _operand(right, owner) if isinstance(right, Column) else render_constant(right)
-    return f"{_operand(predicate.left, owner)} {_IS[predicate.op]} {other}"
+    left, op, right = _operand(predicate.left, owner), predicate.op, predicate.right
+    if isinstance(right, Column):
+        return f"{left} {_EQUALS.get(op, _IS[op])} {_operand(right, owner)}"
+    words = _WHEN.get(op, _IS[op]) if isinstance(right.value, dt.date) else _IS[op]
+    return f"{left} {words} {_value(right)}"
+
+
+def _value(constant: Constant) -> str:
+    """The constant as a reader writes it: dates and moments need no mark of their type here."""
+    return str(constant.value) if isinstance(constant.value, dt.date) else render_constant(constant)
 
 
 def _operand(column: Column, owner: bool) -> str:
@@ -90,6 +132,6 @@ def _names(names: Iterable[str]) -> str:
     return _listed(quote_name(name) for name in names)
 
 
-def _listed(parts: Iterable[str]) -> str:
+def _listed(parts: Iterable[str], last_word: str = "and") -> str:
     *first, last = tuple(parts)
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {last_word} {last}" if first else last
