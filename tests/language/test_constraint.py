@@ -75,6 +75,10 @@ def test_a_rule_is_symmetric_if_exchanging_its_rows_changes_nothing(text: str, s
     assert parse(text).is_symmetric == symmetric
 
 
+def test_a_rule_as_a_string_is_its_text() -> None:
+    assert str(parse("zip -> city")) == "not (s.zip = t.zip and s.city != t.city)"
+
+
 def test_fingerprints_are_the_same_in_every_process() -> None:
     text = "not (s.zip = t.zip and s.city != t.city and s.d > date '2020-01-01' and t.x = 1.50)"
     code = f"from refute.language.parser import parse; print(parse({text!r}).fingerprint, end='')"

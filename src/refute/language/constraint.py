@@ -54,6 +54,11 @@ class DenialConstraint:
         text = json.dumps([predicate.sort_key for predicate in self.canonical().predicates])
         return hashlib.sha256(text.encode()).hexdigest()[:_FINGERPRINT_DIGITS]
 
+    def __str__(self) -> str:
+        from refute.language.render.text import render_text  # which is built on this module
+
+        return render_text(self)
+
     def swapped(self) -> DenialConstraint:
         """The constraint with the roles of the two rows exchanged: its violations are the same pairs reversed."""
         return DenialConstraint(tuple(predicate.swapped() for predicate in self.predicates))

@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
+from refute.errors import did_you_mean
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.reading import Reader
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 _MAX_DEPTH = 200
+_CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(")
 _UNDENIED = re.compile(r"\s*[({\[]*\s*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
@@ -35,6 +37,9 @@ class RuleKind(Enum):
     ORDER = "order"
     NO_OVERLAP = "no_overlap"
     ROW = "row"
+
+
+_CALLS = (RuleKind.UNIQUE, RuleKind.ORDER, RuleKind.NO_OVERLAP, RuleKind.ROW)
 
 
 def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint:
@@ -140,6 +145,11 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     elif rest.startswith("null") and "a constant" in expected:
         problem = "a comparison with null is never true, so null cannot be written here."
         problem += " Conditions of 'where' take 'is null'." if start != "condition" else " Write 'is null'."
+    elif start == "rule" and (call := _CALL.match(text)) and call.end() == position + 1:
+        known = [kind.value for kind in _CALLS]
+        hint = did_you_mean(call[1], known) or f" The short forms are {listed(f'{name}(...)' for name in known)}."
+        position = call.start(1)
+        problem = f"there is no short form {call[1]!r}.{hint}"
     else:
         problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)
