@@ -106,6 +106,14 @@ def test_json_on_stdout_stands_alone(data: str, capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["rules"][0]["rows"] == 3
 
 
+def test_rules_whose_names_are_alike_as_files_do_not_overwrite_each_other(data: str, tmp_path: Path) -> None:
+    text = "version: 1\nrules: [{name: a b, unique: zip}, {name: a/b, unique: city}, {name: .., row: qty > 3}]\n"
+    folder = tmp_path / "clashes"
+    assert check(data, rules(tmp_path, text), "--violations", str(folder)) == 1
+    found = {file.name: pq.read_table(file).num_rows for file in folder.iterdir()}
+    assert found == {"a_b.parquet": 6, "a_b_2.parquet": 2, "rule.parquet": 1}
+
+
 def test_all_violations_are_written_as_parquet(data: str, tmp_path: Path) -> None:
     folder = tmp_path / "clashes"
     assert check(data, rules(tmp_path, BROKEN.replace("SEVERITY", "error")), "--violations", str(folder)) == 1

@@ -54,6 +54,14 @@ def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]
     assert "There is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
 
 
+def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == Exit.FAILED
+    told = capsys.readouterr()
+    assert run(["--help"]) == Exit.HOLDS
+    assert told.out == ""
+    assert told.err == capsys.readouterr().out
+
+
 def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"No such option.*--jsn.*See `refute check --help`", failure(capsys, "check", "a", "b", "--jsn"))
 

@@ -64,6 +64,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _answered(given: list[str]) -> int:
     try:
         code = app.main(args=given, prog_name="refute", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return Exit.FAILED
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "refute"
         return _failed(f"{error.format_message()} See `{where} --help`.")

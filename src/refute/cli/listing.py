@@ -41,9 +41,10 @@ def write_violations(table: Relation | str, report: refute.Report, folder: Path,
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
+    taken: set[str] = set()
     for result in _broken(report):
         found = refute.violations(table, result.rule, key=key)
-        place = folder / re.sub(r"[^\w.-]+", "_", result.name)
+        place = folder / _file_name(result.name, taken)
         if isinstance(table, str):
             found.to_spark().write.mode("overwrite").parquet(str(place))
             continue
@@ -52,6 +53,17 @@ def write_violations(table: Relation | str, report: refute.Report, folder: Path,
         with found.to_reader() as reader, pq.ParquetWriter(f"{place}.parquet", reader.schema) as writer:
             for batch in reader:
                 writer.write_batch(batch)
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A name for the files of a rule that no other rule has, also where case does not tell files apart."""
+    plain = re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "rule"
+    number, chosen = 1, plain
+    while chosen.casefold() in taken:
+        number += 1
+        chosen = f"{plain}_{number}"
+    taken.add(chosen.casefold())
+    return chosen
 
 
 def _broken(report: refute.Report) -> list[RuleResult]:
