@@ -107,7 +107,7 @@ def test_threads_are_one_or_more(threads: Any) -> None:
 def test_a_key_identifies_every_row() -> None:
     with pytest.raises(DataError, match="not unique: rows 0 and 1 both have zip = 1"):
         rf.verify(TABLE, RULE, key="zip")
-    with pytest.raises(DataError, match="null in 1 rows"):
+    with pytest.raises(DataError, match="null in 1 row;"):
         rf.verify(pa.table({"a": [1, None]}), "not (s.a = t.a)", key="a")
     with pytest.raises(SchemaError, match="Did you mean 'zip'"):
         rf.verify(TABLE, RULE, key="zipp")

@@ -46,6 +46,12 @@ def test_a_forced_method_is_planned_with_its_own_steps() -> None:
 
 
 @pytest.mark.usefixtures("nothing_runs")
+def test_a_rule_about_one_row_is_planned_as_the_scan_that_reports_call_it() -> None:
+    table = pa.table({"a": [1, 2]})
+    (result,) = rf.check(table, "row(a > 1)")
+    assert f"method    {result.finding.method}\n" in str(rf.explain(table, "row(a > 1)"))
+
+
 def test_rules_say_what_they_share() -> None:
     plan = rf.explain(TABLE, ["g -> b", "not (s.g = t.g and s.a < t.a)"])
     assert len(plan.rules) == 2

@@ -54,9 +54,8 @@ class Identity:
         for name in self.key:
             missing = self._relation.null_count(name)
             if missing:
-                raise DataError(
-                    f"The key column {name!r} is null in {missing:,} rows; a key needs a value in every row."
-                )
+                where = "1 row" if missing == 1 else f"{missing:,} rows"
+                raise DataError(f"The key column {name!r} is null in {where}; a key needs a value in every row.")
         same_key = DenialConstraint(
             tuple(Predicate.of(Column(Row.S, name), Operator.EQ, Column(Row.T, name)) for name in self.key)
         )

@@ -43,7 +43,7 @@ class RulePlan:
             f"{self.name}: {self.constraint}",
             f"  meaning   {self.sentence}",
             f"  shape     {self.shape}",
-            f"  method    {self.method.value}",
+            f"  method    {'scan' if self.shape.single else self.method.value}",
             *(f"  {'order    ' if i == 0 else '         '} {i + 1}. {step}" for i, step in enumerate(self.steps)),
             f"  expected  ~{self.cost.expected:,.0f} row visits for {self.rows:,} rows{against}",
             f"  worst     {self.cost.worst} for n rows",

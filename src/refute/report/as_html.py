@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.errors import EngineError
 from refute.language.render import render_logic
-from refute.report.numbers import counted
+from refute.report.numbers import counted, plural
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -49,7 +49,7 @@ def _card(result: RuleResult, n_rows: int) -> dict[str, Any]:
                 for name in columns
             ]
             clash.append({"role": role, "id": getattr(result.finding.witness, role), "cells": cells})
-    rows = result.finding.rows
+    rows, skipped = result.finding.rows, result.finding.skipped_nulls
     return {
         "name": result.name,
         "state": "pass" if result.finding.holds else "tolerated" if result.passed else result.rule.severity.value,
@@ -57,7 +57,7 @@ def _card(result: RuleResult, n_rows: int) -> dict[str, Any]:
         "formula": render_logic(result.rule.constraint),
         "extent": counted(result),
         "share": 0.0 if not rows or not n_rows else 100.0 * rows / n_rows,
-        "skipped": result.finding.skipped_nulls,
+        "skipped": plural(skipped, "row") if skipped else "",
         "seconds": result.seconds,
         "method": result.finding.method,
         "columns": columns,

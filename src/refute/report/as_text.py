@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from refute.report.numbers import counted
+from refute.report.numbers import counted, plural
 
 if TYPE_CHECKING:
     from refute.report.report import Report
@@ -16,17 +16,17 @@ CELL_WIDTH = 24
 
 def render(report: Report) -> str:
     """The text, without colours."""
-    lines = [f"{report.data.name}: {report.data.rows:,} rows, {len(report)} rules"]
+    lines = [f"{report.data.name}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
     for result in report:
         lines.extend(_lines(result))
     return "\n".join(lines)
 
 
 def _lines(result: RuleResult) -> Iterator[str]:
-    mark = "ok  " if result.finding.holds else "ok~ " if result.passed else f"{result.rule.severity.value:<4}"
-    yield f"{mark}  {result.name}: {counted(result)}"
+    mark = "ok" if result.finding.holds else "ok~" if result.passed else result.rule.severity.value
+    yield f"{mark:<5} {result.name}: {counted(result)}"
     if result.finding.skipped_nulls:
-        yield f"      {result.finding.skipped_nulls:,} rows passed over for nulls"
+        yield f"      {plural(result.finding.skipped_nulls, 'row')} passed over for nulls"
     if result.finding.holds:
         return
     yield f"      {result.sentence}"

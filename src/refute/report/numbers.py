@@ -15,8 +15,9 @@ def counted(result: RuleResult) -> str:
         return "holds"
     if finding.violations is None or finding.rows is None:
         return "violated"
-    return f"{_plural(finding.violations, 'violation')} in {_plural(finding.rows, 'row')}"
+    return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """`1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
