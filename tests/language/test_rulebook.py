@@ -153,8 +153,16 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {}", 4, "it sets no limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 0.5}", 4, "0.5 is no limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance:\n      rows: -1", 5, "-1 is no limit"),
-        ("rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 101%}", 4, "between 0 and 100%"),
-        ("rules:\n  - name: a\n    unique: a\n    tolerance: {row: 1}", 4, "Did you mean 'rows'?"),
+        (
+            "rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 101%}",
+            4,
+            "rule 'a': tolerance: rows: a limit of 101%",
+        ),
+        (
+            "rules:\n  - name: a\n    unique: a\n    tolerance: {row: 1}",
+            4,
+            "rule 'a': tolerance has an unknown key 'row'.",
+        ),
         ("rules:\n  - name: a\n    unique: a\n    nulls: never", 4, "expected sql or equal, not 'never'"),
         ("rules:\n  - name: a\n    unique: a\n    where: x = = 3", 4, "rule 'a': where: expected"),
         ("rules:\n  - name: a\n    unique: a\n    tags: [1]", 4, "expected text, not 1"),

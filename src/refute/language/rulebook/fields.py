@@ -28,8 +28,13 @@ class Field:
     read: Callable[[Node, ProblemLog], object]
 
 
-def read_mapping(node: Node, fields: tuple[Field, ...], log: ProblemLog, owner: str) -> dict[str, object]:
-    """The values of a mapping by key. Unknown keys and values that cannot be read are noted and left out."""
+def read_mapping(
+    node: Node, fields: tuple[Field, ...], log: ProblemLog, owner: str, *, inner: ProblemLog | None = None
+) -> dict[str, object]:
+    """The values of a mapping by key. Unknown keys and values that cannot be read are noted and left out.
+
+    Mappings inside it note their problems in `inner`, where one is given.
+    """
     if not isinstance(node.value, dict):
         log.add(f"{owner} is a mapping of keys to values, not {node.kind}", node.line)
         return {}
@@ -41,7 +46,7 @@ def read_mapping(node: Node, fields: tuple[Field, ...], log: ProblemLog, owner: 
             log.add(f"{owner} has an unknown key {key!r}.{hint}", node.line_of(key))
             continue
         try:
-            values[key] = known[key].read(child, log)
+            values[key] = known[key].read(child, log if inner is None else inner)
         except RuleError as error:
             log.add(f"{owner}: {key}: {error}", node.line_of(key))
     return values

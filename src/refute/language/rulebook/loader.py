@@ -55,7 +55,7 @@ def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> _Read 
     """The entry of one list item with its rules, or None with its problems noted."""
     name = node.items["name"].value if "name" in node.items else None
     owner = f"rule {name!r}" if isinstance(name, str) and name.strip() else f"rule number {number}"
-    values = read_mapping(node, RULE_FIELDS, log, owner)
+    values = read_mapping(node, RULE_FIELDS, log, owner, inner=log.within(owner))
     if not isinstance(node.value, dict):
         return None
     if name is None:

@@ -36,12 +36,17 @@ class RuleBookError(RuleError):
 class ProblemLog:
     """A list of problems that grows while a file is read, so that one mistake does not hide the next."""
 
-    def __init__(self) -> None:
-        self._problems: list[Problem] = []
+    def __init__(self, problems: list[Problem] | None = None, owner: str = "") -> None:
+        self._problems: list[Problem] = [] if problems is None else problems
+        self._owner = owner
+
+    def within(self, owner: str) -> ProblemLog:
+        """The same list for what lies inside an owner, who is named in front of each problem."""
+        return ProblemLog(self._problems, f"{self._owner}{owner}: ")
 
     def add(self, message: str, line: int | None = None) -> None:
         """Notes one more problem; the same one is noted once."""
-        problem = Problem(message, line)
+        problem = Problem(f"{self._owner}{message}", line)
         if problem not in self._problems:
             self._problems.append(problem)
 
