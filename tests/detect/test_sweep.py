@@ -18,6 +18,7 @@ from refute.plan.share import Share
 WAYS = {
     "default": Tuning(),
     "no tables": Tuning(cells=0),
+    "blocks": Tuning(cells=0.01, block=2),
     "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
     "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),
     "boxes": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, probe=1),

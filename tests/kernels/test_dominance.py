@@ -135,7 +135,9 @@ def test_sweeps_count_and_find_what_all_pairs_show(tree: int) -> None:
     held = naive(s, t) & (s_group[:, None] == t_group)
     below = np.empty(90, np.int64)
     fenwick = np.zeros(groups * per_group, np.int32)
-    total = count_below(swept(s, [], s_group), swept(t, [], t_group), base, length, spans, fenwick, below)
+    total = count_below(
+        swept(s, [], s_group), swept(t, [], t_group), base, length, spans, fenwick, np.zeros(2, np.int64), False, below
+    )
     assert total == held.sum()
     assert (below == held.sum(axis=0)[np.argsort(t[:, 0], kind="stable")]).all()
     for attempt in range(8):  # ever fewer pairs, until there is none
@@ -145,7 +147,7 @@ def test_sweeps_count_and_find_what_all_pairs_show(tree: int) -> None:
         above = held & (s_value[:, None] < t_value)
         s_rows, t_rows = swept(s, [s_value, s_code], s_group), swept(t, [t_value, t_code], t_group)
         least = np.full(groups * per_group, np.iinfo(np.int32).max, np.int32)
-        found = find_above(s_rows, t_rows, base, length, spans, least)
+        found = find_above(s_rows, t_rows, base, length, spans, least, np.zeros(2, np.int64), False)
         assert (found >= 0) == above.any()
         if tree < 2:
             entries = np.tile(np.array([NONE, -1, NONE, -1]), (groups * per_group, 1))

@@ -3,6 +3,9 @@
 Points are rows of a matrix in ascending order of its first column. Columns: swept value, group, then (existence only)
 the value that must be greater and a code, then up to three positions. A group's tree starts at `base[group]` and its
 first dimension has `length[group]` positions; the other dimensions have the same `spans` positions in every group.
+
+Matrices may be blocks of the points: `state` says where to go on in s and t, and a kernel ends when it has used up t,
+or s while there is `more` of it.
 """
 
 from __future__ import annotations
@@ -19,15 +22,23 @@ Longs = NDArray[np.int64]
 
 @njit(cache=True, nogil=True)
 def count_below(
-    s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32], spans: Longs, tree: NDArray[np.int32], below: Longs
+    s: Matrix,
+    t: Matrix,
+    base: Longs,
+    length: NDArray[np.int32],
+    spans: Longs,
+    tree: NDArray[np.int32],
+    state: Longs,
+    more: bool,
+    below: Longs,
 ) -> int:
     """The number of pairs; the number of partners of each row of t is put into `below` unless that is empty.
 
     O(n log^d n) for d tree dimensions; `tree` is zero.
     """
     dims, span1, span2 = s.shape[1] - 2, spans[0], spans[1]
-    total, i = 0, 0
-    for j in range(len(t)):
+    total, i = 0, state[0]
+    for j in range(state[1], len(t)):
         while i < len(s) and s[i, 0] < t[j, 0]:
             group = s[i, 1]
             at = base[group]
@@ -52,6 +63,9 @@ def count_below(
                             b += b & -b
                     a += a & -a
             i += 1
+        if more and i == len(s):
+            state[0], state[1] = i, j
+            return total
         group = t[j, 1]
         at = base[group]
         found = 0
@@ -78,20 +92,28 @@ def count_below(
         total += found
         if len(below):
             below[j] = found
+    state[0], state[1] = i, len(t)
     return total
 
 
 @njit(cache=True, nogil=True)
 def find_above(
-    s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32], spans: Longs, tree: NDArray[np.int32]
+    s: Matrix,
+    t: Matrix,
+    base: Longs,
+    length: NDArray[np.int32],
+    spans: Longs,
+    tree: NDArray[np.int32],
+    state: Longs,
+    more: bool,
 ) -> int:
     """The first row of t whose value (column 2) is above that of some dominated row of s, or -1.
 
     As `count_below` with least values in place of counts; positions are columns 4 to 6; `tree` starts as its maximum.
     """
     dims, span1, span2 = s.shape[1] - 4, spans[0], spans[1]
-    i = 0
-    for j in range(len(t)):
+    i = state[0]
+    for j in range(state[1], len(t)):
         while i < len(s) and s[i, 0] < t[j, 0]:
             group, value = s[i, 1], s[i, 2]
             at = base[group]
@@ -117,6 +139,9 @@ def find_above(
                             b += b & -b
                     a += a & -a
             i += 1
+        if more and i == len(s):
+            state[0], state[1] = i, j
+            return -1
         group, value = t[j, 1], t[j, 2]
         at = base[group]
         if dims == 0:
@@ -143,6 +168,7 @@ def find_above(
                             c &= c - 1
                     b &= b - 1
             a &= a - 1
+    state[0], state[1] = i, len(t)
     return -1
 
 
@@ -178,9 +204,7 @@ def find_above_coded(s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32
 
 
 @njit(cache=True, nogil=True)
-def flag_two_orders(
-    s: Matrix, t: Matrix, groups: int, s_flags: NDArray[np.bool_], t_flags: NDArray[np.bool_]
-) -> None:
+def flag_two_orders(s: Matrix, t: Matrix, groups: int, s_flags: NDArray[np.bool_], t_flags: NDArray[np.bool_]) -> None:
     """Sets the flag of each row of s and of t that has a partner, for two orders: columns 0 and 2. O(n)."""
     least = np.full(groups, np.iinfo(np.int32).max, np.int32)
     i = 0

@@ -89,3 +89,22 @@ def _rank_sorted(values: Ints, positions: Ints, ranks: NDArray[np.int32]) -> int
             last = value
         ranks[positions[p]] = rank
     return rank + 1
+
+
+@njit(cache=True, nogil=True)
+def ranks_in_groups(
+    values: Ints, groups: Ints, positions: Ints, ranks: NDArray[np.int32], sizes: NDArray[np.int32]
+) -> None:
+    """Ranks of values among those of their group, and how many values each group has; `sizes` is zero.
+
+    `positions` are in ascending order of group, then value.
+    """
+    rank = np.int32(0)
+    for p in range(len(positions)):
+        here = positions[p]
+        if p == 0 or groups[here] != groups[positions[p - 1]]:
+            rank = np.int32(0)
+        elif values[here] != values[positions[p - 1]]:
+            rank += np.int32(1)
+        ranks[here] = rank
+        sizes[groups[here]] = rank + 1

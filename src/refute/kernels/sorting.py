@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.signedinteger]
 
 DIGIT = 11  # bits a radix pass sorts by: 2,048 write streams stay within the caches
+ONE_PASS = 12  # bits that are still cheaper to sort by at once than in two passes
 
 
 def index_dtype(n: int) -> type[np.int32] | type[np.int64]:
@@ -21,13 +22,15 @@ def sorted_positions(keys: Ints, size: int) -> Ints:
     n = len(keys)
     positions = np.empty(n, index_dtype(n))
     bits = max(1, int(size - 1).bit_length())
-    passes = -(-bits // DIGIT)
+    passes = 1 if bits <= ONE_PASS else -(-bits // DIGIT)
     digit = -(-bits // passes)
     if passes == 1:
         _counting_pass(keys, digit, positions)
     else:
         wide = np.uint32 if bits <= 32 else np.uint64
-        _radix_passes(keys, passes, digit, np.empty((2, n), wide), np.empty(n, positions.dtype), positions)
+        _radix_passes(
+            keys, passes, digit, np.empty((min(2, passes - 1), n), wide), np.empty(n, positions.dtype), positions
+        )
     return positions
 
 
@@ -52,6 +55,13 @@ def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
     positions = np.empty(len(keys), index_dtype(len(keys)))
     _place(keys, starts[:-1].copy(), positions)
     return positions
+
+
+@njit(cache=True, nogil=True)
+def gather_column(values: Ints, positions: Ints, matrix: NDArray[np.int32], place: int) -> None:
+    """Puts the values at these positions into column `place`, from the first row on."""
+    for i in range(len(positions)):
+        matrix[i, place] = values[positions[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -117,7 +127,7 @@ def _radix_passes(
         next_order[place] = i
     here_order, next_order = next_order, here_order
     source = 0
-    for p in range(1, passes):
+    for p in range(1, passes - 1):
         shift = p * digit
         for i in range(n):
             key = moved[source, i]
@@ -128,6 +138,12 @@ def _radix_passes(
             next_order[place] = here_order[i]
         here_order, next_order = next_order, here_order
         source = 1 - source
+    shift = (passes - 1) * digit
+    for i in range(n):  # after the last pass nobody reads the keys
+        b = (moved[source, i] >> shift) & mask
+        place = counts[passes - 1, b]
+        counts[passes - 1, b] += 1
+        next_order[place] = here_order[i]
 
 
 def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -136,11 +136,17 @@ class _Tally:
             return count_by_dividing(points, per_t, self.share, self.tuning)
         layout = Layout.of(points, dimensions, (), self.share)
         tree = np.zeros(layout.cells, np.int32)
-        below = np.empty(0 if per_t is None else points.n_t, np.int64)
-        found_pairs = count_below(layout.s, layout.t, layout.base, layout.length, layout.spans, tree, below)
-        if per_t is not None:
-            per_t[layout.t_order] = below
-        return int(found_pairs)
+        total = 0
+        for block in layout.blocks(self.tuning.block):
+            below = np.empty(0 if per_t is None else len(block.t), np.int64)
+            start = int(block.state[1])
+            total += count_below(
+                block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more, below
+            )
+            if per_t is not None:
+                done = slice(start, int(block.state[1]))
+                per_t[layout.t_order[block.t_start + done.start : block.t_start + done.stop]] = below[done]
+        return int(total)
 
     def _halved(self, points: Points, per_t: Longs | None) -> int:
         """Cuts one large group in two for two threads; lower s with upper t need one order less."""

@@ -110,10 +110,15 @@ class _Search:
         layout = Layout.of(points, dimensions, ((value.s, value.t), carried), self._share)
         if codes is None:
             tree = np.full(layout.cells, np.iinfo(np.int32).max, np.int32)
-            j = find_above(layout.s, layout.t, layout.base, layout.length, layout.spans, tree)
-        else:
-            entries = np.tile(np.array([NONE, -1, NONE, -1]), (layout.cells, 1))
-            j = find_above_coded(layout.s, layout.t, layout.base, layout.length, entries)
+            for block in layout.blocks(self._tuning.block):
+                j = find_above(
+                    block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more
+                )
+                if j >= 0:
+                    return int(layout.t_order[block.t_start + j])
+            return -1
+        entries = np.tile(np.array([NONE, -1, NONE, -1]), (layout.cells, 1))
+        j = find_above_coded(*layout.matrices(), layout.base, layout.length, entries)
         return -1 if j < 0 else int(layout.t_order[j])
 
 

@@ -54,7 +54,7 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
         return None
     layout = Layout.of(points, dimensions, ((value.s, value.t),), share)
     s_found, t_found = np.empty(points.n_s, np.bool_), np.empty(points.n_t, np.bool_)
-    flag_two_orders(layout.s, layout.t, points.groups, s_found, t_found)
+    flag_two_orders(*layout.matrices(), points.groups, s_found, t_found)
     s_flags, t_flags = np.empty_like(s_found), np.empty_like(t_found)
     s_flags[layout.s_order], t_flags[layout.t_order] = s_found, t_found
     return s_flags, t_flags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, ranked, shared
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.sorting import segment_bounds, sorted_positions
+from refute.kernels.ranking import ranks_in_groups
+from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Comparison, Ints
 from refute.plan.share import Share
 
@@ -57,10 +59,10 @@ def _cells(points: Points, tree: list[Comparison]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Matrices for the kernels of `dominance_sweeps`; row i of `s` is the point `s_order[i]`."""
+    """Columns for the kernels of `dominance_sweeps`, to be read in the order of the swept dimension."""
 
-    s: NDArray[np.int32]
-    t: NDArray[np.int32]
+    s_columns: tuple[Ints | None, ...]
+    t_columns: tuple[Ints | None, ...]
     s_order: Ints
     t_order: Ints
     base: NDArray[np.int64]
@@ -87,16 +89,61 @@ class Layout:
             length = np.full(groups, tree[0].size, np.int32)
             cells = groups * per_group
         spans = np.array([comparison.size for comparison in tree[1:]] + [0, 0], np.int64)[:2]
-        s_columns = [swept.s, _group(points, 0), *(s for s, _ in carried), *(comparison.s for comparison in tree)]
-        t_columns = [swept.t, _group(points, 1), *(t for _, t in carried), *(comparison.t for comparison in tree)]
+        s_columns = (swept.s, _group(points, 0), *(s for s, _ in carried), *(comparison.s for comparison in tree))
+        t_columns = (swept.t, _group(points, 1), *(t for _, t in carried), *(comparison.t for comparison in tree))
         s_order = shared(share, "s order", (swept.label,), lambda: sorted_positions(swept.s, swept.size))
-        s = _gathered(s_columns, s_order)
-        if all(left is right for left, right in zip(s_columns, t_columns, strict=True)):
-            return cls(s, s, s_order, s_order, base, length, spans, cells)
         t_order = s_order
         if swept.s is not swept.t:
             t_order = shared(share, "t order", (swept.label,), lambda: sorted_positions(swept.t, swept.size))
-        return cls(s, _gathered(t_columns, t_order), s_order, t_order, base, length, spans, cells)
+        return cls(s_columns, t_columns, s_order, t_order, base, length, spans, cells)
+
+    @property
+    def twin(self) -> bool:
+        """Whether both sides are the same points."""
+        return all(left is right for left, right in zip(self.s_columns, self.t_columns, strict=True))
+
+    def matrices(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All points of each side as rows in order; row i of s is the point `s_order[i]`."""
+        s = _gathered(self.s_columns, self.s_order)
+        return s, s if self.twin else _gathered(self.t_columns, self.t_order)
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """The matrices in blocks of so many rows, so that they take no memory and stay within the caches.
+
+        A kernel moves `state` on; whatever it used up is followed by its next rows.
+        """
+        state = np.zeros(2, np.int64)
+        buffers = np.zeros((3, min(rows, max(len(self.s_order), len(self.t_order))), len(self.s_columns)), np.int32)
+        s_at = t_at = s_start = t_start = 0  # `at`: the buffer of a side
+        s = t = _fill(buffers[0], self.s_columns, self.s_order[:rows])
+        if not self.twin:
+            t_at, t = 1, _fill(buffers[1], self.t_columns, self.t_order[:rows])
+        while True:
+            yield Block(s, t, t_start, state, s_start + len(s) < len(self.s_order))
+            if state[1] < len(t):
+                s_start, state[0] = s_start + len(s), 0
+                if self.twin and s_start == t_start:
+                    s_at, s = t_at, t
+                else:
+                    s_at = _free(s_at, t_at)
+                    s = _fill(buffers[s_at], self.s_columns, self.s_order[s_start : s_start + rows])
+            else:
+                t_start, state[1] = t_start + len(t), 0
+                if t_start >= len(self.t_order):
+                    return
+                t_at = _free(s_at, t_at)
+                t = _fill(buffers[t_at], self.t_columns, self.t_order[t_start : t_start + rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of each side; those of t start at `t_start`. `more`: rows of s follow."""
+
+    s: NDArray[np.int32]
+    t: NDArray[np.int32]
+    t_start: int
+    state: NDArray[np.int64]
+    more: bool
 
 
 def _group(points: Points, side: int) -> Ints | None:
@@ -105,15 +152,32 @@ def _group(points: Points, side: int) -> Ints | None:
     return points.group.t if side else points.group.s
 
 
-def _gathered(columns: list[Ints | None], order: Ints) -> NDArray[np.int32]:
-    matrix = np.empty((len(order), len(columns)), np.int32)
+def _gathered(columns: tuple[Ints | None, ...], order: Ints) -> NDArray[np.int32]:
+    return _fill(np.zeros((len(order), len(columns)), np.int32), columns, order)
+
+
+def _fill(matrix: NDArray[np.int32], columns: tuple[Ints | None, ...], order: Ints) -> NDArray[np.int32]:
+    """The first rows of the matrix, with the points of this order; columns of None are zero and stay so."""
     for place, column in enumerate(columns):
-        matrix[:, place] = 0 if column is None else column[order]
-    return matrix
+        if column is not None:
+            gather_column(column, order, matrix, place)
+    return matrix[: len(order)]
+
+
+def _free(s_at: int, t_at: int) -> int:
+    """One of three buffers that neither side is in."""
+    return next(at for at in range(3) if at not in (s_at, t_at))
 
 
 def _ragged(points: Points, comparison: Comparison) -> tuple[Comparison, NDArray[np.int64], NDArray[np.int32]]:
     """The order ranked inside each group, and where each group's tree starts and how long it is."""
+    group = points.group
+    if group is not None and group.s is group.t and comparison.s is comparison.t:
+        order = sorted_positions(comparison.s, comparison.size)
+        order = order[segment_order(group.s[order], segment_starts(group.s, group.size))]
+        ranks, length = np.empty(points.n_s, np.int32), np.zeros(group.size, np.int32)
+        ranks_in_groups(comparison.s, group.s, order, ranks, length)
+        return Comparison(ranks, ranks, comparison.size), _bases(length), length
     comparison = ranked(comparison)
     if points.group is None:
         return comparison, np.zeros(1, np.int64), np.array([comparison.size], np.int32)
@@ -123,7 +187,10 @@ def _ragged(points: Points, comparison: Comparison) -> tuple[Comparison, NDArray
         t_first, t_last = segment_bounds(points.group.t, both.t, points.groups)
         first, last = np.minimum(first, t_first), np.maximum(last, t_last)
     length = np.maximum(last - first + 1, 0).astype(np.int32)
-    base = np.concatenate(([0], np.cumsum(length[:-1] + np.int64(1))))
     s = both.s - first[points.group.s]
     t = s if both.s is both.t else both.t - first[points.group.t]
-    return Comparison(s, t, comparison.size), base, length
+    return Comparison(s, t, comparison.size), _bases(length), length
+
+
+def _bases(length: NDArray[np.int32]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(length[:-1] + np.int64(1))))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refute.kernels.sorting import common_positions
+from refute.kernels.sorting import common_positions, index_dtype
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 
 INT32 = 2**31
@@ -150,10 +150,10 @@ class Points:
 
     def row_numbers(self) -> tuple[Ints, Ints]:
         """A number per point of each side that is equal for equal rows only, and fits 32 bits."""
-        s = np.arange(self.n_s) if self.s_rows is None else self.s_rows
         if self.aligned:
-            every: Ints = np.arange(self.n_s).astype(np.int32 if self.n_s < INT32 else np.int64, copy=False)
+            every: Ints = np.arange(self.n_s, dtype=index_dtype(self.n_s))
             return every, every
+        s = np.arange(self.n_s) if self.s_rows is None else self.s_rows
         t = np.arange(self.n_t) if self.t_rows is None else self.t_rows
         if max(s[-1], t[-1]) < INT32:  # both ascend
             return s.astype(np.int32), t.astype(np.int32)
@@ -166,16 +166,27 @@ class Points:
             return 0
         if self.twin and not self.order and not self.differ:
             return self.n_s
+        if self.aligned:
+            return sum(len(self._self_matches(rows, rows)[0]) for rows in self._blocks())
         return len(self.self_matches()[0])
 
     def any_self_match(self) -> bool:
         """Whether some row satisfies all comparisons with itself; ends at the first block of rows with one."""
-        s_points, t_points = self._common()
+        if self.aligned:
+            if any(each.s is each.t for each in self.order + self.differ):
+                return False
+            return any(len(self._self_matches(rows, rows)[0]) for rows in self._blocks())
         block = 1 << 14
+        s_points, t_points = self._common()
         return any(
             len(self._self_matches(s_points[start : start + block], t_points[start : start + block])[0])
             for start in range(0, len(s_points), block)
         )
+
+    def _blocks(self) -> Iterator[Rows]:
+        block = 1 << 14
+        for start in range(0, self.n_s, block):
+            yield np.arange(start, min(start + block, self.n_s), dtype=np.int64)
 
     def self_matches(self) -> tuple[Rows, Rows]:
         """The points (of s, of t) that stand for one row which satisfies all comparisons with itself."""

@@ -18,6 +18,7 @@ class Tuning:
     `subsets`: most `!=` that are counted by inclusion and exclusion.
     `probe`: points of the prefix or sample that is looked at first; 0 for none.
     `chunk`: pairs listed at a time.
+    `block`: points laid out for a sweep at a time.
     `parallel`: points that pay for a second thread.
     """
 
@@ -30,6 +31,7 @@ class Tuning:
     subsets: int = 10
     probe: int = 2048
     chunk: int = 1 << 16
+    block: int = 1 << 16
     parallel: int = 200_000
 
     def table(self, n: int) -> int:
