@@ -45,11 +45,20 @@ def impatient() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("impatient")
-@given(tables(max_rows=14), st.sampled_from(("sql", "equal")), st.booleans(), st.sampled_from(("guided", "hydra")))
+@given(
+    tables(max_rows=14),
+    st.sampled_from(("sql", "equal")),
+    st.booleans(),
+    st.sampled_from((0, 0, 2)),
+    st.sampled_from(("guided", "hydra")),
+)
 @settings(max_examples=60)
-def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, method: str) -> None:
+def test_methods_agree(
+    drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str
+) -> None:
     table = drawn[0].select(drawn[0].column_names[:3])
-    options = {"nulls": nulls, "one_row": one_row, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 4}
+    options = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}
+    options |= {"shared_values": 0.0, "average_ratio": 0.0}
     assert rules(table, method, **options) == rules(table, "tiles", **options)
 
 

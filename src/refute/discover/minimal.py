@@ -52,7 +52,8 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     rules, mirrors = (_packed(_spread(space, atoms, asked, swap)) for swap in (False, True))
     packed = _packed(closures)
     dropped = _mirrored_earlier(rules, mirrors)
-    inferring = np.flatnonzero((packed != rules).any(axis=1))
+    lopsided = any({op.mirrored for op in slot.kind.operators} != set(slot.kind.operators) for slot in space.slots)
+    inferring = np.flatnonzero((packed != rules).any(axis=1) | lopsided)
 
     def mark(_: None, start: int) -> None:
         implied_by_others(rules, mirrors, packed, inferring[start : start + _CHUNK], dropped)
@@ -64,8 +65,9 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
 def _mirrored_earlier(rules: Words, mirrors: Words) -> NDArray[np.bool_]:
     """Which rules are the mirror image of an earlier one.
 
-    For a rule from whose predicates nothing further follows this is all there is to check: a rule that implies it, as
-    it is or mirrored, would be a larger box of the same space, and boxes are maximal.
+    For a rule from whose predicates nothing further follows this is all there is to check, as long as every operator
+    has its mirror image in the space: a rule that implies it, as it is or mirrored, would be a larger box of the same
+    space, and boxes are maximal.
     """
     first: dict[bytes, int] = {}
     for n, row in enumerate(rules):
@@ -157,11 +159,16 @@ def _known(terms: tuple[Term, ...], nullable: frozenset[str]) -> Atoms:
 
 
 def _order(one: Constant, other: Constant) -> int:
-    if type(one.value) is not type(other.value):
+    if _realm(one) != _realm(other):
         return LESS | GREATER  # constants of different columns, never compared through one another
     if one.value == other.value:
         return EQUAL
     return LESS if one.value < other.value else GREATER  # type: ignore[operator]
+
+
+def _realm(constant: Constant) -> tuple[type, bool]:
+    """What a constant can be compared with; a time with a zone and one without cannot."""
+    return type(constant.value), getattr(constant.value, "tzinfo", None) is None
 
 
 @lru_cache(maxsize=1)
