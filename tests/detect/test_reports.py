@@ -242,7 +242,7 @@ def test_the_text_shows_the_clash(rules: Path) -> None:
     assert text.startswith("people: 4 rows, 3 rules")
     assert "zip_fixes_city: 2 violations in 2 rows" in text
     assert "ids: holds" in text
-    assert repr(rf.check(TABLE, "zip -> city")) == "Report(1 rules, 1 failed, 4 rows)"
+    assert repr(rf.check(TABLE, "zip -> city")) == "Report(1 rule, 1 failed, 4 rows)"
 
 
 def test_the_names_of_rules_stand_below_each_other_and_one_is_not_many() -> None:
@@ -252,6 +252,14 @@ def test_the_names_of_rules_stand_below_each_other_and_one_is_not_many() -> None
     assert lines[:2] == ["two: 2 rows, 2 rules", "error x: 2 violations in 2 rows"]
     assert lines[-2:] == ["ok    y: holds", "      1 row passed over for nulls"]
     assert str(rf.check(table.slice(0, 1), "unique(a)", name="one")).startswith("one: 1 row, 1 rule\n")
+
+
+def test_a_result_tells_its_condition_and_its_tolerance() -> None:
+    rule = {"name": "x", "fd": "a -> b", "where": "b >= 1", "tolerance": {"rows": "100%"}}
+    report = rf.check(pa.table({"a": [1, 1], "b": [1, 2]}), rf.RuleBook.of({"version": 1, "rules": [rule]}))
+    assert "ok~   x: 2 violations in 2 rows (tolerated: 100% rows)" in str(report)
+    assert "Two rows with the same a have the same b. Only rows where b >= 1 count." in str(report)
+    assert json.loads(report.to_json())["rules"][0]["where"] == "b >= 1"
 
 
 def test_progress_is_told_once_per_rule(rules: Path) -> None:

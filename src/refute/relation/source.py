@@ -95,5 +95,6 @@ def source_of(table: object) -> Source:
         return PolarsSource(table.collect())
     if polars is not None and isinstance(table, polars.DataFrame):
         return PolarsSource(table)
-    kind = f"{type(table).__module__}.{type(table).__qualname__}"
+    module, name = type(table).__module__, type(table).__qualname__
+    kind = name if module == "builtins" else f"{module}.{name}"
     raise DataError(f"cannot read a table from a {kind}; give a pyarrow, pandas or polars table")

@@ -15,7 +15,8 @@ def counted(result: RuleResult) -> str:
         return "holds"
     if finding.violations is None or finding.rows is None:
         return "violated"
-    return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
+    extent = f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
+    return f"{extent} (tolerated: {result.rule.tolerance})" if result.passed else extent
 
 
 def plural(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from refute.errors import RefuteError
 from refute.language.rulebook import Severity
+from refute.report.numbers import plural
 from refute.report.result import RuleResult
 
 
@@ -75,7 +76,7 @@ class Report:
 
     def __repr__(self) -> str:
         broken = sum(not result.passed for result in self.results)
-        return f"Report({len(self.results)} rules, {broken} failed, {self.data.rows:,} rows)"
+        return f"Report({plural(len(self.results), 'rule')}, {broken} failed, {plural(self.data.rows, 'row')})"
 
     def __str__(self) -> str:
         from refute.report.as_text import render
