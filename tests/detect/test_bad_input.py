@@ -162,3 +162,19 @@ def test_what_is_no_table_is_an_error(table: Any) -> None:
 def test_every_error_has_one_root() -> None:
     for error in (SchemaError, DataError, OptionError, RuleError):
         assert issubclass(error, RefuteError)
+
+
+def test_all_rules_that_do_not_fit_are_told_at_once_and_by_name() -> None:
+    table = pa.table({"zip": [1], "city": ["A"]})
+    rules = [
+        {"name": "one", "fd": "zp -> city"},
+        {"name": "two", "dc": "not (s.zip = t.city)"},
+        {"name": "three", "unique": "zip", "where": "citty = 'A'"},
+        {"name": "four", "unique": "zip"},
+    ]
+    with pytest.raises(SchemaError) as caught:
+        rf.check(table, rf.RuleBook.of({"version": 1, "rules": rules}))
+    first, second, third = str(caught.value).splitlines()
+    assert first == "there is no column 'zp' (in one). Did you mean 'zip'?"
+    assert second.startswith("cannot compare 'zip' (int64) with 'city' (string) (in two).")
+    assert third == "there is no column 'citty' (in the condition of three). Did you mean 'city'?"

@@ -14,10 +14,13 @@ import pyarrow as pa
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.errors import SchemaError
+from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.planner import Plan, plan_rules
 from refute.relation import Relation
+from refute.relation.binding import check_column
 
 BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
@@ -92,10 +95,25 @@ class LocalEngine:
                 progress(rule)
             return Timed(_with_witness(finding, named), values, seconds)
 
+        self._check_fit(rules)
         if self._threads == 1 or len(rules) == 1:
             return [run(rule) for rule in rules]
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(run, rules))
+
+    def _check_fit(self, rules: Sequence[Rule]) -> None:
+        """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
+        problems: list[str] = []
+        for rule in rules:
+            try:
+                self.relation.bind(rule.constraint, rule=rule.name)
+                read = () if rule.where is None else columns_of(rule.where)
+                for name in (name for name in read if name not in self.relation.names):
+                    check_column(self.relation, name, f" (in the condition of {rule.name})")
+            except SchemaError as error:
+                problems.append(str(error))
+        if problems:
+            raise SchemaError("\n".join(problems))
 
     def annotated(self, rules: Sequence[Rule]) -> pa.Table:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
