@@ -50,6 +50,15 @@ def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tupl
 
 
 @njit(cache=True, nogil=True)
+def is_one_above(s: NDArray[np.int32], t: NDArray[np.int32]) -> bool:
+    """Whether every value of t is one above that of s at its place."""
+    off = 0
+    for i in range(len(s)):
+        off |= t[i] - s[i] - 1
+    return off == 0
+
+
+@njit(cache=True, nogil=True)
 def interleave(column: NDArray[np.int32], tables: Longs, codes: Longs) -> None:
     """Adds the bits of one dimension to the codes; `tables` are those of `bit_tables` for it."""
     for i in range(len(column)):

@@ -2,7 +2,8 @@
 
 A forest has one k-d tree per group. `nodes[i]` is (start, stop, left child or -1), the right child follows the left;
 `boxes[i]` holds the least and the greatest value per dimension. Points are rows of a matrix: `k` values to compare by
-`<`, then values to compare by `!=`, then the position of the point, then its row for telling self pairs.
+`<`, then values to compare by `!=`, then the position of the point, then its row for telling self pairs. A side t has
+its values raised by a lag per dimension, so that one forest serves `<=` and `<` on both sides.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.int32]
 Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
-Trees = tuple[Matrix, Matrix, Boxes]  # points, nodes, boxes
+Lag = NDArray[np.int32]
+Trees = tuple[Matrix, Matrix, Boxes, Lag]  # points, nodes, boxes, what is added to each dimension as side t
 
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _judge(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int) -> int:
+def _judge(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int, lag: Lag) -> int:
     """Whether no pair, every pair, or perhaps some pair between the boxes satisfies all comparisons."""
     verdict = CERTAIN
     for d in range(k):
-        if s_box[0, d] >= t_box[1, d]:
+        if s_box[0, d] >= t_box[1, d] + lag[d]:
             return RULED_OUT
-        if s_box[1, d] >= t_box[0, d]:
+        if s_box[1, d] >= t_box[0, d] + lag[d]:
             verdict = OPEN
     for d in range(k, s_box.shape[1]):
         if s_box[0, d] > t_box[1, d] or s_box[1, d] < t_box[0, d]:
@@ -38,18 +40,18 @@ def _judge(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int) -> bool:
+def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int, lag: Lag) -> bool:
     """Whether point i is below the top corner of box b, without which it has no partner there."""
     held = True
     for d in range(k):
-        held &= points[i, d] < boxes[b, 1, d]
+        held &= points[i, d] < boxes[b, 1, d] + lag[d]
     return held
 
 
 @njit(cache=True, nogil=True)
-def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int) -> bool:
+def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int, lag: Lag) -> bool:
     for d in range(k):
-        if s[d] >= t[d]:
+        if s[d] >= t[d] + lag[d]:
             return False
     last = len(s) - 1
     for d in range(k, last - 1):
@@ -84,8 +86,8 @@ def find_pair(
 
     Once a pair is found `stop[0]` is set, and other threads that were given the same array end too.
     """
-    s_points, s_nodes, s_boxes = s
-    t_points, t_nodes, t_boxes = t
+    s_points, s_nodes, s_boxes, _ = s
+    t_points, t_nodes, t_boxes, lag = t
     stack = np.empty((256, 2), np.int32)
     place = s_points.shape[1] - 2
     for r in range(len(roots)):
@@ -96,15 +98,15 @@ def find_pair(
         while top:
             top -= 1
             a, b = stack[top, 0], stack[top, 1]
-            verdict = _judge(s_boxes[a], t_boxes[b], k)
+            verdict = _judge(s_boxes[a], t_boxes[b], k, lag)
             if verdict == RULED_OUT:
                 continue
             if verdict == CERTAIN or (s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0):
                 for i in range(s_nodes[a, 0], s_nodes[a, 1]):
-                    if not _below(s_points, i, t_boxes, b, k):
+                    if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_nodes[b, 0], t_nodes[b, 1]):
-                        if _matches(s_points[i], t_points[j], k):
+                        if _matches(s_points[i], t_points[j], k, lag):
                             stop[0] = 1
                             return s_points[i, place], t_points[j, place]
             else:
@@ -129,8 +131,8 @@ def count_partners(
     A box pair that is certain is taken whole, self pairs included: the caller takes those off. The arrays of
     `partners` are one longer than the sides.
     """
-    s_points, s_nodes, s_boxes = s
-    t_points, t_nodes, t_boxes = t
+    s_points, s_nodes, s_boxes, _ = s
+    t_points, t_nodes, t_boxes, lag = t
     s_partners, t_partners = partners
     per_point = len(s_partners) > 0
     total = 0
@@ -145,7 +147,7 @@ def count_partners(
             patience -= 1
             if patience < 0:
                 return -1
-            verdict = _judge(s_boxes[a], t_boxes[b], k)
+            verdict = _judge(s_boxes[a], t_boxes[b], k, lag)
             if verdict == RULED_OUT:
                 continue
             s_start, s_stop = int(s_nodes[a, 0]), int(s_nodes[a, 1])
@@ -159,12 +161,12 @@ def count_partners(
                     t_partners[t_stop] -= s_stop - s_start
             elif s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0:
                 for i in range(s_start, s_stop):
-                    if not _below(s_points, i, t_boxes, b, k):
+                    if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_start, t_stop):
                         held = True
                         for d in range(k):
-                            held &= s_points[i, d] < t_points[j, d]
+                            held &= s_points[i, d] < t_points[j, d] + lag[d]
                         for d in range(k, dims):
                             held &= s_points[i, d] != t_points[j, d]
                         total += int(held)
@@ -181,8 +183,8 @@ def count_partners(
 @njit(cache=True, nogil=True)
 def share_out(s: Trees, t: Trees, roots: Matrix, k: int, tasks: Matrix) -> int:
     """Splits pairs of trees that may hold pairs until `tasks` (room, 2) is nearly full; how many there are then."""
-    _, s_nodes, s_boxes = s
-    _, t_nodes, t_boxes = t
+    _, s_nodes, s_boxes, _ = s
+    _, t_nodes, t_boxes, lag = t
     total = 0
     for r in range(min(len(roots), len(tasks))):
         tasks[r, 0], tasks[r, 1] = roots[r, 0], roots[r, 1]
@@ -192,7 +194,7 @@ def share_out(s: Trees, t: Trees, roots: Matrix, k: int, tasks: Matrix) -> int:
         stop = total
         for r in range(start, stop):
             a, b = tasks[r, 0], tasks[r, 1]
-            verdict = _judge(s_boxes[a], t_boxes[b], k)
+            verdict = _judge(s_boxes[a], t_boxes[b], k, lag)
             if verdict == RULED_OUT:
                 tasks[r, 0] = -1
             elif verdict == OPEN and (s_nodes[a, 2] >= 0 or t_nodes[b, 2] >= 0) and total + 2 <= len(tasks):
@@ -222,8 +224,8 @@ def list_pairs(
     `state` starts as zeros: next root, top of `stack`, whether a box pair is being listed, that pair (a, b), and the
     next points (i, j) of it.
     """
-    s_points, s_nodes, s_boxes = s
-    t_points, t_nodes, t_boxes = t
+    s_points, s_nodes, s_boxes, _ = s
+    t_points, t_nodes, t_boxes, lag = t
     place = s_points.shape[1] - 2
     filled, room = 0, found.shape[1]
     while True:
@@ -232,11 +234,11 @@ def list_pairs(
             s_stop, t_start, t_stop = s_nodes[a, 1], t_nodes[b, 0], t_nodes[b, 1]
             i, j = state[5], state[6]
             while i < s_stop:
-                if j == t_start and not _below(s_points, i, t_boxes, b, k):
+                if j == t_start and not _below(s_points, i, t_boxes, b, k, lag):
                     i += 1
                     continue
                 while j < t_stop:
-                    if _matches(s_points[i], t_points[j], k):
+                    if _matches(s_points[i], t_points[j], k, lag):
                         if filled == room:
                             state[5], state[6] = i, j
                             return filled
@@ -254,7 +256,7 @@ def list_pairs(
             state[1] = 1
         state[1] -= 1
         a, b = stack[state[1], 0], stack[state[1], 1]
-        verdict = _judge(s_boxes[a], t_boxes[b], k)
+        verdict = _judge(s_boxes[a], t_boxes[b], k, lag)
         if verdict == RULED_OUT:
             continue
         if verdict == CERTAIN or (s_nodes[a, 2] < 0 and t_nodes[b, 2] < 0):

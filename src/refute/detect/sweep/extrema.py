@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
-from refute.detect.sweep.reduce import mixed, ranked
+from refute.detect.sweep.reduce import fewest_values, mixed, ranked
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_tables import (
     NONE,
@@ -57,6 +57,8 @@ class Extrema:
             table //= 4
         *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
         if points.groups * prod(each.size + 1 for each in small) > table and small:
+            if points.groups * prod(fewest_values(each) + 1 for each in small) > table:
+                return None
             small = [ranked(each, share) if each.size > 64 else each for each in small]
         shape = tuple(each.size + 1 for each in small)
         if points.groups * prod(shape) > table:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import together
-from refute.kernels.box_forest import EXTRA, bit_tables, build_forest, interleave
-from refute.kernels.dominance_boxes import count_partners, find_pair, list_pairs, share_out
+from refute.kernels.box_forest import EXTRA, bit_tables, build_forest, interleave, is_one_above
+from refute.kernels.dominance_boxes import Trees, count_partners, find_pair, list_pairs, share_out
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
-from refute.plan.problem import Ints, Rows
+from refute.plan.problem import Comparison, Ints, Rows
 
 LEAF = 12
 
@@ -50,10 +50,9 @@ class Forest:
         del order
         return cls(points, *build_forest(points, codes, starts, leaf))
 
-    @property
-    def trees(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    def trees(self, lag: NDArray[np.int32]) -> Trees:
         """What the kernels read."""
-        return self.points, self.nodes, self.boxes
+        return self.points, self.nodes, self.boxes, lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +63,25 @@ class Forests:
     s: Forest
     t: Forest
     roots: NDArray[np.int32]
+    lag: NDArray[np.int32]  # what is added to the values of t
 
     @classmethod
     def of(cls, source: Points, *, leaf: int = LEAF, threads: int = 1) -> Forests:
-        """Forests over the points; a side that equals the other is built once."""
+        """Forests over the points; a side that equals the other, or is one above it in some orders, is built once."""
         compared = [ranked(each) if each.size > INT32 else each for each in source.order + source.differ]
+        lag = np.zeros(len(compared), np.int32)
+        lags = _lags(source, compared)
+        twin = lags is not None
+        if lags is not None:
+            lag[:] = lags
+            compared = [Comparison(each.s, each.s, each.size) for each in compared]
         tables, bound = bit_tables([min(ranked(each).size, INT32) for each in compared])
         s_codes = np.zeros(source.n_s, np.int64)
-        t_codes = s_codes if source.twin else np.zeros(source.n_t, np.int64)
+        t_codes = s_codes if twin else np.zeros(source.n_t, np.int64)
         for table, comparison in zip(tables, compared, strict=True):
             ranks = ranked(comparison)  # once more, as keeping all of them would double the memory
             interleave(ranks.s, table, s_codes)
-            if not source.twin:
+            if not twin:
                 interleave(ranks.t, table, t_codes)
             del ranks
         s_rows, t_rows = source.row_numbers()
@@ -89,12 +95,16 @@ class Forests:
             side = (None if group is None else group.t, groups)
             return Forest.of([each.t for each in compared], t_codes, bound, side, t_rows, leaf)
 
-        if source.twin:
+        if twin:
             s = t = s_side()
         else:
             s, t = together(threads, (s_side, t_side))
         both = (s.roots >= 0) & (t.roots >= 0)
-        return cls(source, s, t, np.ascontiguousarray(np.stack((s.roots[both], t.roots[both]), axis=1)))
+        return cls(source, s, t, np.ascontiguousarray(np.stack((s.roots[both], t.roots[both]), axis=1)), lag)
+
+    @property
+    def _trees(self) -> tuple[Trees, Trees]:
+        return self.s.trees(self.lag), self.t.trees(self.lag)
 
     def find(self, threads: int = 1) -> tuple[int, int] | None:
         """Some pair of points, or None."""
@@ -102,7 +112,7 @@ class Forests:
         k = len(self.source.order)
         roots = self.roots if threads == 1 else self._tasks(64 * threads)
         calls = [
-            partial(find_pair, self.s.trees, self.t.trees, np.ascontiguousarray(roots[part::threads]), k, stop)
+            partial(find_pair, *self._trees, np.ascontiguousarray(roots[part::threads]), k, stop)
             for part in range(threads)
         ]
         for s, t in together(threads, calls):
@@ -133,14 +143,14 @@ class Forests:
 
     def _counted(self, changes: tuple[NDArray[np.int64], NDArray[np.int64]], patience: int) -> int:
         k = len(self.source.order)
-        return int(count_partners(self.s.trees, self.t.trees, self.roots, k, changes, patience))
+        return int(count_partners(*self._trees, self.roots, k, changes, patience))
 
     def _tasks(self, room: int) -> NDArray[np.int32]:
         """The pairs of trees split into more and smaller ones, for threads to share."""
         if len(self.roots) > room:
             return self.roots
         tasks = np.empty((4 * room, 2), np.int32)
-        return tasks[: share_out(self.s.trees, self.t.trees, self.roots, len(self.source.order), tasks)]
+        return tasks[: share_out(*self._trees, self.roots, len(self.source.order), tasks)]
 
     def pairs(self, chunk: int) -> Iterator[tuple[Rows, Rows]]:
         """The pairs of points in chunks; what is kept between two chunks does not grow."""
@@ -148,8 +158,20 @@ class Forests:
         stack = np.empty((256, 2), np.int32)
         while True:
             found = np.empty((2, chunk), np.int64)
-            filled = list_pairs(self.s.trees, self.t.trees, self.roots, len(self.source.order), state, stack, found)
+            filled = list_pairs(*self._trees, self.roots, len(self.source.order), state, stack, found)
             if filled:
                 yield found[0, :filled], found[1, :filled]
             if filled < chunk:
                 return
+
+
+def _lags(source: Points, compared: list[Comparison]) -> list[int] | None:
+    """By how much t is above s in each comparison, 0 or 1 at every point; None unless both sides are the same rows."""
+    if not source.aligned or (source.group is not None and source.group.s is not source.group.t):
+        return None
+    orders = len(source.order)
+    lags = [0 if each.s is each.t else 1 for each in compared]
+    for place, (each, lag) in enumerate(zip(compared, lags, strict=True)):
+        if lag and (place >= orders or not is_one_above(each.s, each.t)):
+            return None
+    return lags

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
-from refute.detect.sweep.reduce import combined, ranked, shared
+from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.ranking import ranks_in_groups
 from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
@@ -43,14 +43,16 @@ def choose(
     if len(by_size) - 1 > most:
         return None
     swept, *rest = by_size
-    if _cells(points, rest) > table:
+    if _cells(points, rest) > table and points.groups * prod(fewest_values(each) + 1 for each in rest) <= table:
         by_size = sorted((ranked(each, share) for each in by_size), key=lambda each: each.size, reverse=True)
         swept, *rest = by_size
     if swept.size > INT32:
         swept = ranked(swept, share)
     if _cells(points, rest) <= table:
         return Dimensions(swept, tuple(rest), False)
-    return Dimensions(swept, tuple(rest), True) if len(rest) == 1 else None
+    if len(rest) != 1:
+        return None
+    return Dimensions(swept, tuple(ranked(each, share) if each.size > INT32 else each for each in rest), True)
 
 
 def _cells(points: Points, tree: list[Comparison]) -> int:

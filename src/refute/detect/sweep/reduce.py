@@ -17,6 +17,7 @@ from refute.plan.share import Share
 T = TypeVar("T")
 
 _WIDEST = 2**62  # a combined key stays below it
+_SAMPLE = 4096  # values that tell whether there are many
 _RANKED = 16  # ranks by a bitmap of this many bits per point are cheaper than hashes
 
 
@@ -93,6 +94,12 @@ def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
         return Comparison(*dense_ranks(comparison.s, comparison.t, comparison.size), comparison.label)
 
     return shared(share, "ranks", (comparison.label,), build)
+
+
+def fewest_values(comparison: Comparison) -> int:
+    """A number that the distinct values are no fewer than, from a sample: ranks that would be too many are not made."""
+    step = max(1, len(comparison.s) // _SAMPLE)
+    return min(comparison.size, len(np.unique(comparison.s[::step])))
 
 
 def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build: Callable[[], T]) -> T:
