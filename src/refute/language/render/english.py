@@ -36,6 +36,14 @@ _THAN_T = {
 }
 
 
+_AMOUNT = {
+    Operator.LT: "a smaller {}",
+    Operator.LE: "an equal or smaller {}",
+    Operator.GT: "a larger {}",
+    Operator.GE: "an equal or larger {}",
+}
+
+
 def render_english(constraint: DenialConstraint) -> str:
     """A sentence such as `Two rows with the same zip have the same city.`"""
     match recognise(constraint):
@@ -97,6 +105,10 @@ def _two_rows(predicates: tuple[Predicate, ...]) -> str:
     if all(_is_across(p) and p.op is Operator.NE for p in rest):
         agreed = _listed((f"the same {quote_name(p.left.name)}" for p in rest), "or")
         return f"{'Two' if same else 'Any two'} rows{with_same} have {agreed}."
+    if all(_is_across(p) and p.op in _AMOUNT for p in rest):
+        *first, last = (_AMOUNT[p.op].format(quote_name(p.left.name)) for p in rest)
+        head = f"a row with {_listed(first)} never has {last}." if first else f"no row has {last} than another."
+        return _among(tuple(p.left.name for p in same), head)
     return f"There are no two rows s and t{with_same} where {_listed(_phrase(p, owner=True) for p in rest)}."
 
 
