@@ -41,8 +41,10 @@ def test_top_limits_what_is_shown_and_out_has_all(
 ) -> None:
     file = tmp_path / "proposed.yaml"
     assert discover(data, "--max-predicates", "2", "--top", "1", "--out", str(file)) == Exit.HOLDS
-    assert "the 1 best" in capsys.readouterr().out
+    told = capsys.readouterr()
     book = load_rules(file)
+    assert "the 1 best" in told.out
+    assert f"{file}: {len(book.entries)} rules, each proposed" in told.err
     assert len(book) > 1
     assert {rule.status for rule in book} == {Status.PROPOSED}
     assert run(["check", str(data), str(file), "--engine", "local", "--quiet"]) == Exit.HOLDS

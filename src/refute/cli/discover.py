@@ -91,6 +91,8 @@ def command(
         click.echo(describe(data, found, top))
     if out is not None:
         found.to_yaml(out)
+        if not options.quiet:
+            click.echo(f"{out}: {_rules(len(found))}, each proposed", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 
@@ -98,12 +100,16 @@ def describe(name: str, found: refute.Discovery, top: int) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
     shown = found.top(top)
     best = f", the {len(shown)} best:" if shown else ""
-    lines = [f"{name}: {len(found):,} rules in {found.seconds:.1f} s{best}"]
+    lines = [f"{name}: {_rules(len(found))} in {found.seconds:.1f} s{best}"]
     lines += [_line(rule) for rule in shown]
     if found.almost:
         lines += ["", "Broken by a few rows only:", *(_line(rule) for rule in found.almost[:top])]
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
+
+
+def _rules(number: int) -> str:
+    return "1 rule" if number == 1 else f"{number:,} rules"
 
 
 def _line(rule: Discovered) -> str:
