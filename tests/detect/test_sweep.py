@@ -21,8 +21,8 @@ WAYS = {
     "blocks": Tuning(cells=0.01, block=2),
     "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
     "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),
-    "boxes": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, probe=1),
-    "sampling": Tuning(cells=0.1, tree_steps=0, probe=1, brute=1, leaf=2),
+    "boxes": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, probe=1, divided=0),
+    "sampling": Tuning(cells=0.1, tree_steps=0, probe=1, brute=1, leaf=2, divided=0),
     "threads": Tuning(parallel=0, tree_steps=0, leaf=2, probe=0, cells=0),
 }
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.extrema import Codes, Extrema, codes_of
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
@@ -19,6 +20,7 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import find_above, find_above_coded
 from refute.kernels.dominance_tables import NONE, first_clash, first_repeat
+from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Problem
 from refute.plan.share import Share
 
@@ -69,6 +71,8 @@ class _Search:
         t = self.first_by_table(points, codes)
         if t is None:
             t = self._first_by_sweep(points, codes)
+        if t is None and self._groups_are_small(points):
+            t = self._first_by_dividing(points)
         if t is None:
             return self._find_by_boxes(points)
         return None if t < 0 else _with_partner(points, t)
@@ -82,6 +86,22 @@ class _Search:
             if all(each.s[easier[0]] != each.t[easier[1]] for each in points.differ):
                 return easier
         return self._find_by_boxes(points)
+
+    def _groups_are_small(self, points: Points) -> bool:
+        """Whether counting, which small groups make quick, is cheaper than a forest."""
+        if points.group is None or points.differ or len(points.order) < 2:
+            return False
+        return int(segment_sizes(points.group.t, points.groups).max()) <= self._tuning.divided
+
+    def _first_by_dividing(self, points: Points) -> int:
+        """The first point t with a partner, -1 when there is none."""
+        if count_by_dividing(points, None, self._share, self._tuning) == points.self_count():
+            return -1
+        partners = np.zeros(points.n_t, np.int64)
+        count_by_dividing(points, partners, self._share, self._tuning)
+        if points.self_pairs:
+            partners[points.self_matches()[1]] -= 1
+        return int(np.argmax(partners > 0))
 
     def _find_by_boxes(self, points: Points) -> Pair | None:
         threads = threads_for(self._share, points.n_s + points.n_t, self._tuning.parallel)

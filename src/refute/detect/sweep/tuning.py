@@ -13,6 +13,7 @@ class Tuning:
     `leaf`: points in a leaf of a box tree.
     `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
     `brute`: pairs that dividing compares one by one.
+    `divided`: points of the largest group up to which a search divides rather than builds boxes.
     `arena`: points that dividing copies rather than moves about, as they stay within the caches.
     `patience`: pairs of boxes looked at per point before dividing is tried instead.
     `subsets`: most `!=` that are counted by inclusion and exclusion.
@@ -26,6 +27,7 @@ class Tuning:
     leaf: int = 12
     tree_steps: int = 400
     brute: int = 1 << 16
+    divided: int = 1 << 14
     arena: int = 1 << 17
     patience: int = 32
     subsets: int = 10
