@@ -62,6 +62,10 @@ def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.Captur
     assert told.err == capsys.readouterr().out
 
 
+def test_a_glob_that_the_shell_spread_is_told_to_go_into_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "(rules.yaml): put a glob into quotes" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
+
+
 def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"No such option.*--jsn.*See `refute check --help`", failure(capsys, "check", "a", "b", "--jsn"))
 

@@ -69,7 +69,10 @@ def _answered(given: list[str]) -> int:
         return Exit.FAILED
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "refute"
-        return _failed(f"{error.format_message()} See `{where} --help`.")
+        told = error.format_message()
+        if told.startswith("Got unexpected extra argument"):
+            told += ": put a glob into quotes, lest the shell makes many arguments of it."
+        return _failed(f"{told} See `{where} --help`.")
     except click.ClickException as error:
         return _failed(error.format_message())
     except RefuteError as error:
