@@ -117,6 +117,7 @@ def write_alone(rule: str, name: str) -> str:
     [
         ("holoclean", "not (s.age > 5)", "all constants are text there, and 5 is a int"),
         ("holoclean", "not (s.`a,b` = t.`a,b`)", "the column 'a,b' has a character that separates"),
+        ("holoclean", "not (s.`` = t.``)", "a column has no name"),
         ("holoclean", "not (s.a = 'x & y')", "the constant 'x & y' has a quote, comma, &"),
         ("desbordante", "not (s.zip = '02' and s.n = '5')", "the constant '5' would not be read as a str again"),
         ("desbordante", "not (s.`a and b` = t.`a and b`)", "the column 'a and b' would be cut apart"),

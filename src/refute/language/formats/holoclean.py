@@ -101,6 +101,8 @@ def _line(constraint: DenialConstraint) -> str:
 
 def _spell(operand: Column | Constant, variables: dict[Row, str]) -> str:
     if isinstance(operand, Column):
+        if not operand.name:
+            raise UnwritableError("a column has no name")
         if _RESERVED.search(operand.name) or operand.name != operand.name.strip():
             raise UnwritableError(f"the column {operand.name!r} has a character that separates, or blanks at an end")
         return f"{variables[operand.row]}.{operand.name}"
