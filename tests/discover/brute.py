@@ -16,9 +16,7 @@ from refute.language.predicate import Column, Constant, Predicate, Row
 Predicates = tuple[Predicate, ...]
 
 
-def valid_sets(
-    table: pa.Table, predicates: Sequence[Predicate], nulls: str, longest: int
-) -> list[Predicates]:
+def valid_sets(table: pa.Table, predicates: Sequence[Predicate], nulls: str, longest: int) -> list[Predicates]:
     """Every set of up to `longest` predicates that no ordered pair of distinct rows satisfies."""
     rows = rows_of(table)
     evidences = {

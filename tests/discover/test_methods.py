@@ -53,9 +53,7 @@ def impatient() -> Iterator[None]:
     st.sampled_from(("guided", "hydra")),
 )
 @settings(max_examples=60)
-def test_methods_agree(
-    drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str
-) -> None:
+def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str) -> None:
     table = drawn[0].select(drawn[0].column_names[:3])
     options = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}
     options |= {"shared_values": 0.0, "average_ratio": 0.0}

@@ -74,9 +74,7 @@ def is_ordered(relation: Relation, name: str) -> bool:
     return family.is_number or family.is_temporal
 
 
-def _slot(
-    relation: Relation, options: Options, left: Column, right: Column | Constant, ordered: bool = True
-) -> Slot:
+def _slot(relation: Relation, options: Options, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
     nullable = any(relation.null_count(c.name) for c in (left, right) if isinstance(c, Column))
     kind = kind_of(
         ordered=ordered and is_ordered(relation, left.name),
@@ -87,9 +85,7 @@ def _slot(
     return Slot(left, right, kind)
 
 
-def comparable_columns(
-    relation: Relation, names: list[str], options: Options
-) -> list[tuple[str, str, bool]]:
+def comparable_columns(relation: Relation, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
     """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too.
 
     Shared values: the smaller count of each value of the left column summed, over the larger counts summed.
