@@ -143,7 +143,10 @@ class Detector:
 
     def _weighted(self, rule: Rule, repeats: int) -> WeightedPartners | None:
         """The partners of the distinct rows, where these repeat that often and no method is forced."""
-        if self._method is not MethodName.AUTO or self.compiled(rule).problem is None:
+        problem = self.compiled(rule).problem
+        if self._method is not MethodName.AUTO or problem is None:
+            return None
+        if not problem.order and len(problem.differ) <= 1:  # one pass over the rows, as a summary would be
             return None
         summary = Summary.of(self.relation, rule, repeats)
         return None if summary is None else summary.partners(rule)
