@@ -70,7 +70,7 @@ class Detector:
         if compiled.problem is None:
             return 0
         weighted = self._weighted(rule, MANY_REPEATS)
-        if weighted is None:
+        if weighted is None and not _takes_one_pass(compiled.problem):
             if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
                 return 0
             weighted = self._weighted(rule, FEW_REPEATS)
@@ -146,7 +146,7 @@ class Detector:
         problem = self.compiled(rule).problem
         if self._method is not MethodName.AUTO or problem is None:
             return None
-        if not problem.order and len(problem.differ) <= 1:  # one pass over the rows, as a summary would be
+        if _takes_one_pass(problem):
             return None
         summary = Summary.of(self.relation, rule, repeats)
         return None if summary is None else summary.partners(rule)
@@ -177,6 +177,11 @@ def prefix_sizes(n_rows: int) -> list[int]:
         sizes.append(size)
         size *= PREFIX_GROWTH
     return sizes
+
+
+def _takes_one_pass(problem: Problem) -> bool:
+    """Whether group sizes answer the problem, so that neither a summary nor a search for a first pair saves work."""
+    return not problem.order and len(problem.differ) <= 1
 
 
 def _exact_sum(counts: NDArray[np.int64]) -> int:
