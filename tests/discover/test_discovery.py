@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import re
+import signal
 import threading
 from collections.abc import Iterator
 from itertools import combinations
@@ -215,6 +216,15 @@ def test_a_time_limit_gives_verified_rules_flagged_partial(method: str) -> None:
     holds(found, table.slice(0, 200), 20)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a process that runs tests for another ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_gives_verified_rules_flagged_partial() -> None:
     phases: list[str] = []
 
