@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.detect.local import BREACHES, LocalEngine
-from refute.detect.results import Timed, Verdict, Witness
+from refute.detect.results import Timed, Verdict
 from refute.errors import DataError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
@@ -235,6 +235,3 @@ def _columns(rule: Rule) -> tuple[str, ...]:
     """The columns that a rule and its `where` read."""
     chosen = () if rule.where is None else columns_of(rule.where)
     return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
-
-
-__all__ = ["SparkEngine", "Witness"]
