@@ -79,25 +79,45 @@ def magnitudes(bits: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64, np.uint6
 
 
 @njit(cache=True, nogil=True)
-def signed_keys(bits: NDArray[np.uint64], low: int, shift: int, out: NDArray[np.int64]) -> None:
+def signed_keys(
+    bits: NDArray[np.uint64], low: int, shift: int, out: NDArray[np.int64]
+) -> tuple[np.int64, np.int64, int]:
     """Fills `out` with the sign times ((magnitude - low) >> shift) + 1; 0 for zero, the least int64 for NaN. O(n).
 
-    Magnitudes order as their bits do; taking off the smallest closes the gap around zero, and the shift drops bits that
-    are zero in all values, so that keys of one column usually span far less than 63 bits.
+    The least and the largest key come back, and how many are of no NaN. Magnitudes order as their bits do; taking
+    off the smallest closes the gap around zero, and the shift drops bits that are zero in all values, so that keys of
+    one column usually span far less than 63 bits.
     """
     infinity = np.uint64(0x7FF0000000000000)
     drop = np.uint64(shift)
     base = np.uint64(low)
     null = np.int64(-(2**63))
+    least = np.int64(2**63 - 1)
+    largest = null
+    count = 0
     for i in range(len(bits)):
         magnitude = bits[i] & _MAGNITUDE
         if magnitude > infinity:
             out[i] = null
-        elif magnitude == 0:
-            out[i] = 0
-        else:
+            continue
+        key = np.int64(0)
+        if magnitude != 0:
             key = np.int64((magnitude - base) >> drop) + 1
-            out[i] = -key if bits[i] >> np.uint64(63) else key
+            if bits[i] >> np.uint64(63):
+                key = -key
+        least = min(least, key)
+        largest = max(largest, key)
+        count += 1
+        out[i] = key
+    return least, largest, count
+
+
+@njit(cache=True, nogil=True)
+def shifted_keys(keys: NDArray[np.int64], base: int, out: Ints) -> None:
+    """Fills `out`, which may be `keys`, with each key minus `base`, -1 for NaN. O(n)."""
+    null = np.int64(-(2**63))
+    for i in range(len(keys)):
+        out[i] = keys[i] - base if keys[i] != null else -1
 
 
 @njit(cache=True, nogil=True)

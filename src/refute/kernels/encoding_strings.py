@@ -16,7 +16,7 @@ Ints = NDArray[np.signedinteger]
 
 
 @njit(cache=True, nogil=True)
-def _word(data: Bytes, first: int, last: int) -> np.uint64:
+def word_at(data: Bytes, first: int, last: int) -> np.uint64:
     """The big-endian number of the bytes [first, last), at most eight of them, filled up with zeros."""
     length = last - first
     word = np.uint64(0)
@@ -49,6 +49,38 @@ def longest(offsets: Ints, data: Bytes, valid: Bytes) -> tuple[int, bool]:
 
 
 @njit(cache=True, nogil=True)
+def has_width(offsets: Ints, width: int) -> bool:
+    """Whether all strings have this length. O(n)."""
+    wrong = 0
+    for i in range(len(offsets) - 1):
+        wrong += offsets[i + 1] - offsets[i] != width
+    return wrong == 0
+
+
+@njit(cache=True, nogil=True)
+def varying_of_fixed(numbers: NDArray[np.unsignedinteger]) -> tuple[np.unsignedinteger, np.unsignedinteger]:
+    """All numbers and-ed and or-ed. O(n)."""
+    every = ~numbers.dtype.type(0)
+    some = numbers.dtype.type(0)
+    for i in range(len(numbers)):
+        every &= numbers[i]
+        some |= numbers[i]
+    return every, some
+
+
+@njit(cache=True, nogil=True)
+def pack_fixed(numbers: NDArray[np.unsignedinteger], runs: NDArray[np.uint64], out: Ints) -> None:
+    """Fills `out` with the bits of each number that vary, as `append_bits` does. O(n runs)."""
+    shift, mask = np.uint32(runs[0, 0]), np.uint32(runs[0, 1])
+    for i in range(len(numbers)):
+        out[i] = (np.uint32(numbers[i]) >> shift) & mask
+    for r in range(1, len(runs)):
+        shift, mask = np.uint32(runs[r, 0]), np.uint32(runs[r, 1])
+        for i in range(len(numbers)):
+            out[i] |= np.int32((np.uint32(numbers[i]) >> shift) & mask)
+
+
+@njit(cache=True, nogil=True)
 def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[np.uint64, np.uint64, int]:
     """All words of this number and-ed, or-ed, and how many there are, over valid rows. O(n)."""
     every = ~np.uint64(0)
@@ -56,7 +88,7 @@ def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[n
     count = 0
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = _word(data, offsets[i] + 8 * word, offsets[i + 1])
+            value = word_at(data, offsets[i] + 8 * word, offsets[i + 1])
             every &= value
             some |= value
             count += 1
@@ -75,7 +107,7 @@ def append_bits(
     room = np.uint64(bits)
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = _word(data, offsets[i] + 8 * word, offsets[i + 1])
+            value = word_at(data, offsets[i] + 8 * word, offsets[i + 1])
             packed = np.uint64(0)
             for r in range(len(runs)):
                 packed |= (value >> runs[r, 0]) & runs[r, 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,8 +18,6 @@ from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.relation import Encoded, Relation
 
 Mask = NDArray[np.bool_]
-
-WORTH_THREADS = 100_000  # rows whose encoding pays for a second thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def compile_rule(
     skipped = _skipped_nulls(relation, rule, nulls, chosen)
     if two_row is None:
         return Compiled(None, None, skipped)
-    encoded = _encode_all(relation, two_row, threads)
+    encoded = [_encode(relation, predicate, threads) for predicate in two_row]
     s_side, t_side = (_admit(relation, rule, row, nulls, two_row, encoded, chosen, where) for row in (Row.S, Row.T))
     if s_side.label == t_side.label:
         t_side = s_side
@@ -130,21 +127,13 @@ def merge_predicates(predicates: list[Predicate]) -> list[Predicate] | None:
     return list(merged.values())
 
 
-def _encode_all(relation: Relation, predicates: list[Predicate], threads: int) -> list[tuple[Encoded, Encoded]]:
-    """The sides of each predicate, encoded side by side where that pays: for many rules this is most of the work."""
-    if threads < 2 or len(predicates) < 2 or relation.n_rows < WORTH_THREADS:
-        return [_encode(relation, predicate) for predicate in predicates]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda predicate: _encode(relation, predicate), predicates))
-
-
-def _encode(relation: Relation, predicate: Predicate) -> tuple[Encoded, Encoded]:
+def _encode(relation: Relation, predicate: Predicate, threads: int) -> tuple[Encoded, Encoded]:
     assert isinstance(predicate.right, Column)
     left, right = predicate.left.name, predicate.right.name
     if left == right:
-        one = relation.encode(left, ordered=predicate.op.is_order)
+        one = relation.encode(left, ordered=predicate.op.is_order, threads=threads)
         return one, one
-    first, second = relation.encode_joint((left, right), ordered=predicate.op.is_order)
+    first, second = relation.encode_joint((left, right), ordered=predicate.op.is_order, threads=threads)
     return first, second
 
 

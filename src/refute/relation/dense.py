@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
+from refute.relation.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
 
@@ -38,14 +39,14 @@ def dense_codes(codes: Sequence[Ints], size: int) -> tuple[list[Ints], int]:
 
 
 def _by_bitmap(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints], int]:
-    words = np.zeros(size // _WORD + 1, dtype=np.uint64)
+    words = full(size // _WORD + 1, 0, np.uint64)
     for part in codes:
         kernel.mark(part, words)
-    before = np.empty(len(words), dtype=int_dtype(rows))
+    before = empty(len(words), int_dtype(rows))
     count = int(kernel.count_before(words, before))
     found: list[Ints] = []
     for part in codes:
-        out = np.empty(len(part), dtype=int_dtype(count))
+        out = empty(len(part), int_dtype(count))
         kernel.rank_by_bits(part, words, before, out)
         found.append(out)
     return found, count
@@ -62,13 +63,13 @@ def _expected_distinct(codes: Sequence[Ints], rows: int) -> int:
 
 def _by_hash(codes: Sequence[Ints], size: int, rows: int, most: int) -> tuple[list[Ints], int] | None:
     """The ranks, or None when there are more than `most` distinct codes."""
-    slots = np.full(1 << (2 * most).bit_length(), -1, dtype=np.int64)
-    numbers = np.empty(len(slots), dtype=int_dtype(rows))
+    slots = full(1 << (2 * most).bit_length(), -1, np.int64)
+    numbers = empty(len(slots), int_dtype(rows))
     keys = np.empty(most, dtype=np.int64)
     known = 0
     found: list[Ints] = []
     for part in codes:
-        out = np.empty(len(part), dtype=int_dtype(rows))
+        out = empty(len(part), int_dtype(rows))
         known = int(kernel.hash_codes(part, slots, numbers, keys, known, out))
         if known < 0:
             return None
@@ -85,11 +86,11 @@ def _by_radix(codes: Ints, size: int) -> tuple[Ints, int]:
     row_bits = max(rows - 1, 1).bit_length()
     bits = (size - 1).bit_length()
     low = max(0, bits + row_bits - _WORD)
-    packed = np.empty(rows, dtype=np.uint64)
+    packed = empty(rows, np.uint64)
     packed = packed[: int(kernel.pack_rows(codes, low, row_bits, packed))]
-    spare = np.empty_like(packed)
+    spare = empty(len(packed), np.uint64)
     ordered = spare if kernel.radix_sort(packed, spare, row_bits, bits - low) else packed
-    out = np.full(rows, -1, dtype=int_dtype(rows))
+    out = full(rows, -1, int_dtype(rows))
     if low == 0:
         return out, int(kernel.rank_sorted(ordered, row_bits, out))
     count = int(kernel.rank_nearly_sorted(ordered, row_bits, codes.astype(np.int64, copy=False), out))

@@ -8,20 +8,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from refute.relation.arrays import combined, valid_bytes
+from refute.relation.arrays import valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
 from refute.relation.exact import distinct_codes
 from refute.relation.floats import Floats, float_codes, floats_of, whole_steps
 from refute.relation.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
 from refute.relation.mixed import mixed_codes
+from refute.relation.pieces import Pieces
 from refute.relation.strings import string_codes
 
 
-def encode_columns(columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool) -> tuple[Encoded, ...]:
+def encode_columns(
+    columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool, threads: int = 1
+) -> tuple[Encoded, ...]:
     """One encoding per column over a dictionary that all of them share."""
     plain = [_dictionary_values(column) if pt.is_dictionary(column.type) else column for column in columns]
-    codes, size, is_ordered, is_dense = _plain_codes(plain, ordered)
+    codes, size, is_ordered, is_dense = _plain_codes(plain, ordered, threads)
     codes = [
         _through_dictionary(column, part) if pt.is_dictionary(column.type) else part
         for column, part in zip(columns, codes, strict=True)
@@ -44,44 +47,47 @@ def _null_count(column: pa.ChunkedArray, codes: Ints) -> int:
     return int(column.null_count)
 
 
-def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool) -> tuple[list[Ints], int, bool, bool]:
+def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int) -> tuple[list[Ints], int, bool, bool]:
     """Codes, size, whether they are ordered, and whether they are dense, for columns that are no dictionaries."""
     held = [position for position, column in enumerate(columns) if not pt.is_null(column.type)]
-    codes, size, is_ordered, is_dense = _typed_codes([combined(columns[i]) for i in held], ordered)
+    codes, size, is_ordered, is_dense = _typed_codes([columns[i] for i in held], ordered, threads)
     found: list[Ints] = [np.full(len(column), -1, dtype=int_dtype(size)) for column in columns]
     for position, part in zip(held, codes, strict=True):
         found[position] = part
     return found, size, is_ordered, is_dense
 
 
-def _typed_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints], int, bool, bool]:
-    if not arrays:
+def _typed_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int) -> tuple[list[Ints], int, bool, bool]:
+    if not columns:
         return [], 0, True, True
-    if any(_is_string(array.type) for array in arrays):
-        codes, size, is_ordered = string_codes(arrays, ordered=ordered)
+    pieces = Pieces.of(columns, threads)
+    if any(_is_string(column.type) for column in columns):
+        codes, size, is_ordered = string_codes(pieces, ordered=ordered)
         return codes, size, is_ordered, False
-    if all(pt.is_floating(array.type) for array in arrays):
-        codes, size = float_codes([floats_of(array) for array in arrays])
+    if all(pt.is_floating(column.type) for column in columns):
+        codes, size = float_codes(pieces, pieces.each(floats_of, pieces.arrays))
         return codes, size, True, False
-    found = _number_codes(arrays)
+    found = _number_codes(pieces)
     if found is not None:
         return *found, True, False
-    ranks, size = distinct_codes([pa.chunked_array([array]) for array in arrays])
+    ranks, size = distinct_codes(columns)
     return [part.astype(int_dtype(size), copy=False) for part in ranks], size, True, True
 
 
-def _number_codes(arrays: Sequence[pa.Array]) -> tuple[list[Ints], int] | None:
+def _number_codes(pieces: Pieces) -> tuple[list[Ints], int] | None:
     """Codes of whole numbers of some units, with floats among them or not; None where integers cannot hold them."""
-    columns = [_number(array) for array in arrays]
-    steps = [column for column in columns if isinstance(column, Steps)]
-    whole = [column for column in columns if isinstance(column, Steps | Wide)]
-    found = step_codes(steps) if len(steps) == len(columns) else None
-    if found is None and len(whole) == len(columns) and len({column.unit for column in whole}) == 1:
-        return limb_codes(whole)
-    plain = [column for column in columns if not isinstance(column, Wide)]
-    if found is None and len(plain) == len(columns) > len(whole):
-        return mixed_codes(plain)
-    return found
+    numbers = pieces.each(_number, pieces.arrays)
+    steps = [piece for piece in numbers if isinstance(piece, Steps)]
+    whole = [piece for piece in numbers if isinstance(piece, Steps | Wide)]
+    found = step_codes(pieces, steps) if len(steps) == len(numbers) else None
+    if found is not None:
+        return found
+    if len(whole) == len(numbers) and len({piece.unit for piece in whole}) == 1:
+        found = limb_codes(whole)
+    plain = [piece for piece in numbers if not isinstance(piece, Wide)]
+    if found is None and len(plain) == len(numbers) > len(whole):
+        found = mixed_codes(plain)
+    return None if found is None else (pieces.joined(found[0]), found[1])
 
 
 def _number(array: pa.Array) -> Steps | Wide | Floats:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from refute.kernels import encoding as kernel
 from refute.kernels import encoding_floats as float_kernel
 from refute.relation.arrays import read_only, stored, valid_bytes
 from refute.relation.dense import int_dtype
 from refute.relation.integers import MAX_SIZE, Ints, Steps, limb_codes
+from refute.relation.pieces import Pieces
 
 Floats = NDArray[np.float64]
 
@@ -46,36 +46,41 @@ def whole_steps(values: Floats) -> Steps | None:
     return Steps.of(whole, present.view(np.uint8), Fraction(1))
 
 
-def float_codes(columns: Sequence[Floats]) -> tuple[list[Ints], int]:
+def float_codes(pieces: Pieces, floats: Sequence[Floats]) -> tuple[list[Ints], int]:
     """Ordered codes of float columns that share a dictionary, and their size."""
-    return _scaled(columns) or _by_bits(columns)
+    return _scaled(pieces, floats) or _by_bits(pieces, floats)
 
 
-def _scaled(columns: Sequence[Floats]) -> tuple[list[Ints], int] | None:
+def _scaled(pieces: Pieces, floats: Sequence[Floats]) -> tuple[list[Ints], int] | None:
     """round(x * 10^d) minus the smallest, for the least d that loses nothing; None if there is none up to 4."""
-    places = 0
-    for values in columns:
-        for part in (values[:SAMPLE], values):  # most columns that will fail do so at once
-            places = int(float_kernel.decimal_places(part, places, MOST_PLACES))
-            if places < 0:
-                return None
+    places = _places(pieces, floats)
+    if places is None:
+        return None
     power = 10.0**places
-    spans = [(low, high) for low, high, count in map(float_kernel.float_bounds, columns) if count]
+    spans = [(low, high) for low, high, count in pieces.each(float_kernel.float_bounds, floats) if count]
     if any(max(abs(low), abs(high)) * power >= _SAFE for low, high in spans):
         return None
     base = min((round(low * power) for low, _ in spans), default=0)
     size = max((round(high * power) for _, high in spans), default=base - 1) - base + 1
-    found: list[Ints] = []
-    for values in columns:
-        out = np.empty(len(values), dtype=int_dtype(size))
-        float_kernel.scale(values, power, base, out)
-        found.append(out)
-    return found, size
+    columns, parts = pieces.room(int_dtype(size))
+    pieces.each(lambda values, out: float_kernel.scale(values, power, base, out), floats, parts)
+    return columns, size
 
 
-def _by_bits(columns: Sequence[Floats]) -> tuple[list[Ints], int]:
-    bits = [values.view(np.uint64) for values in columns]
-    known = [found for found in map(float_kernel.magnitudes, bits) if found[1]]
+def _places(pieces: Pieces, floats: Sequence[Floats]) -> int | None:
+    """The fewest decimal places that all values have, or None if these are more than 4."""
+    least = 0
+    for values in floats:  # most columns that will fail do so at once
+        least = int(float_kernel.decimal_places(values[:SAMPLE], least, MOST_PLACES))
+        if least < 0:
+            return None
+    found = pieces.each(lambda values: int(float_kernel.decimal_places(values, least, MOST_PLACES)), floats)
+    return None if min(found, default=0) < 0 else max(found, default=0)
+
+
+def _by_bits(pieces: Pieces, floats: Sequence[Floats]) -> tuple[list[Ints], int]:
+    bits = [values.view(np.uint64) for values in floats]
+    known = [found for found in pieces.each(float_kernel.magnitudes, bits) if found[1]]
     low = min((int(found[0]) for found in known), default=0)
     high = max((int(found[1]) for found in known), default=0)
     union = 0
@@ -83,17 +88,18 @@ def _by_bits(columns: Sequence[Floats]) -> tuple[list[Ints], int]:
         union |= int(found[2]) | low
     shift = (union & -union).bit_length() - 1 if union else 0
     most = ((high - low) >> shift) + 1
-    keys = []
-    for magnitudes in bits:
-        out = np.empty(len(magnitudes), dtype=np.int64)
-        float_kernel.signed_keys(magnitudes, low, shift, out)
-        keys.append(out)
-    present = [(part != _NULL_KEY).view(np.uint8) for part in keys]
-    steps = [Steps.of(part, valid, Fraction(1)) for part, valid in zip(keys, present, strict=True)]
+    columns, keys = pieces.room(np.int64)
+    spans = pieces.each(lambda part, out: float_kernel.signed_keys(part, low, shift, out), bits, keys)
     if 2 * most + 1 > MAX_SIZE:
-        return limb_codes(steps)
-    base = min((step.low for step in steps if step.count), default=0)
-    size = max((step.high for step in steps if step.count), default=base - 1) - base + 1
-    for part, valid in zip(keys, present, strict=True):
-        kernel.affine(part, valid, 1, -base, part)
-    return [part.astype(int_dtype(size), copy=False) for part in keys], size
+        present = [(part != _NULL_KEY).view(np.uint8) for part in keys]
+        steps = [Steps.of(part, valid, Fraction(1)) for part, valid in zip(keys, present, strict=True)]
+        codes, size = limb_codes(steps)
+        return pieces.joined(codes), size
+    base = min((int(least) for least, _, count in spans if count), default=0)
+    size = max((int(largest) for _, largest, count in spans if count), default=base - 1) - base + 1
+    if int_dtype(size) is np.int32:
+        columns, parts = pieces.room(np.int32)
+    else:
+        parts = keys
+    pieces.each(lambda part, out: float_kernel.shifted_keys(part, base, out), keys, parts)
+    return columns, size

@@ -17,6 +17,7 @@ from refute.kernels import encoding as kernel
 from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.exact import unit_of
+from refute.relation.pieces import Pieces
 
 Ints = NDArray[np.signedinteger]
 AnyInts = NDArray[np.integer]
@@ -74,26 +75,27 @@ def integers_of(array: pa.Array) -> Steps | Wide:
     return Steps.of(stored(array, f"{sign}{kind.bit_width // 8}").astype(np.int32), valid, unit)
 
 
-def step_codes(columns: Sequence[Steps]) -> tuple[list[Ints], int] | None:
+def step_codes(pieces: Pieces, steps: Sequence[Steps]) -> tuple[list[Ints], int] | None:
     """Value minus the smallest, in a unit that all columns share, and the size; None when that is beyond 62 bits."""
-    used = [column for column in columns if column.count]
-    unit = reduce(_common_unit, (column.unit for column in used), used[0].unit if used else Fraction(1))
-    factors = [int(column.unit / unit) if column.count else 1 for column in columns]
-    spans = [(column.low * f, column.high * f) for column, f in zip(columns, factors, strict=True) if column.count]
+    used = [piece for piece in steps if piece.count]
+    unit = reduce(_common_unit, {piece.unit for piece in used}, used[0].unit if used else Fraction(1))
+    factors = [int(piece.unit / unit) if piece.count else 1 for piece in steps]
+    spans = [(piece.low * f, piece.high * f) for piece, f in zip(steps, factors, strict=True) if piece.count]
     base = min((low for low, _ in spans), default=0)
     size = max((high for _, high in spans), default=-1) - base + 1
     if size > MAX_SIZE:
         return None
-    found = []
-    for column, factor in zip(columns, factors, strict=True):
-        if column.count == 0:
-            found.append(np.full(len(column.values), -1, dtype=int_dtype(size)))
-            continue
-        out = np.empty(len(column.values), dtype=int_dtype(size))
-        values = column.values.view(np.int64) if column.values.dtype == np.uint64 else column.values
-        kernel.affine(values, column.valid, wrapped(factor), wrapped(-base), out)
-        found.append(out)
-    return found, size
+
+    def shift(piece: Steps, factor: int, out: Ints) -> None:
+        if piece.count == 0:
+            out[:] = -1
+            return
+        values = piece.values.view(np.int64) if piece.values.dtype == np.uint64 else piece.values
+        kernel.affine(values, piece.valid, wrapped(factor), wrapped(-base), out)
+
+    columns, parts = pieces.room(int_dtype(size))
+    pieces.each(shift, steps, factors, parts)
+    return columns, size
 
 
 def limb_codes(columns: Sequence[Steps | Wide]) -> tuple[list[Ints], int]:

@@ -12,6 +12,7 @@ from refute.kernels import encoding_floats as float_kernel
 from refute.relation.dense import dense_codes
 from refute.relation.floats import Floats, float_codes
 from refute.relation.integers import Ints, Steps
+from refute.relation.pieces import Pieces
 
 _MOST = 2**59
 _BASE = 3 * _MOST  # makes all places positive
@@ -32,8 +33,8 @@ def mixed_codes(columns: Sequence[Steps | Floats]) -> tuple[list[Ints], int] | N
         return None
     places = [_place(column, per_unit) for column in columns]
     ranks, size = dense_codes(places, 2 * _BASE + 3)
-    fine = float_codes([column for column in columns if not isinstance(column, Steps)])
-    own, own_size = dense_codes(*fine)
+    floats = [column for column in columns if not isinstance(column, Steps)]
+    own, own_size = dense_codes(*float_codes(Pieces.apart(floats), floats))
     rest = iter(own)
     found: list[Ints] = []
     for column, place, rank in zip(columns, places, ranks, strict=True):

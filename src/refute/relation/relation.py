@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from refute.errors import SchemaError, did_you_mean
@@ -84,11 +85,13 @@ class Relation:
                 raise
             return ColumnType(name, Family.UNSUPPORTED, pa.null())
 
-    def encode(self, name: str, *, ordered: bool, dense: bool = False) -> Encoded:
+    def encode(self, name: str, *, ordered: bool, dense: bool = False, threads: int = 1) -> Encoded:
         """The column as integers: equal where values are equal, sorting as they do if `ordered`, gapless if `dense`."""
-        return self.encode_joint((name,), ordered=ordered, dense=dense)[0]
+        return self.encode_joint((name,), ordered=ordered, dense=dense, threads=threads)[0]
 
-    def encode_joint(self, names: tuple[str, ...], *, ordered: bool, dense: bool = False) -> tuple[Encoded, ...]:
+    def encode_joint(
+        self, names: tuple[str, ...], *, ordered: bool, dense: bool = False, threads: int = 1
+    ) -> tuple[Encoded, ...]:
         """The columns as integers that compare across columns as the values do; gapless over all of them if `dense`."""
         unique = tuple(sorted(set(names)))
         for asked in ((True, dense), (ordered, True), (True, True)):
@@ -98,7 +101,9 @@ class Relation:
         else:
             known = self._once.get(
                 ("encoded", unique, ordered, dense),
-                lambda: encode_columns([self._readable(name) for name in unique], ordered=ordered, dense=dense),
+                lambda: encode_columns(
+                    [self._readable(name) for name in unique], ordered=ordered, dense=dense, threads=threads
+                ),
             )
         by_name: dict[str, Encoded] = dict(zip(unique, known, strict=True))
         return tuple(by_name[name] for name in names)
@@ -110,9 +115,12 @@ class Relation:
     def null_count(self, name: str) -> int:
         """How many rows are null (or NaN) in this column."""
         column = self.column(name)
-        if not pa.types.is_floating(column.type) and not pa.types.is_dictionary(column.type):
+        if pa.types.is_dictionary(column.type):
+            return self.encode(name, ordered=False).nulls
+        if not pa.types.is_floating(column.type):
             return int(column.null_count)
-        return self._once.get(("null count", name), lambda: int(np.count_nonzero(self.is_null(name))))
+        nans = self._once.get(("NaN", name), lambda: pc.sum(pc.is_nan(column)).as_py() or 0)
+        return int(column.null_count + nans)
 
     def mask(self, predicate: Predicate, nulls: Nulls = Nulls.SQL) -> Mask:
         """The rows for which a predicate about one row is true. Do not write to it."""

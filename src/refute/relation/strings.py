@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from refute.kernels import encoding_strings as kernel
+from refute.kernels.encoding import relabel as relabelled
 from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.integers import Ints
+from refute.relation.pieces import Pieces
+from refute.relation.string_table import StringTable
 
 MOST_BITS = 62
 MOST_WORDS = 8  # packing reads every string once per word; longer ones go to the dictionary
@@ -21,7 +24,9 @@ SAMPLE = 4096  # strings looked at to tell whether they repeat
 _WORD = 8
 _WORTH_HASHING = 2  # times that a string must occur on average
 _FEW = 1 << 16  # rows below which hashing is the cheaper way, repeats or not
+_ROOM = 2  # times the strings that a sample lets expect, before a table is full
 _FIXED = (1, 2)  # lengths of strings that are read as numbers at once
+_Runs = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +38,24 @@ class Strings:
     valid: Bytes
 
 
-def string_codes(arrays: Sequence[pa.Array], *, ordered: bool) -> tuple[list[Ints], int, bool]:
+def string_codes(pieces: Pieces, *, ordered: bool) -> tuple[list[Ints], int, bool]:
     """Codes over one dictionary, their size, and whether they are ordered. Sorts strings only if that was asked for."""
-    columns = [_strings_of(array) for array in arrays]
-    width = _common_width(columns)
+    strings = pieces.each(_strings_of, pieces.arrays)
+    width = _common_width(strings)
     if width in _FIXED:
-        return *_fixed_codes(columns, width), True
-    measures = [kernel.longest(column.offsets, column.data, column.valid) for column in columns]
+        return *_fixed_codes(pieces, strings, width), True
+    measures = pieces.each(lambda part: kernel.longest(part.offsets, part.data, part.valid), strings)
     longest = max(length for length, _ in measures)
-    if not ordered and longest > _WORD and all(_worth_hashing(array, longest) for array in arrays):
-        codes, size = _dictionary_codes(arrays, ordered)
-        return codes, size, False
-    if longest <= MOST_WORDS * _WORD and not any(nul for _, nul in measures):  # a final NUL would pack as no byte
-        codes, size = _packed(columns, -(-longest // _WORD))
-        return codes, size, True
-    codes, size = _dictionary_codes(arrays, ordered)
-    return codes, size, ordered
+    packs = longest <= MOST_WORDS * _WORD and not any(nul for _, nul in measures)  # a final NUL would pack as no byte
+    words = -(-longest // _WORD)
+    if not ordered and longest > _WORD:
+        expected = _expected_strings(pieces, min(words, MOST_WORDS))
+        if expected is not None:
+            found = _hashed(pieces, strings, words, _ROOM * expected) if packs else None
+            return *(_dictionary_codes(pieces, ordered) if found is None else found), False
+    if packs:
+        return *_packed(pieces, strings, words), True
+    return *_dictionary_codes(pieces, ordered), ordered
 
 
 def _strings_of(array: pa.Array) -> Strings:
@@ -62,46 +69,48 @@ def _strings_of(array: pa.Array) -> Strings:
     return Strings(read_only(data), offsets, valid)
 
 
-def _common_width(columns: Sequence[Strings]) -> int | None:
-    """The length of all strings of all columns, where there is one and none is null."""
-    first = columns[0]
-    if len(first.offsets) < 2:
+def _common_width(strings: Sequence[Strings]) -> int | None:
+    """The length of all strings, where there is one and none is null."""
+    first = next((part for part in strings if len(part.offsets) > 1), None)
+    if first is None:
         return None
     width = int(first.offsets[1] - first.offsets[0])
-    for column in columns:
-        if len(column.valid) or int(column.offsets[-1] - column.offsets[0]) != width * (len(column.offsets) - 1):
+    for part in strings:
+        if len(part.valid) or int(part.offsets[-1] - part.offsets[0]) != width * (len(part.offsets) - 1):
             return None
-        if width in _FIXED and not bool(np.all(np.diff(column.offsets) == width)):
+        if width in _FIXED and not kernel.has_width(part.offsets, width):
             return None
     return width
 
 
-def _fixed_codes(columns: Sequence[Strings], width: int) -> tuple[list[Ints], int]:
+def _fixed_codes(pieces: Pieces, strings: Sequence[Strings], width: int) -> tuple[list[Ints], int]:
     """Codes of short strings of one length: their bytes are numbers already, of which the varying bits are taken."""
-    numbers = []
-    for column in columns:
-        first, rows = int(column.offsets[0]), len(column.offsets) - 1
-        numbers.append(column.data[first : first + rows * width].view(f">u{width}").astype(f"u{width}"))
-    every = int(np.bitwise_and.reduce([np.bitwise_and.reduce(part) for part in numbers]))
-    some = int(np.bitwise_or.reduce([np.bitwise_or.reduce(part) for part in numbers]))
+
+    def numbers(part: Strings) -> NDArray[np.unsignedinteger]:
+        first, rows = int(part.offsets[0]), len(part.offsets) - 1
+        held = part.data[first : first + rows * width]
+        return held if width == 1 else held.view(">u2").astype(np.uint16)
+
+    found = pieces.each(numbers, strings)
+    every, some = -1, 0
+    for part_every, part_some in pieces.each(kernel.varying_of_fixed, found):
+        every &= int(part_every)
+        some |= int(part_some)
+    columns, parts = pieces.room(np.int32)
     runs, bits = _runs(some & ~every)
-    size = 1 << bits
-    codes: list[Ints] = []
-    for part in numbers:
-        packed = np.zeros(len(part), dtype=part.dtype)
-        for shift, mask in runs.tolist():
-            packed |= (part >> part.dtype.type(shift)) & part.dtype.type(mask)
-        codes.append(packed.astype(int_dtype(size)))
-    return codes, size
+    if bits == 0:
+        return [np.zeros_like(column) for column in columns], 1
+    pieces.each(lambda part, out: kernel.pack_fixed(part, runs, out), found, parts)
+    return columns, 1 << bits
 
 
-def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
+def _packed(pieces: Pieces, strings: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
     """The varying bits of all words, first to last; what does not fit is appended to the ranks of what came before."""
-    masks = [_varying(columns, word) for word in range(words)]
-    dtype = int_dtype(1 << sum(mask.bit_count() for mask in masks))
-    codes: list[Ints] = [_blank(column, dtype) for column in columns]
-    valid_rows = sum(int(np.count_nonzero(part == 0)) for part in codes)
+    masks = [_varying(pieces, strings, word) for word in range(words)]
+    columns, codes = pieces.room(int_dtype(1 << sum(mask.bit_count() for mask in masks)))
+    valid_rows = sum(pieces.each(_blank, strings, codes))
     size = 1 if valid_rows else 0
+    apart = False  # whether the codes have left the columns
     for word, varying in enumerate(masks):
         while varying:
             room = MOST_BITS - (size - 1).bit_length()
@@ -109,30 +118,36 @@ def _packed(columns: Sequence[Strings], words: int) -> tuple[list[Ints], int]:
             if room < min(count, MOST_BITS // 2):
                 ranks, size = dense_codes(codes, size)
                 if size == valid_rows:  # all different already: what follows can neither part nor order them
-                    return ranks, size
-                codes = [part.astype(np.int64) for part in ranks]
+                    return pieces.joined(ranks), size
+                codes, apart = [part.astype(np.int64) for part in ranks], True
                 continue
             taken = varying if count <= room else _top_bits(varying, room)
             runs, bits = _runs(taken)
-            for column, part in zip(columns, codes, strict=True):
-                kernel.append_bits(column.data, column.offsets, column.valid, word, runs, bits, part)
+
+            def append(part: Strings, out: Ints, word: int = word, runs: _Runs = runs, bits: int = bits) -> None:
+                kernel.append_bits(part.data, part.offsets, part.valid, word, runs, bits, out)
+
+            pieces.each(append, strings, codes)
             size <<= bits
             varying &= ~taken
-    return [part.astype(int_dtype(size), copy=False) for part in codes], size
+    if apart:
+        columns = pieces.joined(codes)
+    return [column.astype(int_dtype(size), copy=False) for column in columns], size
 
 
-def _blank(column: Strings, dtype: type[np.int32] | type[np.int64]) -> Ints:
-    """0 for each valid row, -1 for null."""
-    codes: Ints = np.zeros(len(column.offsets) - 1, dtype=dtype)
-    if len(column.valid):
-        codes[column.valid == 0] = -1
-    return codes
+def _blank(part: Strings, out: Ints) -> int:
+    """Fills `out` with 0 for each valid row, -1 for null; how many are valid."""
+    if len(part.valid) == 0:
+        out[:] = 0
+        return len(out)
+    np.subtract(part.valid, 1, out=out, dtype=out.dtype, casting="unsafe")
+    return int(np.count_nonzero(part.valid))
 
 
-def _varying(columns: Sequence[Strings], word: int) -> int:
+def _varying(pieces: Pieces, strings: Sequence[Strings], word: int) -> int:
     every, some = 2**64 - 1, 0
-    for column in columns:
-        part_every, part_some, count = kernel.varying_bits(column.data, column.offsets, column.valid, word)
+    found = pieces.each(lambda part: kernel.varying_bits(part.data, part.offsets, part.valid, word), strings)
+    for part_every, part_some, count in found:
         if count:
             every &= int(part_every)
             some |= int(part_some)
@@ -164,25 +179,59 @@ def _runs(mask: int) -> tuple[NDArray[np.uint64], int]:
     return np.array(runs, dtype=np.uint64).reshape(-1, 2), placed
 
 
-def _worth_hashing(array: pa.Array, longest: int) -> bool:
-    """Whether a sample has too many varying bits to be packed at once, and repeats: hashing is then the cheaper way.
+def _expected_strings(pieces: Pieces, words: int) -> int | None:
+    """How many strings a sample lets expect, where hashing is the cheaper way, else None.
 
-    Of m values drawn from d, about m^2 / 2d are repeats.
+    It is where they have too many varying bits to be packed at once, and repeat. Of m values drawn from d, about
+    m^2 / 2d are repeats.
     """
-    places = np.linspace(0, len(array) - 1, min(len(array), SAMPLE)).astype(np.int64)
-    sample = array.take(pa.array(places))
-    words = -(-min(longest, MOST_WORDS * _WORD) // _WORD)
-    if sum(_varying([_strings_of(sample)], word).bit_count() for word in range(words)) <= MOST_BITS:
-        return False
-    if len(array) <= _FEW:
-        return True
-    repeats = len(sample) - pc.count_distinct(sample, mode="all").as_py()
-    return bool(repeats * 2 * len(array) > _WORTH_HASHING * len(sample) ** 2)
+    rows = sum(map(len, pieces.arrays))
+    sample = pa.concat_arrays([_sampled(array, len(array) * SAMPLE // rows + 1) for array in pieces.arrays])
+    strings = [_strings_of(sample)]
+    if sum(_varying(Pieces.apart(strings), strings, word).bit_count() for word in range(words)) <= MOST_BITS:
+        return None
+    distinct = pc.count_distinct(sample, mode="all").as_py()
+    repeats = len(sample) - distinct
+    if rows > _FEW and repeats * 2 * rows <= _WORTH_HASHING * len(sample) ** 2:
+        return None
+    return rows if repeats == 0 else min(rows, max(distinct, len(sample) ** 2 // (2 * repeats)))
 
 
-def _dictionary_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[Ints], int]:
-    joined = arrays[0] if len(arrays) == 1 else pa.concat_arrays([array.cast(pa.large_string()) for array in arrays])
-    encoded = joined.dictionary_encode()
+def _sampled(array: pa.Array, most: int) -> pa.Array:
+    """So many values, spread over the array, as strings of one type."""
+    places = np.linspace(0, max(len(array) - 1, 0), min(len(array), most)).astype(np.int64)
+    return array.take(pa.array(places)).cast(pa.large_string())
+
+
+def _hashed(pieces: Pieces, strings: Sequence[Strings], words: int, most: int) -> tuple[list[Ints], int] | None:
+    """Numbers by first appearance in each thread's share of the pieces; None for more than `most` strings."""
+    columns, parts = pieces.room(np.int32)
+    shares = pieces.shares()
+    tables = [StringTable(words, most) for _ in shares]
+
+    def number(table: StringTable, share: slice) -> bool:
+        return all(
+            table.number(part.data, part.offsets, part.valid, out)
+            for part, out in zip(strings[share], parts[share], strict=True)
+        )
+
+    if not all(pieces.each(number, tables, shares)):
+        return None
+    first, *others = tables
+    labels = [first.taken_in(other) for other in others]
+    if any(label is None for label in labels):
+        return None
+
+    def relabel(label: Ints, share: slice) -> None:
+        for out in parts[share]:
+            relabelled(out, label)
+
+    pieces.each(relabel, labels, shares[1:])
+    return columns, first.known
+
+
+def _dictionary_codes(pieces: Pieces, ordered: bool) -> tuple[list[Ints], int]:
+    encoded = pa.concat_arrays([array.cast(pa.large_string()) for array in pieces.arrays]).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     size = len(encoded.dictionary)
     if ordered:
@@ -191,5 +240,4 @@ def _dictionary_codes(arrays: Sequence[pa.Array], ordered: bool) -> tuple[list[I
         ranks[-1] = -1
         codes = ranks[codes]
     codes = codes.astype(int_dtype(size), copy=False)
-    ends = np.cumsum([len(array) for array in arrays])
-    return list(np.split(codes, ends[:-1])), size
+    return pieces.split(codes), size

@@ -14,13 +14,14 @@ from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import mixed, numbered, ranked, reduce, refined
-from refute.detect.sweep.threads import threads_for, together
+from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of, sum_of_squares, tally_groups
 from refute.kernels.dominance_sweeps import count_below
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share
+from refute.relation.together import together
 
 Longs = NDArray[np.int64]
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import ranked
-from refute.detect.sweep.threads import threads_for, together
+from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Ints
 from refute.plan.share import Share
+from refute.relation.together import together
 
 
 def count_by_dividing(points: Points, per_t: NDArray[np.int64] | None, share: Share | None, tuning: Tuning) -> int:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
-from refute.detect.sweep.threads import together
 from refute.kernels.box_forest import EXTRA, bit_tables, build_forest, interleave, is_one_above
 from refute.kernels.dominance_boxes import Trees, count_partners, find_pair, list_pairs, share_out
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Comparison, Ints, Rows
+from refute.relation.together import together
 
 LEAF = 12
 

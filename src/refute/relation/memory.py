@@ -1,0 +1,30 @@
+"""Room for arrays of a row count's size, from Arrow's memory pool.
+
+The pool keeps pages that were given back for a while. What the C library allocates instead goes back to the system at
+once, and fetching a page anew costs more than most kernels need to fill it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+_SMALL = 1 << 16  # bytes; what the C library keeps by itself
+
+
+def empty(rows: int, dtype: DTypeLike) -> NDArray[Any]:
+    """A new array of any content."""
+    kind = np.dtype(dtype)
+    if rows * kind.itemsize <= _SMALL:
+        return np.empty(rows, kind)
+    return np.frombuffer(pa.allocate_buffer(rows * kind.itemsize), kind)
+
+
+def full(rows: int, value: int, dtype: DTypeLike) -> NDArray[Any]:
+    """A new array of one value."""
+    found = empty(rows, dtype)
+    found.fill(value)
+    return found
