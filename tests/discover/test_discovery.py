@@ -22,7 +22,6 @@ from oracle import rows_in_violation, rows_of, violations
 from refute.discover import Discovery, Progress, RuleSort, discover
 from refute.discover import search as search_module
 from refute.discover.approximate import removed_greedily
-from refute.discover.rank import state_shares
 from refute.errors import OptionError
 from refute.language.constraint import DenialConstraint
 from refute.language.implication import equivalent
@@ -188,7 +187,7 @@ def test_state_shares_are_those_of_all_pairs(rows: list[tuple[int | None, int | 
     plain = rows_of(table)
     n = len(plain)
     for slot in found.space.slots:
-        shares = state_shares(found.relation, slot)
+        shares = found.table.state_shares(slot)
         for op in slot.kind.operators:
             (predicate,) = slot.predicates(slot.kind.mask(op))[:1] or (None,)
             if predicate is None or slot.kind.mask(op) == slot.kind.full:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from refute.discover import discover
 from refute.discover import guided as guided_module
 from refute.discover import hydra as hydra_module
+from refute.discover import local as local_module
 from refute.language.render import render_text
 from strategies import tables
 
@@ -29,9 +30,9 @@ def impatient() -> Iterator[None]:
     """Small limits, so that small tables exercise every step of the guided search and of Hydra."""
     patch = pytest.MonkeyPatch()
     for module, name, value in (
-        (guided_module, "_PREFIX", 3),
-        (guided_module, "_GAUGE", 5),
-        (guided_module, "_DRAWN", 4),
+        (local_module, "_PREFIX", 3),
+        (local_module, "_GAUGE", 5),
+        (local_module, "_DRAWN", 4),
         (guided_module, "_MANY_OPEN", 2),
         (guided_module, "_WAVE", 3),
         (guided_module, "_RECUT", 10),

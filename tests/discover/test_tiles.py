@@ -16,6 +16,7 @@ from refute.discover.minimal import minimal
 from refute.discover.options import Options
 from refute.discover.predicates import predicate_space
 from refute.discover.space import Space
+from refute.discover.table import LocalTable
 from refute.discover.tiles import tile_evidence
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
@@ -27,7 +28,7 @@ from refute.relation import Relation
 
 def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evidence]:
     relation = Relation.of(table)
-    space, _ = predicate_space(relation, options)
+    space, _ = predicate_space(LocalTable(relation), options)
     evidence, complete = tile_evidence(codebook(relation, space, options.nulls), Budget(options), relation.n_rows)
     assert complete
     return relation, space, evidence

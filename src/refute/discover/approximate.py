@@ -13,6 +13,7 @@ from refute.discover.evidence import Evidence
 from refute.discover.inversion import inverted_approximately
 from refute.discover.options import Measure, Options
 from refute.discover.outcome import Outcome
+from refute.discover.pairs import Pairs
 from refute.discover.space import Space, Words
 from refute.discover.work import Budget
 from refute.kernels.evidence_coverage import weights_inside
@@ -29,16 +30,14 @@ def violating_pairs(boxes: Words, evidence: Evidence) -> NDArray[np.int64]:
     return out
 
 
-def approximate(
-    relation: Relation, evidence: Evidence, options: Options, budget: Budget
-) -> tuple[Outcome, tuple[str, ...]]:
+def approximate(pairs: Pairs, evidence: Evidence, options: Options, budget: Budget) -> tuple[Outcome, tuple[str, ...]]:
     """The minimal rules whose error is within the limit, and a sentence for what was not searched.
 
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
     for g2 and g3 the search starts from the minimal rules of that wider limit and strengthens those that fail.
     """
     budget.tell("inversion", evidences=len(evidence))
-    n = relation.n_rows
+    n = pairs.n_rows
     rows = int(options.error * n)
     if options.measure is Measure.G1:
         most = int(options.error * n * (n - 1))
@@ -47,7 +46,7 @@ def approximate(
     boxes, complete = inverted_approximately(evidence.space, evidence, most, budget, options.max_predicates)
     notes: tuple[str, ...] = ()
     if options.measure is not Measure.G1:
-        boxes, measured = _within_rows(relation, evidence.space, boxes, rows, options, budget)
+        boxes, measured = _within_rows(*pairs.here(), boxes, rows, options, budget)
         complete &= measured
         if not measured:
             notes = (f"candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}",)

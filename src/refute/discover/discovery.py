@@ -16,13 +16,12 @@ from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.options import Options
 from refute.discover.rank import Ranks
 from refute.discover.space import Space, Words
-from refute.discover.support import support
+from refute.discover.table import Table
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.render import render_english, render_text
 from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
 from refute.language.rulebook.naming import distinct
-from refute.relation import Relation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +46,7 @@ class Discovered:
     surprise: float
     group: int
     pairs: tuple[tuple[int, ...], ...] = ()
-    _relation: Relation | None = field(default=None, repr=False, compare=False)
+    _table: Table | None = field(default=None, repr=False, compare=False)
     _nulls: Nulls = field(default=Nulls.SQL, repr=False, compare=False)
 
     @property
@@ -63,8 +62,8 @@ class Discovered:
     @property
     def support(self) -> int:
         """How many rows have a partner that the rule speaks about; counted on all rows when asked."""
-        assert self._relation is not None
-        return support(self._relation, self.constraint, self._nulls)
+        assert self._table is not None
+        return self._table.support(self.constraint, self._nulls)
 
     def __str__(self) -> str:
         return self.text
@@ -78,7 +77,7 @@ class Discovery:
     say what was not searched. `almost` are rules that a handful of pairs break, with those pairs.
     """
 
-    relation: Relation
+    table: Table
     space: Space
     options: Options
     boxes: Words = field(repr=False)
@@ -123,7 +122,7 @@ class Discovery:
                     coverage=float(self.ranks.coverage[k]),
                     surprise=float(self.ranks.surprise[k]),
                     group=int(groups[k]),
-                    _relation=self.relation,
+                    _table=self.table,
                     _nulls=self.options.nulls,
                 )
             )

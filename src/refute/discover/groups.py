@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from refute.discover.evidence import Evidence
 from refute.discover.facts import Codebook
+from refute.discover.space import Space
 from refute.discover.states import BOTH_NULL, EQUAL
 from refute.discover.tiles import Rectangles, rectangle_evidence, tallied
 from refute.discover.work import Budget, Crew
@@ -51,19 +52,6 @@ class Agreements:
         self._book = book
         self._nulls = nulls
         self.slots = book.space.slots
-
-    @property
-    def equal_masks(self) -> NDArray[np.uint8]:
-        """Per slot, the states in which its operands are equal; 0 for slots that do not compare two rows."""
-        return np.array(
-            [
-                sum(1 << k for k, atoms in enumerate(slot.kind.states) if not atoms & ~(EQUAL | BOTH_NULL))
-                if slot.is_pair
-                else 0
-                for slot in self.slots
-            ],
-            np.uint8,
-        )
 
     def find(self, chosen: tuple[int, ...], rows: Rows | None = None) -> Agreement:
         """The agreement of the chosen slots over all rows, or over the given ones."""
@@ -138,6 +126,19 @@ def _find(facts: Facts, rectangles: Rectangles, own: Rows, table: NDArray[np.int
         if found <= room:
             return out[:found].copy()
         room = found
+
+
+def equal_masks(space: Space) -> NDArray[np.uint8]:
+    """Per slot, the states in which its operands are equal; 0 for slots that do not compare two rows."""
+    return np.array(
+        [
+            sum(1 << k for k, atoms in enumerate(slot.kind.states) if not atoms & ~(EQUAL | BOTH_NULL))
+            if slot.is_pair
+            else 0
+            for slot in space.slots
+        ],
+        np.uint8,
+    )
 
 
 def picked(facts: Facts, s_rows: Rows, t_rows: Rows) -> Facts:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.evidence import Evidence, merged
-from refute.discover.facts import Codebook
+from refute.discover.facts import codebook
 from refute.discover.foci import foci
 from refute.discover.groups import picked
 from refute.discover.inversion import inverted
@@ -26,6 +26,7 @@ from refute.discover.options import Options
 from refute.discover.outcome import Outcome
 from refute.discover.refiners import ClusterPairs, Refiners
 from refute.discover.sampling import pair_evidence
+from refute.discover.space import Space
 from refute.discover.tiles import rectangle_evidence, tile_evidence
 from refute.discover.work import Budget
 from refute.kernels.evidence import own_positions
@@ -52,10 +53,10 @@ class Node:
 class Hydra:
     """One run of the algorithm."""
 
-    def __init__(self, relation: Relation, book: Codebook, options: Options, budget: Budget) -> None:
+    def __init__(self, relation: Relation, space: Space, options: Options, budget: Budget) -> None:
         self._relation = relation
-        self._book = book
-        self._space = book.space
+        self._book = book = codebook(relation, space, options.nulls)
+        self._space = space
         self._options = options
         self._budget = budget
         self._random = np.random.default_rng(options.seed)

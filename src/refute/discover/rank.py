@@ -7,6 +7,7 @@ million times and never is says more than one that chance would keep as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from refute.language.predicate import Column, Predicate
 from refute.relation import Relation
 
 Floats = NDArray[np.float64]
+Shares = Callable[[Slot], list[float]]
 WEIGHTS = (0.35, 0.25, 0.40)
 """What succinctness, coverage and surprise count for in the score."""
 
@@ -39,15 +41,15 @@ class Ranks:
         return first * self.succinctness + second * self.coverage + third * self.surprise
 
 
-def ranks(relation: Relation, space: Space, boxes: Words, sample: Evidence) -> Ranks:
-    """The scores of all boxes; coverage is measured on the sample's pairs."""
+def ranks(n_rows: int, shares: Shares, space: Space, boxes: Words, sample: Evidence) -> Ranks:
+    """The scores of all boxes; `shares` gives the share of pairs in each state of a slot, coverage is the sample's."""
     masks = space.masks(boxes)
     full = np.array([slot.kind.full for slot in space.slots], np.uint8)
     used = masks != full
     return Ranks(
         _succinctness(space, masks, used),
         _coverage(masks, used, sample),
-        _surprise(relation, space, masks, used),
+        _surprise(n_rows, shares, space, masks, used),
     )
 
 
@@ -76,15 +78,14 @@ def _coverage(masks: NDArray[np.uint8], used: NDArray[np.bool_], sample: Evidenc
     return out
 
 
-def _surprise(relation: Relation, space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
+def _surprise(n: int, shares_of: Shares, space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
     """The logarithm of the violations to be expected by chance, over that of all pairs."""
-    n = relation.n_rows
     if n < 2:
         return np.zeros(len(masks), np.float64)
     pairs = float(n) * (n - 1)
     expected = np.full(len(masks), pairs)
     for k, slot in enumerate(space.slots):
-        shares = state_shares(relation, slot)
+        shares = shares_of(slot)
         by_mask = np.array([sum(shares[s] for s in range(len(shares)) if m >> s & 1) for m in range(256)])
         expected *= np.where(used[:, k], by_mask[masks[:, k]], 1.0)
     surprise: Floats = np.log1p(expected) / np.log1p(pairs)

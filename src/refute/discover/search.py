@@ -13,7 +13,6 @@ from refute.detect.detector import Detector
 from refute.discover.approximate import approximate, violating_pairs
 from refute.discover.discovery import Discovered, Discovery
 from refute.discover.evidence import Counts, Evidence
-from refute.discover.facts import Codebook, codebook
 from refute.discover.guided import Guided
 from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, inverted_approximately
@@ -21,19 +20,19 @@ from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.minimal import lengths, minimal
 from refute.discover.options import Measure, Method, Options, Progress, chosen
 from refute.discover.outcome import Outcome
+from refute.discover.pairs import Pairs
 from refute.discover.predicates import predicate_space
 from refute.discover.rank import Ranks, ranks
-from refute.discover.sampling import pair_evidence
 from refute.discover.space import Space, Words
-from refute.discover.tiles import tile_evidence
+from refute.discover.table import LocalTable, Table
 from refute.discover.work import Budget
+from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.rulebook import Rule
 from refute.relation import Relation
 
 _FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
-_TILE_COST = 6e-9  # seconds per pair
 _PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
 _KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
@@ -91,25 +90,30 @@ def discover(
         progress=progress,
     )
     kept = None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in kinds}
-    return _Search(Relation.of(table), options).run(kept)
+    return search(LocalTable(Relation.of(table)), options, kept)
+
+
+def search(table: Table, options: Options, kept: set[RuleSort] | None = None) -> Discovery:
+    """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given."""
+    return _Search(table, options).run(kept)
 
 
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, relation: Relation, options: Options) -> None:
+    def __init__(self, table: Table, options: Options) -> None:
         self._started = time.monotonic()
-        self._relation = relation
+        self._table = table
         self._options = options
         self._budget = Budget(options)
         self._notes: list[str] = []
 
     def run(self, kept: set[RuleSort] | None) -> Discovery:
         self._budget.tell("predicate space")
-        space, notes = predicate_space(self._relation, self._options)
+        space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
-        book = codebook(self._relation, space, self._options.nulls)
-        outcome = self._outcome(book)
+        pairs = self._table.pairs(space, self._options)
+        outcome = self._outcome(pairs)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
@@ -121,23 +125,22 @@ class _Search:
             if kept is not None:
                 boxes = _of_kinds(space, boxes, kept)
                 self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
-            return self._ranked(book, outcome, boxes)
+            return self._ranked(pairs, outcome, boxes)
 
-    def _outcome(self, book: Codebook) -> Outcome:
-        options = self._options
-        if self._relation.n_rows < 2:
+    def _outcome(self, pairs: Pairs) -> Outcome:
+        options, n_rows = self._options, pairs.n_rows
+        if n_rows < 2:
             self._notes.append("a table of fewer than two rows teaches nothing")
-            return Outcome(book.space.full[None][:0], Evidence.empty(book.space), True, counted=True, method="tiles")
-        pairs = self._relation.n_rows * (self._relation.n_rows - 1) // 2
+            return Outcome(pairs.space.full[None][:0], Evidence.empty(pairs.space), True, counted=True, method="tiles")
         if options.error or options.almost or options.method is Method.TILES:
-            return self._tiles(book)
+            return self._tiles(pairs)
         if options.method is Method.HYDRA:
-            return self._stoppable(Hydra(self._relation, book, options, self._budget))
-        if options.method is Method.AUTO and self._relation.n_rows <= _FEW_ROWS:
-            return self._tiles(book)
-        tiles_take = pairs * _TILE_COST / self._budget.threads
+            return self._stoppable(Hydra(*pairs.here(), options, self._budget))
+        if options.method is Method.AUTO and n_rows <= _FEW_ROWS:
+            return self._tiles(pairs)
+        tiles_take = n_rows * (n_rows - 1) // 2 * pairs.costs.pair
         give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
-        return self._stoppable(Guided(self._relation, book, options, self._budget), give_up) or self._tiles(book)
+        return self._stoppable(Guided(pairs, options, self._budget), give_up) or self._tiles(pairs)
 
     def _stoppable(self, search: Guided | Hydra, give_up: float | None = None) -> Outcome:
         try:
@@ -146,103 +149,103 @@ class _Search:
             self._budget.interrupt()
             return search.so_far()
 
-    def _tiles(self, book: Codebook) -> Outcome:
-        nothing = book.space.full[None][:0]
+    def _tiles(self, pairs: Pairs) -> Outcome:
+        nothing = pairs.space.full[None][:0]
         try:
             self._budget.tell("pairs")
-            evidence, complete = tile_evidence(book, self._budget, self._relation.n_rows)
+            evidence, complete = pairs.everything(self._budget)
             if not complete:
                 self._notes.append("the time was up before all pairs were seen, so that no rule is verified")
                 return Outcome(nothing, evidence, False, counted=False, method="tiles")
             if self._options.error:
-                outcome, notes = approximate(self._relation, evidence, self._options, self._budget)
+                outcome, notes = approximate(pairs, evidence, self._options, self._budget)
                 self._notes.extend(notes)
                 return outcome
             self._budget.tell("inversion", evidences=len(evidence))
             longest = self._options.max_predicates
-            boxes, complete = inverted(book.space, evidence.states, self._budget, longest, mirrored=True)
+            boxes, complete = inverted(pairs.space, evidence.states, self._budget, longest, mirrored=True)
             return Outcome(boxes, evidence, complete, counted=True, method="tiles")
         except KeyboardInterrupt:
             self._budget.interrupt()
-            return Outcome(nothing, Evidence.empty(book.space), False, counted=False, method="tiles")
+            return Outcome(nothing, Evidence.empty(pairs.space), False, counted=False, method="tiles")
 
     def _minimal(self, space: Space, boxes: Words) -> Words:
-        nullable = frozenset(name for slot in space.slots for name in slot.columns if self._relation.null_count(name))
+        nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
         return minimal(space, boxes, self._budget, nullable)
 
-    def _ranked(self, book: Codebook, outcome: Outcome, boxes: Words) -> Discovery:
-        space = book.space
-        found = ranks(self._relation, space, boxes, self._rank_sample(book, len(boxes)))
+    def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> Discovery:
+        space, n_rows = pairs.space, pairs.n_rows
+        found = self._ranks(pairs, boxes)
         order = np.lexsort((np.arange(len(boxes)), -found.score))
         boxes = boxes[order]
         found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
-        pairs = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
-        total = max(1, self._relation.n_rows * (self._relation.n_rows - 1))
+        broken = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
         self._budget.tell("done", verified=len(boxes))
         if not outcome.complete:
             self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
         if self._options.max_predicates is not None:
             self._notes.append(f"rules of more than {self._options.max_predicates} predicates were not searched")
         return Discovery(
-            relation=self._relation,
+            table=self._table,
             space=space,
             options=self._options,
             boxes=boxes,
             ranks=found,
-            violations=_as_violations(space, boxes, pairs, self._relation.n_rows),
-            errors=pairs / total,
+            violations=_as_violations(space, boxes, broken, n_rows),
+            errors=broken / max(1, n_rows * (n_rows - 1)),
             complete=outcome.complete,
             method=outcome.method,
             evidences=len(outcome.evidence),
             seconds=time.monotonic() - self._started,
             notes=tuple(self._notes),
-            almost=self._almost(book, outcome, boxes),
+            almost=self._almost(pairs, outcome),
         )
 
-    def _rank_sample(self, book: Codebook, rules: int) -> Evidence:
-        """Random pairs, fewer of them the more rules there are to rank."""
-        random = np.random.default_rng(self._options.seed)
-        if self._relation.n_rows < 2:
-            return Evidence.empty(book.space)
-        pairs = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // max(1, rules)))
-        s, t = random.integers(0, self._relation.n_rows, (2, pairs))
-        return pair_evidence(book, s, t)
+    def _ranks(self, pairs: Pairs, boxes: Words) -> Ranks:
+        """The scores of the boxes; coverage is that of random pairs, fewer of them the more rules there are."""
+        number = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // max(1, len(boxes))))
+        return ranks(pairs.n_rows, self._table.state_shares, pairs.space, boxes, pairs.random(number))
 
-    def _almost(self, book: Codebook, outcome: Outcome, exact: Words) -> tuple[Discovered, ...]:
+    def _almost(self, pairs: Pairs, outcome: Outcome) -> tuple[Discovered, ...]:
         """The rules that at most `almost` unordered pairs break, with those pairs."""
         if not self._options.almost or not outcome.counted:
             return ()
-        space = book.space
+        space, n_rows = pairs.space, pairs.n_rows
         most = 2 * self._options.almost
         found, _ = inverted_approximately(space, outcome.evidence, most, self._budget, self._options.max_predicates)
         counts = violating_pairs(found, outcome.evidence)
         boxes = self._minimal(space, found[counts > 0])
-        scored = ranks(self._relation, space, boxes, self._rank_sample(book, len(boxes)))
+        scored = self._ranks(pairs, boxes)
         order = np.lexsort((np.arange(len(boxes)), -scored.score))
         boxes = boxes[order]
         ordered = Ranks(scored.succinctness[order], scored.coverage[order], scored.surprise[order])
-        pairs = violating_pairs(boxes, outcome.evidence)
+        broken = violating_pairs(boxes, outcome.evidence)
         part = Discovery(
-            relation=self._relation,
+            table=self._table,
             space=space,
             options=self._options,
             boxes=boxes,
             ranks=ordered,
-            violations=_as_violations(space, boxes, pairs, self._relation.n_rows),
-            errors=pairs / max(1, self._relation.n_rows * (self._relation.n_rows - 1)),
+            violations=_as_violations(space, boxes, broken, n_rows),
+            errors=broken / max(1, n_rows * (n_rows - 1)),
             complete=True,
             method=outcome.method,
             evidences=len(outcome.evidence),
             seconds=0.0,
         )
-        detector = Detector(self._relation)
-        return tuple(replace(rule, pairs=_listed(detector, rule, self._options.nulls)) for rule in part.rules)
+        relation, coded = pairs.here()
+        detector, nulls = Detector(relation), self._options.nulls
+        constraints = [coded.constraint(row) for row in space.masks(boxes).tolist()]
+        return tuple(
+            replace(rule, pairs=_listed(detector, constraint, nulls))
+            for rule, constraint in zip(part.rules, constraints, strict=True)
+        )
 
 
-def _listed(detector: Detector, rule: Discovered, nulls: Nulls) -> tuple[tuple[int, ...], ...]:
+def _listed(detector: Detector, constraint: DenialConstraint, nulls: Nulls) -> tuple[tuple[int, ...], ...]:
     """The violations of a rule by row number."""
     listed: list[tuple[int, ...]] = []
-    for s, t in detector.pairs(Rule(name="almost", constraint=rule.constraint, nulls=nulls)):
+    for s, t in detector.pairs(Rule(name="almost", constraint=constraint, nulls=nulls)):
         listed.extend(zip(s.tolist(), *(() if t is None else (t.tolist(),)), strict=True))
     return tuple(sorted(listed))
 

@@ -1,0 +1,126 @@
+"""The pairs of a table in this process."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.evidence import Evidence, merged
+from refute.discover.facts import codebook
+from refute.discover.groups import Agreements
+from refute.discover.options import Options
+from refute.discover.pairs import Chosen, Costs, Hunt, Masks
+from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
+from refute.discover.space import Space
+from refute.discover.tiles import tile_evidence
+from refute.discover.witness import Witnesses
+from refute.discover.work import Budget, Crew
+from refute.relation import Relation
+
+_PREFIX = 1500  # rows whose pairs are all looked at first
+_GAUGE = 4096  # rows from which the number of agreeing pairs is estimated
+_DRAWN = 100_000  # pairs drawn per slot
+_PAIR_COST = 6e-9  # seconds for a pair inside a group
+_ROW_COST = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
+_WITNESS_COST = 1.0e-7  # seconds per row to search all rows for one witness
+RARE_PAIRS = 600  # rare pairs per set of equalities from which rows to peel are taken
+PEELED = 2_000  # rows that are peeled at first
+PEELED_PAIRS = 6_000_000_000  # pairs that peeling may cost in all
+
+Rows = NDArray[np.int64]
+
+
+class LocalPairs:
+    """The pairs of a relation in a space."""
+
+    def __init__(self, relation: Relation, space: Space, options: Options) -> None:
+        self.relation = relation
+        self.space = space
+        self.book = codebook(relation, space, options.nulls)
+        self.n_rows = relation.n_rows
+        self._seed = options.seed
+        threads = Budget(options).threads
+        self.costs = Costs(0.0, _ROW_COST, _PAIR_COST / threads, _WITNESS_COST / threads)
+        self.agreements = Agreements(relation, self.book, options.nulls)
+        self._witnesses = Witnesses(relation, space, options.nulls)
+        self._random = np.random.default_rng(options.seed)
+        self._gauge = self._sample(_GAUGE)
+        self._peeled: set[int] = set()
+
+    def everything(self, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs, counted, and whether all of them were looked at."""
+        return tile_evidence(self.book, budget, self.n_rows)
+
+    def some(self, budget: Budget) -> Evidence:
+        """The evidence of some rows against each other."""
+        return prefix_evidence(self.book, self._sample(_PREFIX), budget)
+
+    def drawn(self, slot: int) -> Evidence:
+        """The evidence of rows with a random partner that agrees on the slot, and of neighbours in its order."""
+        found = self.agreements.find((slot,), self._sample(_DRAWN))
+        s_start, s_stop, t_start, t_stop = found.ranges.T
+        sizes = s_stop - s_start
+        s = np.repeat(s_start - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+        t = np.repeat(t_start, sizes) + self._random.integers(0, np.repeat(t_stop - t_start, sizes))
+        rows = found.s_rows
+        parts = [pair_evidence(self.book, found.s_rows[s], found.t_rows[t])]
+        parts.extend(pair_evidence(self.book, rows[:-step], rows[step:]) for step in (1, 7))
+        return merged(self.space, parts)
+
+    def random(self, pairs: int) -> Evidence:
+        """The evidence of about so many random pairs, the same ones in every run."""
+        if self.n_rows < 2:
+            return Evidence.empty(self.space)
+        s, t = np.random.default_rng(self._seed).integers(0, self.n_rows, (2, pairs))
+        return pair_evidence(self.book, s, t)
+
+    def agree(self, chosen: Chosen) -> float:
+        """How many pairs agree on the slots, estimated from some rows."""
+        scale = (self.n_rows / max(1, len(self._gauge))) ** 2
+        return self.agreements.find(tuple(sorted(chosen)), self._gauge).pairs * scale
+
+    def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
+        return self.agreements.evidence(self.agreements.find(tuple(sorted(chosen))), budget)
+
+    def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
+        """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
+        parts = [self.agreements.find(tuple(sorted(one))) for one in done]
+        pairs = [self.agreements.rare_pairs(one, RARE_PAIRS, budget) for one in parts]
+        rows, times = np.unique(np.concatenate([np.empty((0, 2), np.int64), *pairs]), return_counts=True)
+        most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
+        return self._against_all(rows[np.argsort(-times, kind="stable")[:most]], budget)
+
+    def hunt(self, masks: Masks, budget: Budget) -> Hunt:
+        """Searches all rows for a pair inside each of the boxes; all pairs of the rows found become evidence too."""
+        results: dict[int, tuple[int, int] | None] = {}
+
+        def search(_: None, number: int) -> None:
+            results[number] = self._witnesses.find(masks[number])
+
+        _, complete = Crew(budget, lambda: None, search).run(range(len(masks)))
+        held = tuple(number for number, pair in results.items() if pair is None)
+        broken = [pair for pair in results.values() if pair is not None]
+        if not broken:
+            return Hunt(held, (), complete)
+        pairs = np.array(broken, np.int64)
+        found = pair_evidence(self.book, pairs[:, 0], pairs[:, 1])
+        return Hunt(held, (found, *self._against_all(pairs.ravel(), budget)), complete)
+
+    def here(self) -> tuple[Relation, Space]:
+        """The table, and the space over its columns."""
+        return self.relation, self.space
+
+    def _against_all(self, rows: Rows, budget: Budget) -> tuple[Evidence, ...]:
+        """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
+        fresh = np.array(sorted({int(row) for row in rows} - self._peeled), np.int64)
+        if not len(fresh) or (len(self._peeled) + len(fresh)) * self.n_rows > PEELED_PAIRS:
+            return ()
+        self._peeled.update(fresh.tolist())
+        return (row_evidence(self.book, fresh, self.n_rows, budget),)
+
+    def _sample(self, size: int) -> Rows:
+        """Some rows, ascending; all of them if they are few."""
+        if self.n_rows <= size:
+            return np.arange(self.n_rows)
+        return np.sort(self._random.choice(self.n_rows, size, replace=False))
