@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from refute.kernels.memory import empty, full
 from refute.relation import Relation, pieces
-from refute.relation.memory import empty, full
 from refute.relation.string_table import StringTable
 from refute.relation.together import together
 

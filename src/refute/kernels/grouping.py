@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty, full
+
 Ints = NDArray[np.signedinteger]
 Flags = NDArray[np.bool_]
 
@@ -20,13 +22,13 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     """
     n = len(t) if s is t else len(s) + len(t)
     bits = max(4, (2 * n - 1).bit_length())
-    known = np.empty(1 << bits, s.dtype)
-    numbers = np.full(1 << bits, -1, np.int32)
-    t_groups = np.empty(len(t), np.int32)
+    known = empty(1 << bits, s.dtype)
+    numbers = full(1 << bits, -1, np.int32)
+    t_groups = empty(len(t), np.int32)
     total = _number(t, 0, 64 - bits, known, numbers, t_groups)
     if s is t:
         return t_groups, t_groups, total
-    s_groups = np.empty(len(s), np.int32)
+    s_groups = empty(len(s), np.int32)
     total = _number(s, total, 64 - bits, known, numbers, s_groups)
     return s_groups, t_groups, total
 
@@ -34,8 +36,8 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
 def repeated_keys(keys: Ints) -> Flags:
     """Flags that are set for every key that occurs more than once, and for few others. O(n)."""
     bits = _filter_bits(len(keys))
-    once, again = np.zeros((2, 1 << (bits - 3)), np.uint8)
-    kept = np.empty(len(keys), np.bool_)
+    once, again = (full(1 << (bits - 3), 0, np.uint8) for _ in range(2))
+    kept = empty(len(keys), np.bool_)
     _mark_repeats(keys, 64 - bits, once, again)
     _test(keys, 64 - bits, again, kept)
     return kept
@@ -43,14 +45,14 @@ def repeated_keys(keys: Ints) -> Flags:
 
 def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
     """Flags per side that are set for every key that occurs on the other side, and for few others. O(n)."""
-    s_kept, t_kept = np.empty(len(s), np.bool_), np.empty(len(t), np.bool_)
+    s_kept, t_kept = empty(len(s), np.bool_), empty(len(t), np.bool_)
     bits = _filter_bits(len(t))
-    seen = np.zeros(1 << (bits - 3), np.uint8)
+    seen = full(1 << (bits - 3), 0, np.uint8)
     _mark(t, 64 - bits, seen)
     _test(s, 64 - bits, seen, s_kept)
     survivors = s[s_kept]
     bits = _filter_bits(len(survivors))
-    seen = np.zeros(1 << (bits - 3), np.uint8)
+    seen = full(1 << (bits - 3), 0, np.uint8)
     _mark(survivors, 64 - bits, seen)
     _test(t, 64 - bits, seen, t_kept)
     return s_kept, t_kept

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty, full
 from refute.kernels.sorting import sorted_positions
 
 Ints = NDArray[np.signedinteger]
@@ -21,24 +22,24 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
     counts per word where `size` allows, else a radix sort.
     """
     n = len(s) if s is t else len(s) + len(t)
-    s_ranks = np.empty(len(s), np.int32)
+    s_ranks = empty(len(s), np.int32)
     if size <= BITMAP * n + 4096:
-        words = np.zeros(size // 64 + 1, np.uint64)
+        words = full(size // 64 + 1, 0, np.uint64)
         _mark(s, words)
         if s is not t:
             _mark(t, words)
-        before = np.empty(len(words), np.int32)
+        before = empty(len(words), np.int32)
         total = int(_count_before(words, before))
         _look_up(s, words, before, s_ranks)
         if s is t:
             return s_ranks, s_ranks, total
-        t_ranks = np.empty(len(t), np.int32)
+        t_ranks = empty(len(t), np.int32)
         _look_up(t, words, before, t_ranks)
         return s_ranks, t_ranks, total
     if s is t:
         return s_ranks, s_ranks, _rank_sorted(s, sorted_positions(s, size), s_ranks)
     both = np.concatenate((s, t))
-    ranks = np.empty(n, np.int32)
+    ranks = empty(n, np.int32)
     total = _rank_sorted(both, sorted_positions(both, size), ranks)
     return ranks[: len(s)], ranks[len(s) :], total
 

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty, full
+
 Ints = NDArray[np.signedinteger]
 
 DIGIT = 11  # bits a radix pass sorts by: 2,048 write streams stay within the caches
@@ -20,7 +22,7 @@ def index_dtype(n: int) -> type[np.int32] | type[np.int64]:
 def sorted_positions(keys: Ints, size: int) -> Ints:
     """The positions of `keys`, all in `[0, size)`, in ascending and stable order of key."""
     n = len(keys)
-    positions = np.empty(n, index_dtype(n))
+    positions: Ints = empty(n, index_dtype(n))
     bits = max(1, int(size - 1).bit_length())
     passes = 1 if bits <= ONE_PASS else -(-bits // DIGIT)
     digit = -(-bits // passes)
@@ -28,22 +30,21 @@ def sorted_positions(keys: Ints, size: int) -> Ints:
         _counting_pass(keys, digit, positions)
     else:
         wide = np.uint32 if bits <= 32 else np.uint64
-        _radix_passes(
-            keys, passes, digit, np.empty((min(2, passes - 1), n), wide), np.empty(n, positions.dtype), positions
-        )
+        moved = empty(min(2, passes - 1) * n, wide).reshape(min(2, passes - 1), n)
+        _radix_passes(keys, passes, digit, moved, empty(n, positions.dtype), positions)
     return positions
 
 
 def segment_sizes(keys: Ints, size: int) -> NDArray[np.int64]:
     """How often each key in `[0, size)` occurs."""
-    sizes = np.zeros(size, np.int64)
+    sizes = full(size, 0, np.int64)
     _count(keys, sizes)
     return sizes
 
 
 def segment_starts(keys: Ints, size: int) -> NDArray[np.int64]:
     """Where each key in `[0, size)` starts among the sorted keys, with the total at the end: shape (size + 1,)."""
-    starts = np.zeros(size + 1, np.int64)
+    starts = full(size + 1, 0, np.int64)
     _count(keys, starts[1:])
     return np.cumsum(starts, out=starts)
 
@@ -52,7 +53,7 @@ def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
     """The positions of `keys` by segment of `segment_starts`, ascending inside each."""
     if len(starts) - 1 > 1 << 14:  # far more write streams than the caches hold
         return sorted_positions(keys, len(starts) - 1)
-    positions = np.empty(len(keys), index_dtype(len(keys)))
+    positions: Ints = empty(len(keys), index_dtype(len(keys)))
     _place(keys, starts[:-1].copy(), positions)
     return positions
 
@@ -148,8 +149,8 @@ def _radix_passes(
 
 def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The least and the greatest value per key in `[0, size)`; for a key that does not occur, greatest < least."""
-    first = np.full(size, np.iinfo(np.int32).max, np.int32)
-    last = np.full(size, -1, np.int32)
+    first = full(size, np.iinfo(np.int32).max, np.int32)
+    last = full(size, -1, np.int32)
     _widen(keys, values, first, last)
     return first, last
 
@@ -157,7 +158,7 @@ def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[ND
 def common_positions(s: NDArray[np.int64], t: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each value that is in both arrays stands in each; both ascend strictly. O(n)."""
     room = min(len(s), len(t))
-    s_places, t_places = np.empty(room, np.int64), np.empty(room, np.int64)
+    s_places, t_places = empty(room, np.int64), empty(room, np.int64)
     total = _intersect(s, t, s_places, t_places)
     return s_places[:total], t_places[:total]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
-from refute.relation.memory import empty, full
+from refute.kernels.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
+from refute.kernels.memory import full
 from refute.relation.arrays import valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
@@ -51,9 +52,10 @@ def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int
     """Codes, size, whether they are ordered, and whether they are dense, for columns that are no dictionaries."""
     held = [position for position, column in enumerate(columns) if not pt.is_null(column.type)]
     codes, size, is_ordered, is_dense = _typed_codes([columns[i] for i in held], ordered, threads)
-    found: list[Ints] = [np.full(len(column), -1, dtype=int_dtype(size)) for column in columns]
-    for position, part in zip(held, codes, strict=True):
-        found[position] = part
+    typed = dict(zip(held, codes, strict=True))
+    found: list[Ints] = [
+        typed[i] if i in typed else full(len(column), -1, int_dtype(size)) for i, column in enumerate(columns)
+    ]
     return found, size, is_ordered, is_dense
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty
 from refute.relation.arrays import combined
-from refute.relation.memory import empty
 from refute.relation.together import together
 
 Ints = NDArray[np.signedinteger]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels import string_hashing as kernel
+from refute.kernels.memory import empty, full
 from refute.relation.arrays import ALL_VALID, Bytes
-from refute.relation.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
 

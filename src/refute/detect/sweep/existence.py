@@ -20,6 +20,7 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance_sweeps import find_above, find_above_coded
 from refute.kernels.dominance_tables import NONE, first_clash, first_repeat
+from refute.kernels.memory import full
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Problem
 from refute.plan.share import Share
@@ -111,9 +112,9 @@ class _Search:
         """The first point t with a partner, -1 when there is none, None when the tables would be too large."""
         if points.twin and not points.order and points.group is not None:
             if not points.differ:
-                return int(first_repeat(points.group.s, np.zeros(points.groups, np.bool_)))
+                return int(first_repeat(points.group.s, full(points.groups, 0, np.bool_)))
             (differ,) = points.differ
-            return int(first_clash(points.group.s, differ.s, np.full(points.groups, -1, differ.s.dtype)))
+            return int(first_clash(points.group.s, differ.s, full(points.groups, -1, differ.s.dtype)))
         extrema = Extrema.of(points, codes, self._share, self._tuning)
         return None if extrema is None else extrema.first()
 
@@ -129,7 +130,7 @@ class _Search:
         carried = codes or (value.s, value.s if value.s is value.t else value.t)
         layout = Layout.of(points, dimensions, ((value.s, value.t), carried), self._share)
         if codes is None:
-            tree = np.full(layout.cells, np.iinfo(np.int32).max, np.int32)
+            tree = full(layout.cells, np.iinfo(np.int32).max, np.int32)
             for block in layout.blocks(self._tuning.block):
                 j = find_above(
                     block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more

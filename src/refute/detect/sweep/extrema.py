@@ -21,6 +21,7 @@ from refute.kernels.dominance_tables import (
     lower_entries,
     spread_entries,
 )
+from refute.kernels.memory import empty, full
 from refute.plan.problem import Comparison, Ints
 from refute.plan.share import Share
 
@@ -67,7 +68,7 @@ class Extrema:
         shift = sum(prod(shape[place + 1 :]) for place in range(len(shape)))  # s stands one above in each dimension
         cells = points.groups * prod(shape)
         if codes is None:
-            least = np.full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
+            least = full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
             lower_cells(s_cells, shift, value.s, least)
             boxed = least.reshape((points.groups, *shape))
             for axis in range(1, boxed.ndim):
@@ -87,7 +88,7 @@ class Extrema:
 
     def flags(self) -> NDArray[np.bool_]:
         """Which points t have a partner."""
-        flags = np.empty(len(self.cells), np.bool_)
+        flags = empty(len(self.cells), np.bool_)
         if self.codes is None:
             flag_above(self.cells, self.values, self.table, flags)
         else:
@@ -97,14 +98,14 @@ class Extrema:
 
 def _constant(points: Points) -> Comparison:
     """An order that every pair satisfies."""
-    return Comparison(np.zeros(points.n_s, np.int32), np.ones(points.n_t, np.int32), 2)
+    return Comparison(full(points.n_s, 0, np.int32), full(points.n_t, 1, np.int32), 2)
 
 
 def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
     """The cell of each point: its group, then its values."""
     if points.group is None:
-        s: Ints = np.zeros(points.n_s, np.int32)
-        t: Ints = s if points.n_s == points.n_t else np.zeros(points.n_t, np.int32)
+        s: Ints = full(points.n_s, 0, np.int32)
+        t: Ints = s if points.n_s == points.n_t else full(points.n_t, 0, np.int32)
     else:
         s, t = points.group.s, points.group.t
     size = points.groups * prod(shape)

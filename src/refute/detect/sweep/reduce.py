@@ -10,6 +10,7 @@ import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, normal
 from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
+from refute.kernels.memory import empty
 from refute.kernels.ranking import dense_ranks
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.plan.share import Share
@@ -67,8 +68,8 @@ def combined(first: Comparison, second: Comparison) -> Comparison:
 
 def mixed(high: Ints, low: Ints, span: int, size: int) -> Ints:
     """The numbers `high * span + low`, all below `size`."""
-    key: Ints = high.astype(np.int32 if size < INT32 else np.int64)
-    key *= span
+    key: Ints = empty(len(high), np.int32 if size < INT32 else np.int64)
+    np.multiply(high, span, out=key, dtype=key.dtype, casting="same_kind")
     key += low
     return key
 
