@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refute.discover.cube import cube_masks
 from refute.discover.evidence import Evidence
-from refute.discover.inversion import cut, inverted, inverted_approximately
+from refute.discover.inversion import cut, hitting_masks, inverted, inverted_approximately
 from refute.discover.options import Options
-from refute.discover.space import Slot, Space
+from refute.discover.space import Slot, Space, mirror_masks
 from refute.discover.states import kind_of
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
@@ -59,6 +62,45 @@ def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
     listed = [tuple(masks) for masks in space.masks(boxes).tolist()]
     assert len(listed) == len(set(listed))
     return set(listed)
+
+
+@pytest.mark.parametrize("search", [cube_masks, hitting_masks])
+@given(problems(), st.none() | st.integers(1, 3))
+@settings(max_examples=150)
+def test_both_searches_find_exactly_the_maximal_boxes(
+    search: Callable[..., tuple[np.ndarray, bool]], problem: tuple[Space, np.ndarray], longest: int | None
+) -> None:
+    space, states = problem
+    if not space.slots:
+        return
+    masks, complete = search(
+        space, states, Budget(Options(threads=1)), 99 if longest is None else longest, halved=False
+    )
+    assert complete
+    listed = [tuple(row) for row in masks.tolist()]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == by_definition(space, states, longest)
+
+
+@pytest.mark.parametrize("ordered", [4, 9])
+def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
+    random = np.random.default_rng(ordered)
+    kinds = [
+        kind_of(ordered=k < ordered, nullable=k % 3 == 1, nulls=Nulls.SQL, operators=tuple(Operator)) for k in range(9)
+    ]
+    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k, kind in enumerate(kinds)))
+    states = np.stack([random.integers(0, len(kind.states), 200) for kind in kinds], axis=1).astype(np.uint8)
+    turned = np.stack([np.array(kind.mirror, np.uint8)[states[:, k]] for k, kind in enumerate(kinds)], axis=1)
+    states = np.unique(np.concatenate([states, turned]), axis=0)
+    for halved in (False, True):
+        found = [
+            search(space, states, Budget(Options(threads=2)), 7, halved=halved)[0]
+            for search in (cube_masks, hitting_masks)
+        ]
+        if halved:  # each may have kept the other one of a box and its mirror image
+            found = [np.concatenate([masks, mirror_masks(space, masks)]) for masks in found]
+        assert len(found[0]) > 100
+        assert np.array_equal(*(np.unique(masks, axis=0) for masks in found))
 
 
 @given(problems(), st.none() | st.integers(1, 3))

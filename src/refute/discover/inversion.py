@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from refute.discover.cube import Masks, cube_masks, fits_cube
 from refute.discover.evidence import Evidence
 from refute.discover.space import WORD, Space, States, Words, mirror_masks
 from refute.discover.work import Budget, Crew
@@ -22,6 +22,7 @@ def inverted(
 ) -> tuple[Words, bool]:
     """The maximal boxes that hold none of the points, sorted, and whether the search was finished.
 
+    Where the cube of all states is small beside the points, it is searched; else hitting sets are (see both kernels).
     `mirrored` says that with every point its mirror image is there, as in evidence of pairs taken in both roles: in a
     symmetric space only half of the boxes are then searched for. Without any point there is no rule: a table of fewer
     than two rows teaches nothing.
@@ -29,12 +30,22 @@ def inverted(
     if not len(states) or not space.slots:
         return np.empty((0, space.words), np.uint64), True
     halved = mirrored and space.is_symmetric
-    choices = space.half_of_choices if halved else space.choices
     limit = _NO_LIMIT if max_predicates is None else max_predicates
+    search = cube_masks if fits_cube(space, len(states)) else hitting_masks
+    masks, complete = search(space, np.ascontiguousarray(states), budget, limit, halved=halved)
+    if halved:
+        swapped = mirror_masks(space, masks)
+        masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
+    boxes = space.boxes(masks)
+    return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def hitting_masks(space: Space, states: States, budget: Budget, limit: int, *, halved: bool) -> tuple[Masks, bool]:
+    """The masks (N, K) of the maximal boxes as minimal hitting sets; for spaces of any size."""
+    choices = space.half_of_choices if halved else space.choices
     width = choices.siblings.shape[1]
     root = np.zeros((2, width), np.uint64)
     root[1] = np.bitwise_or.reduce(choices.siblings, axis=0)
-    states = np.ascontiguousarray(states)
 
     def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
         room = _ROOM
@@ -54,12 +65,7 @@ def inverted(
     crew: Crew[list[Words], Words] = Crew(budget, list, search)
     results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
-    masks = _masks(space, chosen)
-    if halved:
-        swapped = mirror_masks(space, masks)
-        masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
-    boxes = space.boxes(masks)
-    return boxes[np.lexsort(boxes.T[::-1])], complete and finished
+    return _masks(space, chosen), complete and finished
 
 
 def inverted_approximately(
@@ -96,7 +102,7 @@ def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = 
     return ordered
 
 
-def _masks(space: Space, chosen: Words) -> NDArray[np.uint8]:
+def _masks(space: Space, chosen: Words) -> Masks:
     """Sets of choices (N, X) as masks per slot (N, K)."""
     masks = np.empty((len(chosen), len(space.slots)), np.uint8)
     masks[:] = [slot.kind.full for slot in space.slots]

@@ -135,7 +135,7 @@ class Space:
         before = np.zeros_like(choices.siblings)
         for c, (k, mask) in enumerate(zip(choices.slot.tolist(), choices.mask.tolist(), strict=True)):
             kind = self.slots[k].kind
-            swapped = sum(1 << kind.mirror[s] for s in range(len(kind.states)) if mask >> s & 1)
+            swapped = kind.mirrored(mask)
             side[c] = (mask > swapped) - (mask < swapped)
             if side[c] < 0:
                 before[k + 1 :, c // WORD] |= np.uint64(1 << (c % WORD))
@@ -200,6 +200,6 @@ def mirror_masks(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
     for k, slot in enumerate(space.slots):
         table = np.zeros(256, np.uint8)
         for mask in (*slot.kind.conjunctions, slot.kind.full):
-            table[mask] = sum(1 << slot.kind.mirror[s] for s in range(len(slot.kind.states)) if mask >> s & 1)
+            table[mask] = slot.kind.mirrored(mask)
         out[:, k] = table[masks[:, k]]
     return out

@@ -61,6 +61,10 @@ class Kind:
         """The state that each state becomes when the two values are exchanged."""
         return tuple(self.states.index(mirrored_atoms(atoms)) for atoms in self.states)
 
+    def mirrored(self, mask: int) -> int:
+        """The mask with the two values exchanged."""
+        return sum(1 << self.mirror[state] for state in range(len(self.states)) if mask >> state & 1)
+
     def mask(self, op: Operator) -> int:
         """The states for which the operator is true."""
         accepted = accepted_atoms(op, self.nulls)
