@@ -22,7 +22,7 @@ from refute.plan.share import Share
 from refute.relation import Relation
 
 FIRST_PREFIX = 1024
-PREFIX_GROWTH = 8  # prefixes of n/8 and n/64 and ... rows cost a seventh of a full pass together
+PREFIX_GROWTH = 32  # prefixes of n/32 and n/1024 and ... rows cost a small part of a full pass together
 
 
 @dataclass(frozen=True, slots=True)

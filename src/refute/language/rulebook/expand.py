@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from refute.language.constraint import DenialConstraint
 from refute.language.parser import RuleKind, parse_kind, parse_statement
@@ -16,8 +17,10 @@ _KINDS: dict[type[Sugar], RuleKind] = {
     NoOverlap: RuleKind.NO_OVERLAP,
     RowRule: RuleKind.ROW,
 }
+_TEXTS = 1024  # read once: a rule is asked for by its text, and often again
 
 
+@lru_cache(maxsize=_TEXTS)
 def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], ...]:
     """The constraints a text stands for, each with a label: the column a dependency fixes, else a number from 1."""
     found = parse_kind(kind, source)
@@ -28,6 +31,7 @@ def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], .
     return tuple((str(label), constraint) for label, constraint in zip(labels, constraints, strict=True))
 
 
+@lru_cache(maxsize=_TEXTS)
 def classify(text: str) -> tuple[RuleKind, str]:
     """The key under which a rule's text belongs in a rule file, and the value it has there."""
     found = parse_statement(text)
