@@ -46,12 +46,13 @@ def string_codes(pieces: Pieces, *, ordered: bool) -> tuple[list[Ints], int, boo
         return *_fixed_codes(pieces, strings, width), True
     measures = pieces.each(lambda part: kernel.longest(part.offsets, part.data, part.valid), strings)
     longest = max(length for length, _ in measures)
+    rows = sum(map(len, pieces.arrays))
     packs = longest <= MOST_WORDS * _WORD and not any(nul for _, nul in measures)  # a final NUL would pack as no byte
     words = -(-longest // _WORD)
     if not ordered and longest > _WORD:
         expected = _expected_strings(pieces, min(words, MOST_WORDS))
         if expected is not None:
-            found = _hashed(pieces, strings, words, _ROOM * expected) if packs else None
+            found = _hashed(pieces, strings, words, min(_ROOM * expected, rows)) if packs else None
             return *(_dictionary_codes(pieces, ordered) if found is None else found), False
     if packs:
         return *_packed(pieces, strings, words), True
@@ -194,7 +195,7 @@ def _expected_strings(pieces: Pieces, words: int) -> int | None:
     repeats = len(sample) - distinct
     if rows > _FEW and repeats * 2 * rows <= _WORTH_HASHING * len(sample) ** 2:
         return None
-    return rows if repeats == 0 else min(rows, max(distinct, len(sample) ** 2 // (2 * repeats)))
+    return rows if repeats == 0 else max(distinct, len(sample) ** 2 // (2 * repeats))
 
 
 def _sampled(array: pa.Array, most: int) -> pa.Array:
