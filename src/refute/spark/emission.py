@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from refute.language.predicate import Row
+from refute.language.predicate import Predicate, Row
 from refute.relation import Relation
 from refute.relation.types import ColumnType
 from refute.spark.expressions import column, column_operands, monotone, operand, quoted, unscaled
@@ -54,12 +54,12 @@ class Emitter:
             names = column_operands(predicate)
             sides = self._exact_operands(*names)
             mine = 0 if row is Row.S else 1
-            found.append(monotone(self._kind(names[mine])) if sides is None else sides[mine])
+            found.append(self._mapped(predicate, row) if sides is None else sides[mine])
         return found
 
     def value(self, i: int, row: Row) -> SparkColumn:
         """The value of order predicate i on one side, mapped as tiles compare it."""
-        return monotone(self._kind(column_operands(self.pairing.order[i])[0 if row is Row.S else 1]))
+        return self._mapped(self.pairing.order[i], row)
 
     def rows(self, row: Row) -> DataFrame:
         """The rows of one role; of either where one copy serves both."""
@@ -121,6 +121,10 @@ class Emitter:
         twin._admits, twin._key_types = self._admits, self._key_types
         twin.frame = self.frame.withColumn(SELF, F.monotonically_increasing_id())
         return twin
+
+    def _mapped(self, predicate: Predicate, row: Row) -> SparkColumn:
+        s_kind, t_kind = (self._kind(name) for name in column_operands(predicate))
+        return monotone(s_kind, t_kind) if row is Row.S else monotone(t_kind, s_kind)
 
     def _kind(self, name: str) -> ColumnType:
         return self.pairing.relation.type_of(name)

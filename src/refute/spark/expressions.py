@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
@@ -37,6 +38,14 @@ def column(kind: ColumnType) -> SparkColumn:
     return plain
 
 
+def literal(value: Any, kind: str) -> SparkColumn:
+    """A value that Spark gave back, as a constant of this type of Spark."""
+    if isinstance(value, dt.datetime) and kind == "timestamp":  # Spark gives these back in this process's zone
+        since = value.astimezone(dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        return F.timestamp_micros(F.lit(since // dt.timedelta(microseconds=1)))
+    return F.lit(value.isoformat() if isinstance(value, dt.date) else value).cast(kind)
+
+
 def constants(numbers: Iterable[float], kind: str) -> SparkColumn:
     """An array of numbers, sent as one text: Python would send each element by itself. Spark reads it only once."""
     return F.split(F.lit(",".join(map(repr, numbers))), ",").cast(f"array<{kind}>")
@@ -51,11 +60,16 @@ def unscaled(kind: ColumnType) -> SparkColumn:
     return F.rint(plain.cast("double") * F.lit(float(10**kind.arrow_type.scale))).cast("bigint").alias(kind.name)
 
 
-def monotone(kind: ColumnType) -> SparkColumn:
-    """The column mapped to a type that all comparable columns share: never reverses an order, keeps equals equal."""
+def monotone(kind: ColumnType, other: ColumnType) -> SparkColumn:
+    """The column mapped to a type that it shares with the other, a double where there is one: never reverses an order,
+    keeps equals equal."""
     plain = column(kind)
     if kind.family.is_number:
         return plain.cast("double") + F.lit(0.0)
+    if kind.family is other.family is Family.DATE:
+        return F.unix_date(plain).cast("double")
+    if kind.family is Family.ZONED:
+        return F.unix_micros(plain).cast("double")
     if kind.family in (Family.DATE, Family.TIMESTAMP):
         return plain.cast("timestamp_ntz")
     return plain

@@ -25,7 +25,7 @@ from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.rulebook import Rule
 from refute.relation.types import ColumnType
 from refute.spark.emission import AS_S, AS_T, SELF, TILE
-from refute.spark.expressions import column_operands
+from refute.spark.expressions import column_operands, monotone
 from refute.spark.pairing import Pairing
 from refute.spark.tiles import Tiles
 
@@ -58,7 +58,8 @@ class Dimension:
 
     def tile(self, row: Row) -> SparkColumn:
         """The tile of this side's value."""
-        return self.tiles.number(self.s_kind if row is Row.S else self.t_kind)
+        kinds = (self.s_kind, self.t_kind) if row is Row.S else (self.t_kind, self.s_kind)
+        return self.tiles.number(monotone(*kinds))
 
     def step(self, row: Row) -> SparkColumn:
         """A number of this side's tile: the two numbers are in order exactly when the tiles settle the predicate."""
