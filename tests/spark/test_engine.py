@@ -173,7 +173,7 @@ def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
     prepared = engine._prepared(RuleBook.of(text)[0])
     assert prepared.strategy is Strategy.DISTRIBUTE
-    pairing = prepared._pairing
+    pairing = prepared.pairing
     assert isinstance(pairing, Pairing)
     return engine.ordered(pairing, prepared._frame).task_rows()
 

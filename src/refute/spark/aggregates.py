@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
-from refute.spark.expressions import all_of
+from refute.spark.expressions import all_of, literal
 from refute.spark.pairing import Pairing
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
 
 
-class GroupCounts:
-    """How many rows of each side share each combination of compared values, and what follows from it."""
+class Extent(NamedTuple):
+    """How far a rule is violated, and how many rows stood on both sides; None where that was not counted."""
 
-    def __init__(self, pairing: Pairing, frame: DataFrame) -> None:
+    violations: int
+    rows: int
+    admitted: int | None = None
+
+
+class GroupCounts:
+    """How many rows of each side share each combination of compared values, and what follows from it.
+
+    `scattered` says that most rows have values of their own: then they are shuffled first, since counting before the
+    shuffle would build as many groups as there are rows, to no gain.
+    """
+
+    def __init__(self, pairing: Pairing, frame: DataFrame, *, scattered: bool = False) -> None:
         assert not pairing.order and pairing.exact
         self._pairing = pairing
         self._frame = frame
+        self._scattered = scattered
         # Without any comparison between the rows, all of them are one group.
         self._equal = [f"e{i}" for i in range(max(len(pairing.equal), not pairing.differ))]
         self._differ = [f"d{i}" for i in range(len(pairing.differ))]
@@ -33,25 +47,25 @@ class GroupCounts:
         """The exact number of ordered pairs."""
         if not self._pairing.possible:
             return 0
-        if self._pairing.aligned and len(self._differ) <= 1:
-            return self._aligned_counts()[0]
+        if self._pairing.aligned:
+            return self._aligned_extent().violations if len(self._differ) <= 1 else self._included_and_excluded()
         total = self._with_partners().select(_total(_wide("cs") * _wide("ps"))).first()
         assert total is not None
         return int(total[0] or 0) - self._self_pairs()
 
-    def extent(self) -> tuple[int, int]:
+    def extent(self) -> Extent:
         """The number of violations and of rows in some violation."""
         if not self._pairing.possible:
-            return 0, 0
-        if self._pairing.aligned and len(self._differ) <= 1:
-            return self._aligned_counts()
+            return Extent(0, 0)
+        if self._pairing.aligned:
+            return self._aligned_extent()
         found = (
             self.annotated()
             .select(_total(F.col("as_s")), F.count(F.when((F.col("as_s") > 0) | (F.col("as_t") > 0), 1)))
             .first()
         )
         assert found is not None
-        return int(found[0] or 0), int(found[1])
+        return Extent(int(found[0] or 0), int(found[1]))
 
     def annotated(self) -> DataFrame:
         """The frame with two more columns, `as_s` and `as_t`: each row's number of partners in each role."""
@@ -83,6 +97,8 @@ class GroupCounts:
         """The compared values of some row that is `s` in a violation; None where the rule holds."""
         if not self._pairing.possible:
             return None
+        if self._pairing.aligned and self._equal and len(self._differ) == 1:
+            return self._dependent_witness()
         found = self._with_partners()
         if self._pairing.aligned and not self._differ:
             found = found.where(F.col("ps") > 1)
@@ -90,6 +106,18 @@ class GroupCounts:
             found = found.where((F.col("cs") > 0) & (F.col("ps") > 0))
         first = found.limit(1).collect()
         return first[0].asDict() if first else None
+
+    def _dependent_witness(self) -> dict[str, Any] | None:
+        """The same for one `!=` within groups: any row of a group with two values will do."""
+        broken = self._groups().groupBy(*self._equal).agg(F.count(F.lit(1)).alias("values")).where("values > 1")
+        first = broken.limit(1).collect()
+        if not first:
+            return None
+        names = self._equal + self._differ
+        keys = dict(zip(names, self._keys(Row.S), strict=True))
+        same = all_of([self._same(keys[name], first[0][name]) for name in self._equal])
+        rows = self._pairing.side(self._frame, Row.S).where(same)
+        return rows.select(*(key.alias(name) for name, key in keys.items())).limit(1).collect()[0].asDict()
 
     def has_values(self, keys: dict[str, Any]) -> SparkColumn:
         """True for an `s` row with these compared values."""
@@ -112,22 +140,40 @@ class GroupCounts:
     def _same(self, key: SparkColumn, value: Any) -> SparkColumn:
         """Whether a compared value is this one, null being a value too."""
         kind = self._frame.select(key.alias("key")).schema["key"].dataType.simpleString()
-        return key.eqNullSafe(F.lit(value.isoformat() if hasattr(value, "isoformat") else value).cast(kind))
+        return key.eqNullSafe(literal(value, kind))
 
-    def _aligned_counts(self) -> tuple[int, int]:
-        """Violations and rows of a rule with the same columns on both sides and at most one `!=`."""
+    def _aligned_extent(self) -> Extent:
+        """The extent of a rule with the same columns and conditions on both sides."""
         groups = self._groups()
-        if self._differ:
+        if len(self._differ) > 1:
+            groups = self._with_partners().withColumnRenamed("cs", "c")
+            pairs, clash = _wide("c") * _wide("ps"), F.col("ps") > 0
+        elif self._differ:
             groups = groups.groupBy(*self._equal).agg(
-                F.sum("cs").alias("c"), F.sum(F.col("cs") * F.col("cs")).alias("same"), F.count("*").alias("values")
+                F.sum("cs").alias("c"),
+                F.sum(_wide("cs") * _wide("cs")).alias("same"),
+                F.count(F.lit(1)).alias("values"),
             )
             pairs, clash = _wide("c") * _wide("c") - F.col("same"), F.col("values") > 1
         else:
             groups = groups.withColumnRenamed("cs", "c")
             pairs, clash = _wide("c") * (_wide("c") - 1), F.col("c") > 1
-        found = groups.where(clash).select(_total(pairs), F.sum("c")).first()
+        found = groups.select(_total(F.when(clash, pairs)), F.sum(F.when(clash, F.col("c"))), F.sum("c")).first()
         assert found is not None
-        return int(found[0] or 0), int(found[1] or 0)
+        return Extent(int(found[0] or 0), int(found[1] or 0), int(found[2] or 0))
+
+    def _included_and_excluded(self) -> int:
+        """The violations of a rule with several `!=`: the pairs without them, minus those with some of them equal."""
+        keyed = self._keyed(Row.S)
+        parts = []
+        for subset in _subsets(self._differ):
+            names = [*self._equal, *subset]
+            counted = keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("c"))
+            sign = F.lit(-1 if len(subset) % 2 else 1)
+            parts.append(counted.select(_total(sign * _wide("c") * _wide("c")).alias("n")))
+        found = reduce(DataFrame.unionByName, parts).select(F.sum("n")).first()
+        assert found is not None
+        return int(found[0] or 0)
 
     def _keys(self, row: Row) -> list[SparkColumn]:
         """The compared values of one side: equalities first, then differences."""
@@ -139,16 +185,22 @@ class GroupCounts:
         """One row per combination of compared values: `cs` rows of side s and `ct` rows of side t have it."""
         names = self._equal + self._differ
         if self._pairing.aligned:
-            one = self._pairing.side(self._frame, Row.S)
-            keyed = one.select(*(key.alias(name) for key, name in zip(self._keys(Row.S), names, strict=True)))
-            return keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
+            return self._shuffled(self._keyed(Row.S)).groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
         parts = []
         for row in Row:
-            keys = [key.alias(name) for key, name in zip(self._keys(row), names, strict=True)]
-            roles = (F.lit(int(row is Row.S)).alias("is_s"), F.lit(int(row is Row.T)).alias("is_t"))
-            parts.append(self._pairing.side(self._frame, row).select(*keys, *roles))
-        both = parts[0].unionByName(parts[1])
+            roles = {"is_s": F.lit(int(row is Row.S)), "is_t": F.lit(int(row is Row.T))}
+            parts.append(self._keyed(row).withColumns(roles))
+        both = self._shuffled(parts[0].unionByName(parts[1]))
         return both.groupBy(*names).agg(F.sum("is_s").alias("cs"), F.sum("is_t").alias("ct"))
+
+    def _keyed(self, row: Row) -> DataFrame:
+        """The compared values of the rows of one side."""
+        names = self._equal + self._differ
+        keys = [key.alias(name) for key, name in zip(self._keys(row), names, strict=True)]
+        return self._pairing.side(self._frame, row).select(*keys)
+
+    def _shuffled(self, keyed: DataFrame) -> DataFrame:
+        return keyed.repartition(*self._equal, *self._differ) if self._scattered else keyed
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""

@@ -25,9 +25,9 @@ class Budget:
     tasks_per_core: int = 4
     sample_rows: int = 20_000
 
-    def fits(self, rows: int, types: list[pa.DataType]) -> bool:
-        """Whether this many rows of these columns can be gathered."""
-        return rows * sum(width(kind) for kind in types) <= self.gather_bytes
+    def bytes(self, rows: int, types: list[pa.DataType]) -> int:
+        """About how much memory this many rows of these columns take."""
+        return rows * sum(width(kind) for kind in types)
 
     def tasks(self, session: SparkSession, rows: int) -> int:
         """The number of tasks for this many rows."""

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
-from refute.detect.local import BREACHES, LocalEngine
+from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
-from refute.errors import DataError
+from refute.errors import DataError, SchemaError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.spark.budget import Budget
-from refute.spark.expressions import quoted
+from refute.spark.expressions import all_of, literal, quoted
 from refute.spark.failures import plain_failures
-from refute.spark.frames import first_rows
+from refute.spark.gathering import Gathering
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.renaming import plain_names, renamed
-from refute.spark.rule import SparkRule
+from refute.spark.rule import SparkRule, plain_id
 from refute.spark.schema import bind, empty_relation
+from refute.spark.sharing import SharedShuffle, shared_key
 from refute.spark.single import chosen_rows
 from refute.spark.source import Source, open_source
-from refute.spark.strategy import SparkPlan, plan_of
+from refute.spark.strategy import SparkPlan, Strategy, plan_of
 from refute.spark.violations import SparkViolations
 from refute.spark.worker import ROW_COLUMN
 
@@ -51,8 +54,6 @@ class SparkEngine:
     ) -> None:
         self.budget = budget or Budget()
         self._method = method
-        self._lock = threading.Lock()
-        self._gathered: dict[frozenset[str], LocalEngine] = {}
         self.key = tuple(key)
         with plain_failures():
             self.source: Source = open_source(table, key=key, session=session, schema=schema)
@@ -60,6 +61,7 @@ class SparkEngine:
             self.names = plain_names(self.source.frame.columns)
             self.plain = self.source.frame.toDF(*self.names.values())
             self.plain_types = empty_relation(self.plain)
+            self.gathering = Gathering(self.source, self.types, self.budget, method)
             if key:
                 self.source.check_key()
 
@@ -88,7 +90,8 @@ class SparkEngine:
         """The violations, as a DataFrame of row ids when asked for."""
         with plain_failures(self.source.name):
             self._require_identity("listing violations")
-            return SparkViolations(self._prepared(rule).pairs(limit), rule, limit, self.key)
+            listed = self._prepared(rule).pairs(limit)
+            return SparkViolations(listed, rule, limit, self.key, self.source.identified())
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -103,10 +106,78 @@ class SparkEngine:
                 progress(prepared.rule)
             return Timed(finding, values, time.perf_counter() - started)
 
+        def run_sharing(prepared: list[SparkRule]) -> list[Timed]:
+            started = time.perf_counter()
+            with plain_failures(self.source.name):
+                shared = self._shared(prepared) if counts else []
+            spent = (time.perf_counter() - started) / max(len(shared), 1)
+            found = [run(one) for one in prepared]
+            return [
+                replace(timed, seconds=timed.seconds + spent) if one in shared else timed
+                for one, timed in zip(prepared, found, strict=True)
+            ]
+
         with plain_failures(self.source.name):
+            self._check_fit(rules)
             prepared = [self._prepared(rule) for rule in rules]
-        with ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
-            return list(pool.map(run, prepared))
+            together = tuple(dict.fromkeys(name for one in prepared for name in one.columns))
+            # One fetch for all rules, where it may be; else each rule fetches what it reads, or nothing.
+            self.gathering.whole(self.gathering.worthwhile(together), identified=True)
+            units: dict[Hashable, list[SparkRule]] = {}
+            for number, one in enumerate(prepared):
+                units.setdefault(shared_key(one.pairing) or number, []).append(one)
+            with ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
+                answered = list(pool.map(run_sharing, units.values()))
+            measured = {
+                one: timed
+                for unit, found in zip(units.values(), answered, strict=True)
+                for one, timed in zip(unit, found, strict=True)
+            }
+            return self._with_values([measured[one] for one in prepared])
+
+    def _shared(self, rules: list[SparkRule]) -> list[SparkRule]:
+        """Answer those of these rules that go through one shuffle, and say which."""
+        if shared_key(rules[0].pairing) is None:
+            return []
+        distributed = [one for one in rules if one.strategy is Strategy.DISTRIBUTE]
+        pairings = [one.pairing for one in distributed if one.pairing is not None]
+        if not pairings:
+            return []
+        shuffle = SharedShuffle(pairings, self.plain, rows=self.n_rows, tasks=self._tasks, method=self._method)
+        extents = shuffle.extents()
+        if extents is None:
+            return []
+        for one, extent in zip(distributed, extents, strict=True):
+            one.shared_extent = extent
+        return distributed
+
+    def _check_fit(self, rules: Sequence[Rule]) -> None:
+        """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
+        problems: list[str] = []
+        for rule in rules:
+            try:
+                bind(self.types, rule)
+            except SchemaError as error:
+                problems.append(str(error))
+        if problems:
+            raise SchemaError("\n".join(problems))
+
+    def _with_values(self, measured: list[Timed]) -> list[Timed]:
+        """The findings with the values of all witness rows that are not known yet: one job for all of them."""
+        open_ids = [one.finding.witness for one in measured if one.finding.witness is not None and one.values is None]
+        known = self.values_of([row_id for witness in open_ids for row_id in witness if row_id is not None])
+        return [
+            one
+            if one.finding.witness is None or one.values is not None
+            else replace(
+                one,
+                values={
+                    role: None if row_id is None else known.get(_hashable(row_id))
+                    for role, row_id in zip(("s", "t"), one.finding.witness, strict=True)
+                },
+            )
+            for one in measured
+        ]
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
@@ -140,12 +211,19 @@ class SparkEngine:
             joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col("__broken"), "left")
             empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
             columns = [F.col(quoted(name)) for name in self.columns]
-            return joined.select(*columns, F.coalesce(shown, empty).alias(BREACHES))
+            return joined.select(*columns, F.coalesce(shown, empty).alias(self._breaches))
 
     def split(self, rows: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Annotated rows split into those that break nothing and those that do, without the added column."""
-        broken = F.size(BREACHES) > 0
-        return rows.where(~broken).drop(BREACHES), rows.where(broken).drop(BREACHES)
+        broken = F.size(self._breaches) > 0
+        return rows.where(~broken).drop(self._breaches), rows.where(broken).drop(self._breaches)
+
+    @property
+    def _breaches(self) -> str:
+        name = BREACHES
+        while name in self.columns:
+            name += "_"
+        return name
 
     def explain(self, rules: Sequence[Rule]) -> SparkPlan:
         """How the rules would be answered; nothing but a count of the rows is run."""
@@ -158,30 +236,6 @@ class SparkEngine:
         rows = self.source.n_rows()
         return OrderedAnswers(pairing, frame, rows=rows, tasks=self._tasks, method=self._method)
 
-    def gathered(self, rule: Rule) -> LocalEngine | None:
-        """The table in this process, or what the rule reads of it, where that is small; else None."""
-        rows = self.source.n_rows()
-        for names in (tuple(self.columns), _columns(rule)):
-            if self.budget.fits(rows, [self.types.type_of(name).arrow_type for name in names]):
-                with self._lock:
-                    known = self._gathered.get(frozenset(names))
-                    if known is None:
-                        known = self._fetched(names, None)
-                        self._gathered[frozenset(names)] = known
-                    return known
-        return None
-
-    def first_rows(self, rule: Rule, *, identified: bool = True) -> LocalEngine:
-        """The first rows of what the rule reads, in this process; with their ids where they have any."""
-        return self._fetched(_columns(rule), self.budget.sample_rows, identified)
-
-    def id_of(self, local: LocalEngine, row: int) -> Any:
-        """The id of a row of a gathered table; without ids, its values."""
-        table = local.relation.arrow
-        if ROW_COLUMN in table.column_names:
-            return table.column(ROW_COLUMN)[row].as_py()
-        return {name: table.column(name)[row].as_py() for name in table.column_names}
-
     def with_rows(self, rule: Rule) -> DataFrame:
         """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
         if self.source.has_identity:
@@ -193,19 +247,33 @@ class SparkEngine:
         """The rows of the plain frame that a condition selects."""
         return chosen_rows(self.plain, self.plain_types, where)
 
-    def values_of(self, row_id: Any) -> dict[str, Any] | None:
-        """All values of the row with this id; None where ids are values already."""
+    def values_of(self, row_ids: Sequence[Any]) -> dict[Hashable, dict[str, Any]]:
+        """All values of the rows with these ids, by id; ids that are values already stand for themselves."""
         if not self.source.has_identity:
-            return row_id if isinstance(row_id, dict) else None
-        if isinstance(row_id, dict):
-            conditions = [F.col(f"{ROW_COLUMN}.{quoted(name)}") == F.lit(value) for name, value in row_id.items()]
-        else:
-            conditions = [F.col(ROW_COLUMN) == F.lit(row_id)]
+            return {_hashable(row_id): row_id for row_id in row_ids if isinstance(row_id, dict)}
+        if not row_ids:
+            return {}
         frame = self.source.identified()
-        for condition in conditions:
-            frame = frame.where(condition)
-        found = frame.drop(ROW_COLUMN).limit(1).collect()
-        return dict(zip(self.columns, found[0], strict=True)) if found else None
+        kind = frame.schema[ROW_COLUMN].dataType
+        wanted = []
+        for row_id in row_ids:
+            parts = [(F.col(ROW_COLUMN), row_id, kind)]
+            if isinstance(row_id, dict):
+                assert isinstance(kind, StructType)
+                parts = [
+                    (F.col(ROW_COLUMN).getField(name), value, kind[name].dataType) for name, value in row_id.items()
+                ]
+            wanted.append(all_of([part == literal(value, one.simpleString()) for part, value, one in parts]))
+        found = frame.where(reduce(or_, wanted)).limit(len(row_ids)).collect()
+        return {_hashable(plain_id(row[ROW_COLUMN])): {name: row[name] for name in self.columns} for row in found}
+
+    def columns_known(self, values: dict[str, dict[str, Any] | None]) -> bool:
+        """Whether the values of rows are those of all columns."""
+        return all(row is None or row.keys() >= set(self.columns) for row in values.values())
+
+    def without_id(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The values of a row in the order of the table's columns, without what stands for its id."""
+        return {name: row[name] for name in self.columns if name in row}
 
     @cached_property
     def _tasks(self) -> int:
@@ -215,20 +283,16 @@ class SparkEngine:
         bind(self.types, rule)
         return SparkRule(self, rule, renamed(rule, self.names))
 
-    def _fetched(self, names: tuple[str, ...], limit: int | None, identified: bool = True) -> LocalEngine:
-        identified = identified and self.source.has_identity
-        frame = self.source.identified() if identified else self.source.frame
-        columns = [F.col(quoted(name)) for name in names]
-        chosen = frame.select(*columns, *([ROW_COLUMN] if identified else []))
-        table = chosen.toArrow() if limit is None else first_rows(chosen, limit)
-        return LocalEngine(table, method=self._method)
-
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
             raise DataError(
                 f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
+
+
+def _hashable(row_id: Any) -> Hashable:
+    return tuple(sorted(row_id.items())) if isinstance(row_id, dict) else row_id
 
 
 def _columns(rule: Rule) -> tuple[str, ...]:

@@ -88,9 +88,6 @@ def block_facts() -> list[Column]:
 def layout_of(frame: DataFrame, kind: str) -> Layout:
     """The layout of a file scan, in one pass that reads no column; each Parquet file is one block."""
     if kind == "parquet":
-        names = frame.inputFiles()
-        if len(names) == 1:
-            return Layout(((names[0], 0, 0, frame.count()),))
         place = frame.metadataColumn("_metadata")
         files = frame.select(place.getField("file_path").alias(FILE), F.lit(0).alias(BLOCK), F.lit(0).alias(ID))
     else:
@@ -99,10 +96,15 @@ def layout_of(frame: DataFrame, kind: str) -> Layout:
         return Layout.of(files.groupBy(FILE, BLOCK).agg(*block_facts()).collect())
 
 
+def with_row_numbers(frame: DataFrame, name: str) -> DataFrame:
+    """The scan of a single Parquet file with one more column: the number of each row, which such a file tells."""
+    return frame.select("*", frame.metadataColumn("_metadata").getField("row_index").alias(name))
+
+
 def with_positions(frame: DataFrame, kind: str, layout: Layout, name: str) -> DataFrame:
     """The frame of a file scan with one more column: the position of each row."""
     if kind == "parquet" and len(layout.blocks) <= 1:
-        return frame.select("*", frame.metadataColumn("_metadata").getField("row_index").alias(name))
+        return with_row_numbers(frame, name)
     blocks = F.broadcast(frame_of(layout.table(), frame.sparkSession))
     user = [F.col(f"l.`{column.replace('`', '``')}`") for column in frame.columns]
     if kind == "parquet":

@@ -15,8 +15,10 @@ from refute.language.conditions import columns_of
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
-from refute.spark.aggregates import GroupCounts
+from refute.spark import extremes
+from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
+from refute.spark.extremes import Extremes
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.single import violating_rows
@@ -28,77 +30,85 @@ if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 
+LEAST_SCATTERED = 1_000_000  # rows below which the order of counting and shuffling does not matter
+
+
 class SparkRule:
     """A bound rule. Ids are the table's own where it has any; else a row is named by the values that the rule reads."""
 
     def __init__(self, engine: SparkEngine, rule: Rule, plain: Rule) -> None:
         self.rule = rule
+        self.shared_extent: Extent | None = None  # what a shuffle shared with other rules has told
         self._engine = engine
         self._plain = plain
 
     @cached_property
     def strategy(self) -> Strategy:
         """How the rule is answered."""
-        small = self._local is not None
+        small = self._is_small(self._engine.n_rows)
         repetitive = not small and self._seems_repetitive() and self._summary.table is not None
-        return choose(self._pairing, small=small, repetitive=repetitive)
+        return choose(self.pairing, small=small, repetitive=repetitive)
 
     def strategy_for(self, rows: int) -> Strategy:
         """How the rule would be answered for this many rows, without looking at any."""
-        types = [self._engine.types.type_of(name).arrow_type for name in self._columns]
-        small = self._engine.budget.fits(rows, types)
-        return choose(self._pairing, small=small, repetitive=not small and self._seems_repetitive())
+        small = self._is_small(rows)
+        return choose(self.pairing, small=small, repetitive=not small and self._seems_repetitive())
 
     def verify(self) -> Verdict:
         """Whether the rule holds; badly broken rules are told by the first rows alone."""
-        if self._local is not None:
-            return self._named(self._local.verify(self.rule))
-        verdict = self._first_rows.verify(self.rule)
+        local = self._local(identified=True)
+        if local is not None:
+            return self._named(local.verify(self.rule), local)
+        first = self._engine.gathering.first(self.columns, identified=True)
+        verdict = first.verify(self.rule)
         if not verdict.holds:
-            return self._named(verdict, self._first_rows)
+            return self._named(verdict, first)
+        if extremes.suits(self.pairing):
+            assert self.pairing is not None
+            return _verdict(Extremes(self.pairing, self._engine.plain).witness(self._frame))
         if self.strategy is Strategy.FILTER:
             found = self._single().select(ROW_COLUMN).limit(1).collect()
-            return Verdict(False, Witness(_plain(found[0][0]))) if found else Verdict(True)
+            return Verdict(False, Witness(plain_id(found[0][0]))) if found else Verdict(True)
         if self.strategy is Strategy.AGGREGATE:
             return self._verify_groups()
         if self.strategy is Strategy.SUMMARISE and self._summary.partners.violations == 0:
             return Verdict(True)
-        witness = self._ordered().witness()
-        return Verdict(True) if witness is None else Verdict(False, Witness(*map(_plain, witness)))
+        return _verdict(self._ordered().witness())
 
     def count(self) -> int:
         """The exact number of violations."""
-        if self._local is not None:
-            return self._local.count(self.rule)
+        local = self._local(identified=False)
+        if local is not None:
+            return local.count(self.rule)
         if self.strategy is Strategy.FILTER:
             return self._single(self._engine.plain).count()
         if self.strategy is Strategy.AGGREGATE:
-            return self._groups(self._engine.plain).violations()
+            return self._groups().violations()
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.partners.violations
         return self._ordered(self._engine.plain).count()
 
     def measure(self, counts: bool) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
-        """The verdict, with `counts` the exact numbers, and the values of the witness rows."""
-        method = self.strategy.value
-        if self._local is not None:
-            (timed,) = self._local.measure([self.rule], counts=counts)
+        """The verdict, with `counts` the exact numbers, and the values of the witness rows where they are known."""
+        local = self._local(identified=True)
+        if local is not None:
+            (timed,) = local.measure([self.rule], counts=counts)
             found = timed.finding
-            named = self._named(Verdict(found.holds, found.witness)).witness
-            values = timed.values
-            if values is not None:
-                values = {role: None if row is None else self._shown(row) for role, row in values.items()}
-            return replace(found, witness=named, method=method), values
+            named = self._named(Verdict(found.holds, found.witness), local).witness
+            return replace(found, witness=named, method=Strategy.GATHER.value), self._shown(timed.values)
         violations: int | None
         rows: int | None
+        skipped: int | None = None
         if counts:
-            violations, rows = self._extent()
+            violations, rows, skipped = self._extent()
             verdict = Verdict(True) if violations == 0 else self.verify()
+            method = self.strategy.value
         else:
             verdict = self.verify()
             violations, rows = (0, 0) if verdict.holds else (None, None)
-        finding = Finding(verdict.holds, violations, rows, self.skipped_nulls(), verdict.witness, method)
-        return finding, None if verdict.witness is None else self._values(verdict.witness)
+            method = Strategy.AGGREGATE.value if extremes.suits(self.pairing) else self.strategy.value
+        nulls = self.skipped_nulls() if skipped is None else skipped
+        return Finding(verdict.holds, violations, rows, nulls, verdict.witness, method), None
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`."""
@@ -106,9 +116,9 @@ class SparkRule:
             return self._single().select(
                 ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t")
             )
-        assert self._pairing is not None
-        if self.strategy is Strategy.AGGREGATE and self._pairing.possible:
-            found = self._groups().annotated().select(ROW_COLUMN, "as_s", "as_t")
+        assert self.pairing is not None
+        if self.strategy is Strategy.AGGREGATE and self.pairing.possible:
+            found = self._groups(self._frame).annotated().select(ROW_COLUMN, "as_s", "as_t")
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.annotated(self._frame)
@@ -116,14 +126,14 @@ class SparkRule:
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
-        if self._pairing is None:
+        if self.pairing is None:
             listed = self._single().select(F.col(ROW_COLUMN).alias("s"))
             return listed if limit is None else listed.limit(limit)
         return self._ordered().pairs(limit)
 
     def skipped_nulls(self) -> int:
         """How many rows a null keeps from standing as `s` or as `t`."""
-        names = sorted(set().union(*(barred_columns(self._plain.constraint, row, self.rule.nulls) for row in Row)))
+        names = self._barred
         if not names:
             return 0
         missing = F.lit(False)
@@ -138,25 +148,30 @@ class SparkRule:
                 frame = frame.where(chosen)
         return frame.where(missing).count()
 
-    def _values(self, witness: Witness) -> dict[str, dict[str, Any] | None]:
-        return {
-            role: None if row_id is None else self._engine.values_of(row_id)
-            for role, row_id in zip(("s", "t"), witness, strict=True)
-        }
+    def _shown(self, values: dict[str, dict[str, Any] | None] | None) -> dict[str, dict[str, Any] | None] | None:
+        """The values of gathered rows, without ids, where they are those of all columns."""
+        if values is None or (self._engine.source.has_identity and not self._engine.columns_known(values)):
+            return None
+        return {role: None if row is None else self._engine.without_id(row) for role, row in values.items()}
 
-    @staticmethod
-    def _shown(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if name != ROW_COLUMN}
-
-    def _extent(self) -> tuple[int, int]:
+    def _extent(self) -> tuple[int, int, int | None]:
+        """Violations, rows in some violation, and rows that a null keeps out where that is told along the way."""
         if self.strategy is Strategy.FILTER:
             found = self._single(self._engine.plain).count()
-            return found, found
+            return found, found, None
         if self.strategy is Strategy.AGGREGATE:
-            return self._groups(self._engine.plain).extent()
+            return self._with_skipped(self._groups().extent())
         if self.strategy is Strategy.SUMMARISE:
-            return self._summary.partners.violations, self._summary.partners.rows
-        return self._ordered_extent()
+            partners = self._summary.partners
+            return partners.violations, partners.rows, self._summary.skipped(self._barred)
+        if self.shared_extent is not None:
+            return self._with_skipped(self.shared_extent)
+        return (*self._ordered_extent(), None)
+
+    def _with_skipped(self, extent: Extent) -> tuple[int, int, int | None]:
+        whole = self.rule.where is None and all(one.is_two_row for one in self.rule.constraint.predicates)
+        known = whole and extent.admitted is not None
+        return extent.violations, extent.rows, self._engine.n_rows - (extent.admitted or 0) if known else None
 
     def _ordered_extent(self) -> tuple[int, int]:
         counts = self._ordered().partners()
@@ -172,13 +187,14 @@ class SparkRule:
 
     def _verify_groups(self) -> Verdict:
         """The verdict by native aggregates, with a witness looked up by its values."""
-        groups, pairing = self._groups(), self._pairing
+        groups, pairing = self._groups(), self.pairing
         assert pairing is not None
         if not pairing.possible:
             return Verdict(True)
         if pairing.aligned:
             keys = groups.witness_keys()
         else:
+            groups = self._groups(self._frame)
             found = groups.with_keys(groups.annotated()).where(F.col("as_s") > 0).limit(1).collect()
             keys = found[0].asDict() if found else None
         if keys is None:
@@ -186,42 +202,51 @@ class SparkRule:
         s_row, *_ = pairing.side(self._frame, Row.S).where(groups.has_values(keys)).limit(1).collect()
         # Two candidates, because the first might be the row itself.
         t_rows = pairing.side(self._frame, Row.T).where(groups.clashes_with(keys)).limit(2).collect()
-        s_id, t_ids = _plain(s_row[ROW_COLUMN]), [_plain(row[ROW_COLUMN]) for row in t_rows]
+        s_id, t_ids = plain_id(s_row[ROW_COLUMN]), [plain_id(row[ROW_COLUMN]) for row in t_rows]
         return Verdict(False, Witness(s_id, next((t_id for t_id in t_ids if t_id != s_id), t_ids[-1])))
 
     @cached_property
-    def _pairing(self) -> Pairing | None:
+    def pairing(self) -> Pairing | None:
+        """The rule's comparisons between two rows; None for a rule about one row."""
         if self.rule.constraint.is_single_row:
             return None
         return Pairing.of(self._plain, self._engine.plain_types)
 
-    @cached_property
-    def _local(self) -> LocalEngine | None:
-        return self._engine.gathered(self.rule)
+    def _local(self, *, identified: bool) -> LocalEngine | None:
+        return self._engine.gathering.whole(self.columns, identified=identified)
 
-    @cached_property
-    def _first_rows(self) -> LocalEngine:
-        return self._engine.first_rows(self.rule)
+    def _is_small(self, rows: int) -> bool:
+        return self._engine.gathering.fits(self.columns, rows)
 
     @cached_property
     def _summary(self) -> Summary:
-        names = tuple(self._engine.names[name] for name in self._columns)
+        names = tuple(self._engine.names[name] for name in self.columns)
         return Summary(self._plain, names, self._engine.plain_types, self._engine.plain)
 
-    @property
-    def _columns(self) -> tuple[str, ...]:
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the rule and its `where` read."""
         chosen = () if self.rule.where is None else columns_of(self.rule.where)
         return tuple(dict.fromkeys((*self.rule.constraint.columns, *chosen)))
 
+    @property
+    def _barred(self) -> list[str]:
+        """The plain names of the columns in which a null keeps a row from standing on some side."""
+        return sorted(set().union(*(barred_columns(self._plain.constraint, row, self.rule.nulls) for row in Row)))
+
     def _seems_repetitive(self) -> bool:
         """Whether the rule can be answered from distinct values, and the first rows let expect few."""
-        if not suits(self._pairing):
+        if not suits(self.pairing):
             return False
-        fetched = "_first_rows" in self.__dict__
-        first = self._first_rows if fetched else self._engine.first_rows(self.rule, identified=False)
-        expected = distinct_rows(first.relation.arrow.select(list(self._columns)))
-        most = min(MOST_DISTINCT, self._engine.n_rows / LEAST_REPEATS)
-        return expected < most
+        return self._expected_distinct() < min(MOST_DISTINCT, self._engine.n_rows / LEAST_REPEATS)
+
+    def _seems_scattered(self) -> bool:
+        """Whether most rows have values of their own, judged by the first ones."""
+        return self._engine.n_rows >= LEAST_SCATTERED and self._expected_distinct() > self._engine.n_rows / 2
+
+    def _expected_distinct(self) -> float:
+        first = self._engine.gathering.first(self.columns, identified=False).relation.arrow
+        return distinct_rows(first.select(list(self.columns)))
 
     @cached_property
     def _frame(self) -> DataFrame:
@@ -233,23 +258,34 @@ class SparkRule:
         return violating_rows(self._frame if frame is None else frame, self._engine.plain_types, self._plain)
 
     def _groups(self, frame: DataFrame | None = None) -> GroupCounts:
-        assert self._pairing is not None
-        return GroupCounts(self._pairing, self._frame if frame is None else frame)
+        assert self.pairing is not None
+        chosen = self._engine.plain if frame is None else frame
+        return GroupCounts(self.pairing, chosen, scattered=self._seems_scattered())
 
     def _ordered(self, frame: DataFrame | None = None) -> OrderedAnswers:
-        assert self._pairing is not None
-        return self._engine.ordered(self._pairing, self._frame if frame is None else frame)
+        assert self.pairing is not None
+        return self._engine.ordered(self.pairing, self._frame if frame is None else frame)
 
-    def _named(self, verdict: Verdict, engine: LocalEngine | None = None) -> Verdict:
-        """The verdict of a gathered table with its row numbers as ids."""
+    def _named(self, verdict: Verdict, local: LocalEngine) -> Verdict:
+        """The verdict of gathered rows with their ids; without ids, with the values that the rule reads."""
         if verdict.witness is None:
             return verdict
-        local = engine or self._local
-        assert local is not None
-        ids = (None if row is None else self._engine.id_of(local, row) for row in verdict.witness)
+        table = local.relation.arrow
+        ids = (
+            None
+            if row is None
+            else table.column(ROW_COLUMN)[row].as_py()
+            if self._engine.source.has_identity
+            else {name: table.column(name)[row].as_py() for name in self.columns}
+            for row in verdict.witness
+        )
         return Verdict(False, Witness(*ids))
 
 
-def _plain(value: Any) -> Any:
+def _verdict(witness: tuple[Any, Any] | None) -> Verdict:
+    return Verdict(True) if witness is None else Verdict(False, Witness(*map(plain_id, witness)))
+
+
+def plain_id(value: Any) -> Any:
     """A row id as plain values: a struct becomes a mapping."""
     return value.asDict(recursive=True) if hasattr(value, "asDict") else value

@@ -21,7 +21,7 @@ from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.listing import Listing, list_files
-from refute.spark.positions import Layout, layout_of, scanned_format, with_positions
+from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
 from refute.spark.session import session as running_session
 from refute.spark.worker import ROW_COLUMN
 
@@ -62,6 +62,11 @@ class Source:
         """Whether rows have ids: a key, or positions in files."""
         return bool(self.key) or self._scanned() is not None
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether each pass over some columns costs more than reading those: all but scans of columnar files."""
+        return self._scanned() not in ("parquet", "orc")
+
     def identified(self) -> DataFrame:
         """The frame and one more column, the id of a row: its key, a struct of its keys, or its position.
 
@@ -77,6 +82,8 @@ class Source:
                 "tell rows apart with key=, as in key=['id']"
             )
         with self._once, plain_failures(self.name):
+            if self._layout is None and scanned == "parquet" and len(self.frame.inputFiles()) == 1:
+                return with_row_numbers(self.frame, ROW_COLUMN)
             if self._layout is None:
                 self._layout = layout_of(self.frame, scanned)
                 self._n_rows = self._layout.n_rows

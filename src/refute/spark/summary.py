@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -52,6 +53,16 @@ class Summary:
             none = np.zeros(len(weights), np.int64)
             return WeightedPartners(none, none, weights)
         return weighted_partners(compiled.problem, weights)
+
+    def skipped(self, names: list[str]) -> int:
+        """How many of the rows that the rule is about have a null in one of these columns."""
+        assert self.table is not None
+        skipped = np.zeros(self.table.num_rows, np.bool_)
+        for name in names:
+            skipped |= pc.is_null(self.table.column(name), nan_is_null=True).to_numpy()
+        if self._rule.where is not None:
+            skipped &= Relation.of(self.table.drop_columns([_COUNT])).condition_mask(self._rule.where)
+        return int(self.table.column(_COUNT).to_numpy()[skipped].sum())
 
     def annotated(self, frame: DataFrame) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`; the frame is the summarised one with `__row`."""

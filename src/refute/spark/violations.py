@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from refute.language.rulebook import Rule
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
+from refute.spark.frames import frame_of
+from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     import pandas
@@ -21,12 +23,15 @@ if TYPE_CHECKING:
 class SparkViolations:
     """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
 
-    def __init__(self, listed: DataFrame, rule: Rule, limit: int | None, key: tuple[str, ...]) -> None:
+    def __init__(
+        self, listed: DataFrame, rule: Rule, limit: int | None, key: tuple[str, ...], identified: DataFrame
+    ) -> None:
         self.rule = rule
         self.limit = limit
-        sides = [name for name in ("s", "t") if name in listed.columns]
-        columns = [F.col(side) for side in sides]
-        for side in sides:
+        self._identified = identified
+        self._sides = [name for name in ("s", "t") if name in listed.columns]
+        columns = [F.col(side) for side in self._sides]
+        for side in self._sides:
             for name in key:
                 value = F.col(side) if len(key) == 1 else F.col(f"{side}.{quoted(name)}")
                 columns.append(value.alias(f"{side}_{name}"))
@@ -40,6 +45,26 @@ class SparkViolations:
         """The violations as one Arrow table; all of them come to this process."""
         with plain_failures():
             return self._listed.toArrow()
+
+    def with_values(self) -> list[list[tuple[str, Any, dict[str, Any]]]]:
+        """The violations with the columns that the rule reads: for each the role, id and values of its rows.
+
+        All of them come to this process.
+        """
+        with plain_failures():
+            found = self._listed.select(*self._sides).toArrow()
+            ids = pa.chunked_array([chunk for side in self._sides for chunk in found.column(side).chunks])
+            if not len(ids):
+                return []
+            wanted = frame_of(pa.table({"__wanted": ids}), self._listed.sparkSession).distinct()
+            columns = [F.col(quoted(name)) for name in self.rule.constraint.columns]
+            rows = self._identified.join(F.broadcast(wanted), F.col(ROW_COLUMN) == F.col("__wanted"))
+            table = rows.select(ROW_COLUMN, *columns).toArrow()
+        known = {repr(row.pop(ROW_COLUMN)): row for row in table.to_pylist()}
+        return [
+            [(side, row_id, known[repr(row_id)]) for side, row_id in violation.items()]
+            for violation in found.to_pylist()
+        ]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The violations as a pandas DataFrame."""
@@ -55,9 +80,7 @@ class SparkViolations:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         with plain_failures():
-            for row in self._listed.select(
-                *[name for name in ("s", "t") if name in self._listed.columns]
-            ).toLocalIterator():
+            for row in self._listed.select(*self._sides).toLocalIterator():
                 yield tuple(value.asDict(recursive=True) if hasattr(value, "asDict") else value for value in row)
 
     def __repr__(self) -> str:

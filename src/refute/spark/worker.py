@@ -5,7 +5,7 @@ Functions made here are shipped to workers by name, so a worker compiles nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 import numpy as np
@@ -38,6 +38,28 @@ def task(question: Question, rule: Rule, method: MethodName, limit: int | None =
         table = _gathered(batches)
         if table is not None:
             yield from _ANSWERS[question](table, rule, method, limit)
+
+    return run
+
+
+def extents_task(rules: Sequence[Rule], method: MethodName) -> Task:
+    """The function for `mapInArrow` that tells how far each rule is violated by the rows of each task."""
+
+    def run(batches: Batches) -> Batches:
+        table = _gathered(batches)
+        if table is None:
+            return
+        detector = _detector(table, method)
+        found = [detector.measure(rule) for rule in rules]
+        yield pa.record_batch(
+            {
+                "rule": pa.array(range(len(rules)), pa.int32()),
+                "violations": pa.array([str(one.violations) for one in found]),
+                "rows": pa.array([one.rows for one in found], pa.int64()),
+                "skipped": pa.array([one.skipped_nulls for one in found], pa.int64()),
+                "task_rows": pa.array([table.num_rows] * len(rules), pa.int64()),
+            }
+        )
 
     return run
 

@@ -1,0 +1,125 @@
+"""The columns of a space in forms that are small to ship and compare as before.
+
+Whole numbers take the narrowest type that holds them. Texts are only told apart, so a hash stands for each, once it is
+known that no two of the table's texts have the same one; where they are few, a small number stands for the hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from refute.discover.space import Slot, Space
+from refute.errors import EngineError
+from refute.language.predicate import Column, Constant
+from refute.relation import Family
+
+if TYPE_CHECKING:
+    from refute.spark.discover.table import SparkTable
+
+FEW = 100_000  # distinct texts up to which small numbers stand for them
+_SEEDS = range(4)
+_WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """The coded rows, the names of their columns, the dictionaries of some, and the space over what stands there."""
+
+    frame: DataFrame
+    names: tuple[str, ...]
+    dictionaries: dict[str, NDArray[np.int64]]
+    space: Space
+
+
+def coding_of(table: SparkTable, space: Space) -> Coding:
+    """The coding of the columns that a space reads."""
+    read = {name for slot in space.slots for name in slot.columns}
+    names = tuple(name for name in table.names if name in read)
+    texts = [name for name in names if table.type_of(name).family is Family.STRING]
+    seed = _injective_seed(table) if texts else 0
+    dictionaries: dict[str, NDArray[np.int64]] = {}
+    for together in _components(space, texts):
+        if sum(table.spread(name).distinct for name in together) <= FEW:
+            dictionaries |= dict.fromkeys(together, _dictionary(table, together, seed))
+    columns = [
+        (_hashed(table.value(name), seed) if name in texts else _narrowed(table, name)).alias(table.plain_of[name])
+        for name in names
+    ]
+    slots = _with_codes(table, space, dictionaries, seed)
+    return Coding(table.frame.select(*columns), names, dictionaries, Space(slots))
+
+
+def _narrowed(table: SparkTable, name: str) -> SparkColumn:
+    """A column that is no text; whole numbers in the narrowest type that holds them."""
+    basics = table.basics(name)
+    value = table.value(name)
+    if table.type_of(name).family is Family.INTEGER and basics.low is not None and basics.high is not None:
+        for kind, bits in _WIDTHS:
+            if -(1 << bits) <= basics.low and basics.high < 1 << bits:
+                return value.cast(kind)
+    return value
+
+
+def _hashed(value: SparkColumn, seed: int) -> SparkColumn:
+    hashed = F.xxhash64(value) if seed == 0 else F.xxhash64(F.lit(seed), value)
+    return F.when(value.isNotNull(), hashed)
+
+
+def _injective_seed(table: SparkTable) -> int:
+    """A seed for which no two texts of the table have the same hash."""
+    values = table.counted(Family.STRING).select("v").distinct()
+    for seed in _SEEDS:
+        texts, hashes = values.agg(F.count("v"), F.count_distinct(_hashed(F.col("v"), seed))).collect()[0]
+        if texts == hashes:
+            return seed
+    raise EngineError("texts of the table share hashes under every seed tried; leave out a column of text")
+
+
+def _components(space: Space, texts: list[str]) -> list[list[str]]:
+    """The text columns, those that some slot compares with each other together."""
+    parts = [{name} for name in texts]
+    for slot in space.slots:
+        if isinstance(slot.right, Column) and slot.left.name in texts:
+            touched = [part for part in parts if part & {slot.left.name, slot.right.name}]
+            parts = [part for part in parts if part not in touched] + [set().union(*touched)]
+    return [sorted(part) for part in parts]
+
+
+def _dictionary(table: SparkTable, names: list[str], seed: int) -> NDArray[np.int64]:
+    """The hashes of all texts of some columns, ascending; at most `FEW`."""
+    places = [table.names.index(name) for name in names]
+    counted = table.counted(Family.STRING).where(F.col("c").isin(places))
+    found = counted.select(_hashed(F.col("v"), seed).alias("h")).distinct().toArrow().column(0)
+    return np.sort(found.to_numpy().astype(np.int64))
+
+
+def _with_codes(
+    table: SparkTable, space: Space, dictionaries: dict[str, NDArray[np.int64]], seed: int
+) -> tuple[Slot, ...]:
+    """The slots, with what stands for a text in place of each constant text."""
+    texts = list(dict.fromkeys(text for slot in space.slots if (text := _text(slot)) is not None))
+    if not texts:
+        return space.slots
+    hashes = [_hashed(F.lit(text), seed).alias(f"h{place}") for place, text in enumerate(texts)]
+    known = dict(zip(texts, table.frame.sparkSession.range(1).select(*hashes).collect()[0], strict=True))
+    slots = []
+    for slot in space.slots:
+        text = _text(slot)
+        if text is not None:
+            code = known[text]
+            dictionary = dictionaries.get(slot.left.name)
+            slot = replace(slot, right=Constant(int(code if dictionary is None else np.searchsorted(dictionary, code))))
+        slots.append(slot)
+    return tuple(slots)
+
+
+def _text(slot: Slot) -> str | None:
+    """The constant text that a slot compares with, if it does."""
+    return slot.right.value if isinstance(slot.right, Constant) and isinstance(slot.right.value, str) else None

@@ -1,0 +1,311 @@
+"""The pairs of a Spark table: tasks look at them, and only distinct evidence comes to the driver."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from refute.discover.evidence import Evidence
+from refute.discover.facts import codebook
+from refute.discover.groups import equal_masks
+from refute.discover.local import PEELED, PEELED_PAIRS, RARE_PAIRS, LocalPairs
+from refute.discover.options import Options
+from refute.discover.pairs import Chosen, Costs, Hunt, Masks, Pairs
+from refute.discover.rank import state_shares
+from refute.discover.sampling import pair_evidence
+from refute.discover.space import Slot, Space
+from refute.discover.work import Budget
+from refute.errors import OptionError
+from refute.relation import Relation
+from refute.spark.budget import cores
+from refute.spark.discover.blocks import BLOCK, BLOCK_ROWS, PACKED, Batches, Packing, packed, tables_of, unpacked
+from refute.spark.discover.coding import Coding, coding_of
+from refute.spark.discover.jobs import Kept, unless_expired
+from refute.spark.discover.keys import keys_of
+from refute.spark.discover.looking import (
+    COUNT,
+    FOUND,
+    NUMBER,
+    Against,
+    Look,
+    Rare,
+    Search,
+    read,
+    seen_columns,
+    seen_schema,
+    without_selves,
+)
+from refute.spark.discover.projections import Lookup, Project, SearchProjections, column_sets
+from refute.spark.discover.scatter import SCATTERED, TASK, Large, Scatter
+
+if TYPE_CHECKING:
+    from refute.spark.discover.table import SparkTable
+
+_JOB_COST = 0.7  # seconds that a job takes whatever it does
+_ROW_COST = 1.6e-6  # seconds of a core to send a row to a task and to code it there
+_PAIR_COST = 7e-9
+_WITNESS_COST = 1.5e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a task, and the driver, may be given; answers do not depend on it."""
+
+    block_rows: int = BLOCK_ROWS
+    sample_rows: int = 100_000
+    bucket_rows: int = 500_000
+    bucket_pairs: float = 5e9
+    part_rows: int = 100_000  # of a group so large that its pairs are divided among tasks
+    points: int = 2_000_000  # distinct values that one task searches for witnesses
+    here_rows: int = 20_000_000  # rows that may come to the driver, where a measure needs single rows
+
+
+def pairs_of(table: SparkTable, space: Space, options: Options, place: Kept, sizes: Sizes | None = None) -> Pairs:
+    """The pairs of a Spark table in a space."""
+    if not space.slots:
+        return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
+    return SparkPairs(coding_of(table, space), space, table.n_rows, options, place, sizes or Sizes())
+
+
+class SparkPairs:
+    """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job."""
+
+    def __init__(self, coding: Coding, space: Space, n_rows: int, options: Options, place: Kept, sizes: Sizes) -> None:
+        self.space = space
+        self.n_rows = n_rows
+        self._coded = coding.space
+        self._nulls = options.nulls
+        self._sizes = sizes
+        self._session = coding.frame.sparkSession
+        self._cores = cores(self._session)
+        blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
+        if n_rows > 4 * sizes.block_rows:
+            blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))
+        self._blocks = place.keep(blocks)
+        share = min(1.0, sizes.sample_rows / max(1, n_rows))
+        drawn = self._blocks.mapInArrow(Draw(share, options.seed), PACKED).toArrow()
+        tables = list(tables_of(iter(drawn.to_batches())))
+        rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
+        self._here = rows
+        self._near = LocalPairs(Relation.of(rows), self._coded, options)
+        self.costs = Costs(_JOB_COST, _ROW_COST / self._cores, _PAIR_COST / self._cores, _WITNESS_COST / self._cores)
+        self._peeled: set[bytes] = set()
+
+    def everything(self, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs, counted, and whether all of them were looked at."""
+        parts = max(1, -(-self.n_rows // self._sizes.part_rows))
+        while parts * (parts + 1) // 2 < 3 * self._cores and parts * self._sizes.block_rows // 16 < self.n_rows:
+            parts += 1
+        return self._look(frozenset(), 0, (Large(0, parts, 0),), budget)
+
+    def some(self, budget: Budget) -> Evidence:
+        """The evidence of some rows against each other."""
+        return self._true(self._near.some(budget))
+
+    def drawn(self, slot: int) -> Evidence:
+        """The evidence of rows with a partner that agrees on the slot, from the rows that are here."""
+        return self._true(self._near.drawn(slot))
+
+    def random(self, pairs: int) -> Evidence:
+        """The evidence of random pairs of the rows that are here."""
+        return self._true(self._near.random(pairs))
+
+    def agree(self, chosen: Chosen) -> float:
+        """How many pairs agree on the slots, estimated from the rows that are here."""
+        found = self._near.agreements.find(tuple(sorted(chosen)))
+        return float(found.pairs * (self.n_rows / max(1, self._here.num_rows)) ** 2)
+
+    def shares_nearby(self, slot: Slot) -> list[float]:
+        """The share of pairs of the rows that are here in each state of a slot."""
+        return state_shares(self._near.relation, self._coded.slots[self.space.slots.index(slot)])
+
+    def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
+        return self._look(chosen, *self._tasks(chosen), budget)
+
+    def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
+        """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
+        found: list[pa.Table] = []
+        for chosen in done:
+            buckets, large = self._tasks(chosen)
+            rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, RARE_PAIRS // buckets))
+            answers = self._sent(Scatter(self._coded, chosen, self._nulls, buckets, large)).mapInArrow(rare, FOUND)
+            found.extend(rows for _, rows in self._collected(answers, budget) or ())
+        if not found:
+            return ()
+        counted = pa.concat_tables(found).group_by(found[0].column_names).aggregate([([], "count_all")])
+        most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
+        often = counted.sort_by([("count_all", "descending")]).slice(0, most)
+        return self._against_all(often.select(found[0].column_names), budget)
+
+    def hunt(self, masks: Masks, budget: Budget) -> Hunt:
+        """Searches all rows for a pair inside each of the boxes; the rows that are here first, since they are near."""
+        nearby = self._near.hunt(masks, budget)
+        if nearby.evidence or not nearby.complete:
+            return Hunt((), tuple(self._true(one) for one in nearby.evidence), nearby.complete)
+        sets, boxes = column_sets(self._coded, masks)
+        projected = self._blocks.mapInArrow(Project(sets, self._sizes.points), FOUND)
+        search = SearchProjections(sets, boxes, masks, self._coded, self._nulls, self._sizes.points)
+        answers = projected.repartitionById(len(sets), F.col(NUMBER)).mapInArrow(search, FOUND)
+        found = self._collected(answers, budget)
+        if found is None:
+            return Hunt((), (), complete=False)
+        broken = {number: values for number, values in found if number >= 0}
+        unsettled = {-1 - number for number, _ in found if number < 0}
+        rows = self._looked_up(list(broken.values()), budget)
+        searched = self._searched(masks, sorted(unsettled), budget)
+        if rows is None or searched is None:
+            return Hunt((), (), complete=False)
+        held = tuple(number for number in range(len(masks)) if number not in broken and number not in searched)
+        pairs = [*rows, *searched.values()]
+        if not pairs:
+            return Hunt(held, (), complete=True)
+        together = pa.concat_tables(pairs).combine_chunks()
+        book = codebook(Relation.of(together), self.space_coded, self._nulls)
+        first = np.arange(0, together.num_rows, 2)
+        evidence = self._true(pair_evidence(book, first, first + 1))
+        return Hunt(held, (evidence, *self._against_all(together, budget)), complete=True)
+
+    @property
+    def space_coded(self) -> Space:
+        """The space over what stands in the coded columns."""
+        return self._coded
+
+    def here(self) -> tuple[Relation, Space]:
+        """The coded table in this process; raises OptionError where it is too large."""
+        if self.n_rows > self._sizes.here_rows:
+            raise OptionError(
+                f"this needs single rows in this process, and a table of {self.n_rows:,} rows is too large for that; "
+                "measure by g1, use method='guided', or look at fewer rows"
+            )
+        tables = list(tables_of(iter(self._blocks.toArrow().to_batches())))
+        return Relation.of(pa.concat_tables(tables).combine_chunks()), self._coded
+
+    def _tasks(self, chosen: Chosen) -> tuple[int, tuple[Large, ...]]:
+        """How many buckets there are, and which groups are too large for one."""
+        scale = self.n_rows / max(1, self._here.num_rows)
+        buckets = max(4 * self._cores, -(-self.n_rows // self._sizes.bucket_rows))
+        buckets = max(buckets, min(4096, int(self.agree(chosen) / self._sizes.bucket_pairs)))
+        keys = keys_of(self._here, self._coded, chosen, self._nulls)
+        known, counts = np.unique(np.concatenate([keys.s[keys.s_known], keys.t[keys.t_known]]), return_counts=True)
+        large: list[Large] = []
+        first = buckets
+        for key, count in zip(known, counts, strict=True):
+            rows = count * scale / 2
+            if rows > 2 * self._sizes.part_rows:
+                large.append(Large(int(key), int(-(-rows // self._sizes.part_rows)), first))
+                first += large[-1].tasks
+        return buckets, tuple(large)
+
+    def _look(self, chosen: Chosen, buckets: int, large: tuple[Large, ...], budget: Budget) -> tuple[Evidence, bool]:
+        scatter = Scatter(self._coded, chosen, self._nulls, buckets, large)
+        look = Look(self._coded, chosen, self._nulls, buckets)
+        found = self._seen(self._sent(scatter).mapInArrow(look, seen_schema(self.space)), budget)
+        return (Evidence.empty(self.space), False) if found is None else (self._true(found), True)
+
+    def _sent(self, scatter: Scatter) -> DataFrame:
+        """The rows in the tasks where they meet."""
+        return self._blocks.mapInArrow(scatter, SCATTERED).repartitionById(scatter.tasks, F.col(TASK))
+
+    def _seen(self, answers: DataFrame, budget: Budget) -> Evidence | None:
+        """The evidence that tasks saw, each distinct one once; None when the time was up."""
+        names = seen_columns(self.space)
+        counted = answers.groupBy(*names).agg(F.sum(COUNT).alias(COUNT))
+        found = unless_expired(self._session, budget, counted.toArrow)
+        return None if found is None else read(self._coded, found)
+
+    def _collected(self, answers: DataFrame, budget: Budget) -> list[tuple[int, pa.Table]] | None:
+        """The numbered blocks that tasks gave; None when the time was up."""
+        found = unless_expired(self._session, budget, answers.toArrow)
+        if found is None:
+            return None
+        return [
+            (number, unpacked(cell))
+            for number, cell in zip(found.column(NUMBER).to_pylist(), found.column(BLOCK), strict=True)
+        ]
+
+    def _looked_up(self, wanted: list[pa.Table], budget: Budget) -> list[pa.Table] | None:
+        """For each wanted pair of values, two rows of the table that have them; None when the time was up."""
+        if not wanted:
+            return []
+        lookup = Lookup(tuple(packed(values) for values in wanted))
+        found = self._collected(self._blocks.mapInArrow(lookup, FOUND), budget)
+        if found is None:
+            return None
+        pairs = []
+        for place, values in enumerate(wanted):
+            first, second = (
+                pa.concat_tables([rows for number, rows in found if number == 2 * place + role]) for role in (0, 1)
+            )
+            alike = values.slice(0, 1).equals(values.slice(1, 1))
+            pairs.append(pa.concat_tables([first.slice(0, 1), first.slice(1, 1) if alike else second.slice(0, 1)]))
+        return pairs
+
+    def _searched(self, masks: Masks, numbers: list[int], budget: Budget) -> dict[int, pa.Table] | None:
+        """The rows of a witness for each of the numbered boxes that has one, from tasks where the rows meet."""
+        equal = equal_masks(self._coded)
+        groups: dict[Chosen, list[int]] = {}
+        for number in numbers:
+            chosen = frozenset(np.flatnonzero((masks[number] & ~equal) == 0).tolist())
+            groups.setdefault(chosen, []).append(number)
+        witnesses: dict[int, pa.Table] = {}
+        for chosen, boxes in groups.items():
+            large: tuple[Large, ...]
+            if chosen:
+                buckets, large = self._tasks(chosen)
+            else:
+                buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
+            search = Search(self._coded, masks[boxes], self._nulls, buckets)
+            sent = self._sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
+            found = self._collected(sent.mapInArrow(search, FOUND), budget)
+            if found is None:
+                return None
+            witnesses |= {boxes[number]: rows for number, rows in found}
+        return witnesses
+
+    def _against_all(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, ...]:
+        """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
+        fresh = [row for row in _single_rows(rows) if packed(row) not in self._peeled]
+        known = len(self._peeled) + len(fresh)
+        if not fresh or known * self.n_rows > PEELED_PAIRS:
+            return ()
+        self._peeled.update(packed(row) for row in fresh)
+        together = pa.concat_tables(fresh).combine_chunks()
+        task = Against(packed(together), self._coded, self._nulls)
+        found = self._seen(self._blocks.mapInArrow(task, seen_schema(self.space)), budget)
+        return () if found is None else (self._true(without_selves(together, found, self._nulls)),)
+
+    def _true(self, evidence: Evidence) -> Evidence:
+        """The evidence as that of the space itself; points do not depend on what stands for a text."""
+        return Evidence(self.space, evidence.points, evidence.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The task that draws a share of the rows of each block, the same ones each time."""
+
+    share: float
+    seed: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        """One block for each block."""
+        for table in tables_of(batches):
+            if self.share < 1.0:
+                random = np.random.default_rng((self.seed, zlib.crc32(packed(table.slice(0, 16)))))
+                size = int(table.num_rows * self.share + random.random())
+                table = table.take(pa.array(np.sort(random.choice(table.num_rows, size, replace=False))))
+            if table.num_rows:
+                yield pa.record_batch({BLOCK: pa.array([packed(table.combine_chunks())], pa.binary())})
+
+
+def _single_rows(rows: pa.Table) -> Iterable[pa.Table]:
+    """The distinct rows, each as a table."""
+    distinct = rows.group_by(rows.column_names).aggregate([]).combine_chunks()
+    return (distinct.slice(place, 1).combine_chunks() for place in range(distinct.num_rows))

@@ -1,0 +1,146 @@
+"""Verification of rules with one order predicate as plain Spark aggregates: the least and the greatest of each group.
+
+A group holds a pair with `s.a < t.b` exactly when its least `a` is below its greatest `b`, unless these two are of one
+row and of no other: such groups are looked at again without that row. No Python worker runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import Row as SparkRow
+from pyspark.sql import functions as F
+
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.predicate import Row
+from refute.spark.expressions import all_of, compare, literal
+from refute.spark.pairing import Pairing
+from refute.spark.worker import ROW_COLUMN
+
+_BEST = {Row.S: "__s_best", Row.T: "__t_best"}
+_NEXT = {Row.S: "__s_next", Row.T: "__t_next"}
+_CASE = "__case"
+# Which extremes of a group are a pair: the best of both sides, or one of them with the next of the other.
+_PAIRS = ((_BEST[Row.S], _BEST[Row.T]), (_BEST[Row.S], _NEXT[Row.T]), (_NEXT[Row.S], _BEST[Row.T]))
+
+
+def suits(pairing: Pairing | None) -> bool:
+    """Whether a rule can be verified by the extremes of its groups."""
+    return pairing is not None and len(pairing.order) == 1 and not pairing.differ and pairing.exact
+
+
+class Extremes:
+    """The extremes of the groups of one rule."""
+
+    def __init__(self, pairing: Pairing, frame: DataFrame) -> None:
+        self._pairing = pairing
+        self._frame = frame
+        self._keys = [f"__e{i}" for i in range(len(pairing.equal))]
+        ascending = pairing.order[0].op in (Operator.LT, Operator.LE)
+        self._best = {Row.S: F.min if ascending else F.max, Row.T: F.max if ascending else F.min}
+        sides = [frame.select(*self._key(row), self._value(row)).schema for row in Row]
+        self._types = {row: [one.dataType.simpleString() for one in side] for row, side in zip(Row, sides, strict=True)}
+
+    def witness(self, identified: DataFrame) -> tuple[Any, Any] | None:
+        """The ids of the rows of some violation, or None where the rule holds; the frame is the same with `__row`."""
+        if not self._pairing.possible:
+            return None
+        for groups in self.broken_groups():
+            found = groups.limit(1).collect()
+            if found:
+                s_ids, t_ids = (self._ids(identified, row, found[0]) for row in Row)
+                apart = ((s_id, t_id) for s_id in s_ids for t_id in t_ids if s_id != t_id)
+                return next(apart, (s_ids[0], t_ids[-1]))
+        return None
+
+    def broken_groups(self) -> Iterator[DataFrame]:
+        """Frames of groups with a violation: those that the extremes tell, then those told without one row each."""
+        crossed = self._groups().where(self._crosses(*_PAIRS[0]))
+        if not self._pairing.self_pairs:
+            yield crossed.withColumn(_CASE, F.lit(0))
+            return
+        yield crossed.where("__own = 0").withColumn(_CASE, F.lit(0))
+        # A row that satisfies the rule with itself may be both extremes; where it is alone there is no pair.
+        unclear = crossed.where("__own > 0 and not (__s_rows = 1 and __t_rows = 1)")
+        again = self._looked_at_again(unclear)
+        if again is not None:
+            rows_at_best = F.col("__s_hits") + F.col("__t_hits") - F.col("__both_hits")
+            case = F.when(rows_at_best > 1, 0).when(self._crosses(*_PAIRS[1]), 1).when(self._crosses(*_PAIRS[2]), 2)
+            yield again.withColumn(_CASE, case).where(F.col(_CASE).isNotNull())
+
+    def _groups(self) -> DataFrame:
+        """One row per group: the extremes, the rows of each side, and the rows that pair with themselves."""
+        measures = [self._best[row](f"__{row.value}").alias(_BEST[row]) for row in Row]
+        if self._pairing.self_pairs:
+            measures += [F.count(f"__{row.value}").alias(f"__{row.value}_rows") for row in Row]
+            measures.append(F.count("__own_t").alias("__own"))
+        return self._rows().groupBy(*self._keys).agg(*measures)
+
+    def _looked_at_again(self, unclear: DataFrame) -> DataFrame | None:
+        """Groups with how many rows have the extremes, and with the next ones; None where there is no group."""
+        if self._keys:
+            renamed = unclear.select(*(F.col(key).alias(f"{key}_") for key in self._keys), *_BEST.values())
+            rows = self._rows().join(renamed, all_of([F.col(key).eqNullSafe(F.col(f"{key}_")) for key in self._keys]))
+        else:
+            found = unclear.collect()
+            if not found:
+                return None
+            best = {name: literal(found[0][name], self._types[row][-1]) for row, name in _BEST.items()}
+            rows = self._rows().withColumns(best)
+        hits = {row: F.col(f"__{row.value}") == F.col(_BEST[row]) for row in Row}
+        measures = [F.count(F.when(hits[row], 1)).alias(f"__{row.value}_hits") for row in Row]
+        measures += [self._best[row](F.when(~hits[row], F.col(f"__{row.value}"))).alias(_NEXT[row]) for row in Row]
+        both = hits[Row.S] & (F.col("__own_t") == F.col(_BEST[Row.T]))
+        measures.append(F.count(F.when(both, 1)).alias("__both_hits"))
+        return rows.groupBy(*self._keys, *_BEST.values()).agg(*measures)
+
+    def _rows(self) -> DataFrame:
+        """Keys, the value as `s` and as `t` (null where a row does not stand there), and as its own `t`."""
+        own = F.when(self._pairing.pairs_with_itself(), self._value(Row.T)).alias("__own_t")
+        admits = {row: self._admits(row) for row in Row}
+        values = {row: F.when(admits[row], self._value(row)).alias(f"__{row.value}") for row in Row}
+        if not any(one.is_cross_column for one in self._pairing.equal):
+            kept = self._frame.where(admits[Row.S] | admits[Row.T])
+            return kept.select(*self._key(Row.S), *values.values(), own)
+        nothing = {row: F.lit(None).cast(self._types[row][-1]) for row in Row}
+        as_s = (values[Row.S], nothing[Row.T].alias("__t"), own)
+        as_t = (nothing[Row.S].alias("__s"), values[Row.T], nothing[Row.T].alias("__own_t"))
+        parts = [
+            self._frame.where(admits[row]).select(*self._key(row), *shown)
+            for row, shown in ((Row.S, as_s), (Row.T, as_t))
+        ]
+        return reduce(DataFrame.unionByName, parts)
+
+    def _ids(self, identified: DataFrame, row: Row, group: SparkRow) -> list[Any]:
+        """The ids of up to two rows of this side that have the group's extreme."""
+        wanted = [group[key] for key in self._keys] + [group[_PAIRS[group[_CASE]][0 if row is Row.S else 1]]]
+        columns = [*self._key(row), self._value(row)]
+        same = [
+            column.eqNullSafe(literal(value, kind))
+            for column, value, kind in zip(columns, wanted, self._types[row], strict=True)
+        ]
+        found = identified.where(self._admits(row)).where(all_of(same)).select(ROW_COLUMN).limit(2).collect()
+        return [one[0].asDict(recursive=True) if hasattr(one[0], "asDict") else one[0] for one in found]
+
+    def _crosses(self, s_name: str, t_name: str) -> SparkColumn:
+        return compare(F.col(s_name), self._pairing.order[0].op, F.col(t_name), Nulls.SQL)
+
+    def _admits(self, row: Row) -> SparkColumn:
+        condition = self._pairing.filters(row)
+        assert condition is not None
+        return condition
+
+    def _key(self, row: Row) -> list[SparkColumn]:
+        sides = [self._pairing.operands(one) for one in self._pairing.equal]
+        keys = [pair[0 if row is Row.S else 1] for pair in sides if pair is not None]
+        return [key.alias(name) for key, name in zip(keys, self._keys, strict=True)]
+
+    def _value(self, row: Row) -> SparkColumn:
+        sides = self._pairing.operands(self._pairing.order[0])
+        assert sides is not None
+        return sides[0 if row is Row.S else 1]

@@ -1,0 +1,122 @@
+"""Several rules in one check share what they can, and say all at once what is wrong with them."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import oracle
+import refute as rf
+from refute.errors import SchemaError
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule
+from refute.spark.budget import Budget
+from refute.spark.engine import SparkEngine
+from refute.spark.frames import frame_of
+from refute.spark.placement import Placement
+from refute.spark.sharing import SharedShuffle, shared_key
+
+pytestmark = pytest.mark.spark
+
+TEXTS = (
+    "not (s.g = t.g and s.a < t.a and s.b > t.b)",
+    "not (s.g = t.g and s.a <= t.a and s.c >= t.c)",
+    "not (s.g = t.g and s.b < t.b and s.c != t.c)",
+)
+DISTRIBUTED = Budget(gather_bytes=-1, task_rows=8, tasks_per_core=1, sample_rows=1)
+
+
+def _table(rows: int = 80) -> pa.Table:
+    mixed = [i * 104729 % 9973 for i in range(rows)]
+    return pa.table(
+        {
+            "id": range(rows),
+            "g": [value % 17 if value % 13 else None for value in mixed],
+            "a": [value % 11 if value % 9 else None for value in mixed],
+            "b": [value // 11 % 13 for value in mixed],
+            "c": [value // 143 % 4 if value % 7 else None for value in mixed],
+        }
+    )
+
+
+def _rules(nulls: str) -> list[Rule]:
+    return [Rule(name=f"r{i}", constraint=rf.parse(text), nulls=Nulls(nulls)) for i, text in enumerate(TEXTS)]
+
+
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+def test_rules_with_one_key_share_one_shuffle_and_stay_exact(spark_kind: SparkSession, nulls: str) -> None:
+    table, rules = _table(), _rules(nulls)
+    engine = SparkEngine(frame_of(table, spark_kind).coalesce(3), key=["id"], budget=DISTRIBUTED)
+    prepared = [engine._prepared(rule) for rule in rules]
+    assert len({shared_key(one.pairing) for one in prepared}) == 1
+    assert engine._shared(prepared) == prepared
+    for rule, timed in zip(rules, engine.measure(rules, counts=True), strict=True):
+        truth = oracle.violations(table, rule.constraint, nulls)
+        found = timed.finding
+        assert (found.violations, found.rows) == (len(truth), len(oracle.rows_in_violation(truth)))
+        assert found.skipped_nulls == rf.check(table, [rule], key="id").results[0].finding.skipped_nulls
+
+
+def test_the_shared_shuffle_is_one_exchange(spark: SparkSession) -> None:
+    engine = SparkEngine(frame_of(_table(), spark), budget=DISTRIBUTED)
+    pairings = [one.pairing for one in map(engine._prepared, _rules("sql")) if one.pairing is not None]
+    shuffle = SharedShuffle(pairings, engine.plain, rows=80, tasks=4, method=engine._method)
+    plan = io.StringIO()
+    with redirect_stdout(plan):
+        shuffle.placed(Placement(4, (), (0.0,) * 1024)).explain()
+    assert plan.getvalue().count("Exchange") == 1
+
+
+def test_a_group_too_large_for_a_task_is_not_shared_but_answered(spark: SparkSession) -> None:
+    frame = spark.range(0, 3000, 1, 3).select(
+        F.lit(1).alias("g"), (F.col("id") * 7 % 50).alias("a"), (F.col("id") * 11 % 60).alias("b")
+    )
+    rule = Rule(name="r", constraint=rf.parse(TEXTS[0]))
+    engine = SparkEngine(frame, budget=Budget(gather_bytes=-1, sample_rows=1))
+    prepared = engine._prepared(rule)
+    assert engine._shared([prepared]) == []
+    assert prepared.count() == rf.count(frame.toArrow(), TEXTS[0])
+
+
+def test_all_rules_that_do_not_fit_are_told_at_once(spark_kind: SparkSession) -> None:
+    frame = frame_of(_table(), spark_kind)
+    with pytest.raises(SchemaError) as told:
+        rf.check(frame, ["not (s.gg = t.gg)", "not (s.a < t.a and s.bb > t.bb)", "not (s.g = t.g)"])
+    assert "'gg'" in str(told.value)
+    assert "'bb'" in str(told.value)
+
+
+def test_only_the_columns_that_a_rule_reads_are_fetched_to_count(spark: SparkSession) -> None:
+    forbidden = F.raise_error(F.lit("fetched")).cast("int")
+    frame = spark.range(50).select("id", (F.col("id") % 7).alias("a"), (F.col("id") % 5).alias("b"))
+    frame = frame.withColumn("z", F.when(F.col("id") >= 0, forbidden))
+    assert rf.count(frame, "not (s.a < t.a and s.b > t.b)") > 0
+
+
+def test_listed_violations_tell_the_values_of_their_rows(spark_kind: SparkSession, tmp_path: Path) -> None:
+    table = _table()
+    pq.write_table(table, tmp_path / "rows.parquet")
+    for source, key in ((frame_of(table, spark_kind), "id"), (str(tmp_path / "rows.parquet"), None)):
+        if key is None and not hasattr(spark_kind, "sparkContext"):
+            continue
+        listed: Any = rf.violations(source, TEXTS[0], 5, key=key)
+        clashes = listed.with_values()
+        assert len(clashes) == 5
+        for clash in clashes:
+            assert [role for role, *_ in clash] == ["s", "t"]
+            for _, row_id, values in clash:
+                assert values == {name: table.column(name)[row_id].as_py() for name in ("g", "a", "b")}
+
+
+def test_nothing_stays_persisted(spark: SparkSession) -> None:
+    rf.check(frame_of(_table(), spark), list(TEXTS), key="id")
+    assert not spark.catalog.listTables()
+    assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
