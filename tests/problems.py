@@ -67,11 +67,12 @@ def random_problem(
         span = min(size, 2**20) if random.integers(2) else size
         values: Ints = random.integers(size - span, size, rows).astype(wide)
         others: Ints = values if shared else random.integers(size - span, size, rows).astype(wide)
-        if kind == "order" and not shared and random.integers(2):  # as `<=` on one column
-            others, size = (values + 1).astype(wide), size + 1
+        turned, lag = False, 0
+        if kind == "order":
+            turned, lag = bool(random.integers(2)), int(random.integers(2) and size < 2**31)
         s = values if s_rows is None else values[s_rows]
         t = s if shared and s_rows is t_rows else others if t_rows is None else others[t_rows]
-        return Comparison(s, t, size)
+        return Comparison(s, t, size + lag, turned=turned, lag=lag)
 
     orders = [compared("order") for _ in range(order)]
     if antichain and order > 1:
@@ -104,7 +105,7 @@ def problems(draw: st.DrawFn, *, max_rows: int = 12, max_order: int = 5, max_dif
         if draw(st.booleans()):
             t_rows = np.array(sorted(draw(st.sets(st.integers(0, rows - 1)))) if rows else [], np.int64)
 
-    def compared() -> Comparison:
+    def compared(ordered: bool) -> Comparison:
         distinct, step = draw(shapes)
         size = distinct * step
         wide = np.int32 if size <= 2**31 and draw(st.booleans()) else np.int64
@@ -114,12 +115,14 @@ def problems(draw: st.DrawFn, *, max_rows: int = 12, max_order: int = 5, max_dif
         others = values if shared else np.array(draw(column), np.int64) * step
         s: Ints = (values if s_rows is None else values[s_rows]).astype(wide)
         t: Ints = s if shared and s_rows is t_rows else (others if t_rows is None else others[t_rows]).astype(wide)
-        return Comparison(s, t, size)
+        turned = ordered and draw(st.booleans())
+        lag = int(ordered and size < 2**31 and draw(st.booleans()))
+        return Comparison(s, t, size + lag, turned=turned, lag=lag)
 
-    def several(most: int) -> tuple[Comparison, ...]:
-        return tuple(compared() for _ in range(draw(st.integers(0, most))))
+    def several(most: int, ordered: bool = False) -> tuple[Comparison, ...]:
+        return tuple(compared(ordered) for _ in range(draw(st.integers(0, most))))
 
-    equal, order, differ = several(3), several(max_order), several(max_differ)
+    equal, order, differ = several(3), several(max_order, ordered=True), several(max_differ)
     problem = Problem(rows, s_rows, t_rows, equal, order, differ, True)
     return problem if _has_self_pair(problem) or draw(st.booleans()) else _without_self_pairs(problem)
 

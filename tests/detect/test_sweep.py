@@ -105,7 +105,7 @@ def test_what_is_shared_between_rules_changes_no_answer(first: Problem, second: 
     for number, problem in enumerate((first, second, first)):
 
         def labelled(kind: str, comparisons: tuple[Comparison, ...], number: int = number) -> tuple[Comparison, ...]:
-            return tuple(replace(each, label=(number % 2, kind, place)) for place, each in enumerate(comparisons))
+            return tuple(each.over(*each.codes, each.size, (number % 2, kind, i)) for i, each in enumerate(comparisons))
 
         named = replace(
             problem,

@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.weighted import WeightedPartners, can_weigh, weighted_partners
-from refute.kernels.distinct import mix, numbered
+from refute.kernels.distinct import Tally, mix, numbered
 from refute.language.conditions import columns_of
+from refute.language.predicate import Column
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
-from refute.relation import Relation
+from refute.relation import Encoded, Relation
 
 LEAST_ROWS = 50_000
 FEW_REPEATS = 10  # rows per distinct one from which a summary is cheaper than counting all pairs
@@ -22,6 +23,7 @@ MANY_REPEATS = 200  # rows per distinct one from which it is cheaper than lookin
 _SAMPLE_ROWS = 4096
 _LARGEST_CODE = 2**31
 _LARGEST_KEY = 2**62
+_BLOCK = 1 << 16  # rows whose keys are made at a time
 Ints = NDArray[np.int64]
 
 
@@ -39,7 +41,7 @@ class Summary:
             return None
         chosen = () if rule.where is None else columns_of(rule.where)
         names = tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
-        found = _distinct(relation, names, relation.n_rows // repeats)
+        found = _distinct(relation, rule, names, relation.n_rows // repeats)
         if found is None:
             return None
         firsts, counts = found
@@ -66,32 +68,53 @@ def expected_distinct(sampled: int, seen: int) -> float:
     return high
 
 
-def _distinct(relation: Relation, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
+def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
     """The first position and the number of each distinct combination of values; None where they exceed the room."""
-    keys, size = np.zeros(relation.n_rows, dtype=np.int64), 1
+    columns, digits = [], []
     step = max(relation.n_rows // _SAMPLE_ROWS, 1)
-    for name in names:
-        one = relation.encode(name, ordered=False)
-        codes, codes_size = one.values, one.size + 1
-        sample = codes[::step]
+    encoded = _encoded(relation, rule, names)
+    for one in encoded:
+        sample = one.values[::step]
         if expected_distinct(len(sample), len(np.unique(sample))) > room:
             return None
-        if codes_size > _LARGEST_CODE:  # few values far apart: numbered, so that keys stay short
+    for one in encoded:
+        codes, size = one.values, one.size + 1
+        if size > _LARGEST_CODE:  # few values far apart: numbered, so that keys stay short
             found = numbered(codes, room)
             if found is None:
                 return None
-            codes, codes_size = found[0], len(found[1]) + 1
-        if size * codes_size > _LARGEST_KEY:
-            found = numbered(keys, room)
+            codes, size = found[0], len(found[1]) + 1
+        if math.prod(digits) * size > _LARGEST_KEY:
+            found = numbered(_keys(columns, digits, slice(None)), room)
             if found is None:
                 return None
-            keys, size = found[0].astype(np.int64), len(found[1]) + 1
-        mix(keys, codes, codes_size)
-        size *= codes_size
-    sample = keys[::step]
-    if expected_distinct(len(sample), len(np.unique(sample))) > room:
+            columns, digits = [found[0]], [len(found[1]) + 1]
+        columns.append(codes)
+        digits.append(size)
+    sampled = _keys(columns, digits, slice(None, None, step))
+    if expected_distinct(len(sampled), len(np.unique(sampled))) > room:
         return None
-    found = numbered(keys, room)
-    if found is None:
-        return None
-    return found[1], np.bincount(found[0], minlength=len(found[1])).astype(np.int64)
+    tally = Tally(room)
+    for start in range(0, relation.n_rows, _BLOCK):
+        if not tally.add(_keys(columns, digits, slice(start, start + _BLOCK))):
+            return None
+    return tally.firsts, tally.counts
+
+
+def _encoded(relation: Relation, rule: Rule, names: tuple[str, ...]) -> list[Encoded]:
+    """The columns as integers: as the rule compares them where it does, so that none is encoded twice."""
+    known: dict[str, Encoded] = {}
+    for predicate in rule.constraint.predicates:
+        if predicate.is_two_row and isinstance(predicate.right, Column):
+            pair = (predicate.left.name, predicate.right.name)
+            found = relation.encode_joint(pair, ordered=predicate.op.is_order)
+            known |= dict(zip(pair, found, strict=True))
+    return [known[name] if name in known else relation.encode(name, ordered=False) for name in names]
+
+
+def _keys(columns: list[NDArray[np.signedinteger]], digits: list[int], rows: slice) -> Ints:
+    """One key for each of these rows."""
+    keys = np.zeros(len(columns[0][rows]), dtype=np.int64)
+    for codes, size in zip(columns, digits, strict=True):
+        mix(keys, codes[rows], size)
+    return keys

@@ -56,7 +56,7 @@ def projected(problem: Problem) -> Problem:
     span = 1
     seen: set[int] = set()
     for comparison in (*problem.equal, *problem.order, *problem.differ):
-        for values in (comparison.s, comparison.t):
+        for values in comparison.codes:
             if id(values) in seen:
                 continue
             seen.add(id(values))
@@ -80,5 +80,4 @@ def projected(problem: Problem) -> Problem:
 
 
 def _picked(comparison: Comparison, chosen: NDArray[np.int64]) -> Comparison:
-    s = comparison.s[chosen]
-    return Comparison(s, s if comparison.s is comparison.t else comparison.t[chosen], comparison.size)
+    return comparison.picked(chosen, chosen, together=True)

@@ -52,3 +52,52 @@ def _number(keys: NDArray[np.signedinteger], slots: Ints, firsts: Ints, numbers:
                 break
             at = (at + 1) & mask
     return found
+
+
+class Tally:
+    """The distinct keys of a table that is read in blocks: where each occurs first, and how often. For few keys."""
+
+    def __init__(self, room: int) -> None:
+        self._slots = np.full(1 << (2 * max(room, 1)).bit_length(), -1, dtype=np.int32)
+        self._entries = np.empty((room, 3), dtype=np.int64)  # key, first position, number
+        self._found = self._read = 0
+
+    def add(self, keys: Ints) -> bool:
+        """Reads the next block; False where there are more distinct keys than room."""
+        self._found = _tally(keys, self._read, self._found, self._slots, self._entries)
+        self._read += len(keys)
+        return self._found >= 0
+
+    @property
+    def firsts(self) -> Ints:
+        """Where each distinct key occurs first."""
+        return np.ascontiguousarray(self._entries[: self._found, 1])
+
+    @property
+    def counts(self) -> Ints:
+        """How often each distinct key occurs."""
+        return np.ascontiguousarray(self._entries[: self._found, 2])
+
+
+@njit(cache=True, nogil=True)
+def _tally(keys: Ints, start: int, found: int, slots: NDArray[np.int32], entries: Ints) -> int:
+    """How many distinct keys there are with those `found` before, or -1 where they are more than there is room for."""
+    mask = len(slots) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        at = np.int64(h >> np.uint64(32)) & mask
+        while True:
+            d = slots[at]
+            if d < 0:
+                if found == len(entries):
+                    return -1
+                slots[at] = found
+                entries[found, 0], entries[found, 1], entries[found, 2] = key, start + i, 1
+                found += 1
+                break
+            if entries[d, 0] == key:
+                entries[d, 2] += 1
+                break
+            at = (at + 1) & mask
+    return found

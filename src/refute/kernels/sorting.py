@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from refute.kernels.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
+Keys = NDArray[np.unsignedinteger]
 
 DIGIT = 11  # bits a radix pass sorts by: 2,048 write streams stay within the caches
 ONE_PASS = 12  # bits that are still cheaper to sort by at once than in two passes
+BUCKET = 1 << 12  # keys of a bucket that is sorted within the nearest cache
+FEW = 24  # keys that are sorted by inserting one after the other
 
 
 def index_dtype(n: int) -> type[np.int32] | type[np.int64]:
@@ -20,18 +23,24 @@ def index_dtype(n: int) -> type[np.int32] | type[np.int64]:
 
 
 def sorted_positions(keys: Ints, size: int) -> Ints:
-    """The positions of `keys`, all in `[0, size)`, in ascending and stable order of key."""
+    """The positions of `keys`, all in `[0, size)`, in ascending and stable order of key.
+
+    Many keys are dealt into buckets by their leading bits first, and each bucket is sorted within the caches: O(n),
+    and besides positions and a copy of the keys it takes what a bucket takes.
+    """
     n = len(keys)
     positions: Ints = empty(n, index_dtype(n))
     bits = max(1, int(size - 1).bit_length())
-    passes = 1 if bits <= ONE_PASS else -(-bits // DIGIT)
-    digit = -(-bits // passes)
-    if passes == 1:
-        _counting_pass(keys, digit, positions)
-    else:
-        wide = np.uint32 if bits <= 32 else np.uint64
-        moved = empty(min(2, passes - 1) * n, wide).reshape(min(2, passes - 1), n)
-        _radix_passes(keys, passes, digit, moved, empty(n, positions.dtype), positions)
+    if bits <= ONE_PASS:
+        _counting_pass(keys, bits, positions)
+        return positions
+    lead = min(DIGIT, max(0, (n // BUCKET).bit_length()), bits)
+    starts = np.zeros((1 << lead) + 1, np.int64)
+    shift = bits - lead
+    dealt = empty(n, np.uint32 if bits <= 32 else np.uint64)
+    _deal(keys, shift, starts, positions, dealt)
+    room = int(np.diff(starts).max())
+    _sort_buckets(dealt, starts, positions, np.empty(room, dealt.dtype), np.empty(room, positions.dtype))
     return positions
 
 
@@ -59,10 +68,16 @@ def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def gather_column(values: Ints, positions: Ints, matrix: NDArray[np.int32], place: int) -> None:
-    """Puts the values at these positions into column `place`, from the first row on."""
-    for i in range(len(positions)):
-        matrix[i, place] = values[positions[i]]
+def gather_column(
+    codes: Ints, turned: bool, offset: int, positions: Ints, matrix: NDArray[np.int32], place: int
+) -> None:
+    """Puts `offset + code`, or `offset - code` if turned, at these positions into column `place`."""
+    if turned:
+        for i in range(len(positions)):
+            matrix[i, place] = offset - codes[positions[i]]
+    else:
+        for i in range(len(positions)):
+            matrix[i, place] = offset + codes[positions[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -93,58 +108,85 @@ def _counting_pass(keys: Ints, digit: int, positions: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _radix_passes(
-    keys: Ints,
-    passes: int,
-    digit: int,
-    moved: NDArray[np.unsignedinteger],
-    spare: Ints,
-    positions: Ints,
-) -> None:
-    """Least significant digit first; keys travel with their positions. O(n passes), one histogram scan for all."""
-    n = len(keys)
-    buckets = 1 << digit
-    mask = buckets - 1
-    counts = np.zeros((passes, buckets), np.int64)
-    for i in range(n):
-        key = keys[i]
-        for p in range(passes):
-            counts[p, (key >> (p * digit)) & mask] += 1
+def _deal(keys: Ints, shift: int, starts: NDArray[np.int64], positions: Ints, dealt: Keys) -> None:
+    """Positions and keys by the bits of the keys above `shift`, and where each of these starts; `starts` is zero."""
+    for i in range(len(keys)):
+        starts[(keys[i] >> shift) + 1] += 1
+    for b in range(1, len(starts)):
+        starts[b] += starts[b - 1]
+    cursor = starts[:-1].copy()
+    for i in range(len(keys)):
+        b = keys[i] >> shift
+        place = cursor[b]
+        cursor[b] = place + 1
+        positions[place] = i
+        dealt[place] = keys[i]
+
+
+@njit(cache=True, nogil=True)
+def _sort_buckets(dealt: Keys, starts: NDArray[np.int64], positions: Ints, moved: Keys, spare: Ints) -> None:
+    """Sorts the positions of each bucket by the keys beside them; the last two have room for the largest bucket."""
+    counts = np.empty(1 << DIGIT, np.int64)
+    for b in range(len(starts) - 1):
+        own, keys = positions[starts[b] : starts[b + 1]], dealt[starts[b] : starts[b + 1]]
+        if len(own) <= FEW:
+            _insert(own, keys)
+            continue
+        differing = np.uint64(0)
+        for i in range(len(keys)):
+            differing |= np.uint64(keys[i] ^ keys[0])
+        bits = 0
+        while differing:
+            differing >>= np.uint64(1)
+            bits += 1
+        if bits:
+            _radix_passes(own, bits, keys, moved, spare, counts)
+
+
+@njit(cache=True, nogil=True)
+def _insert(positions: Ints, keys: Keys) -> None:
+    """Sorts few positions by the keys beside them."""
+    for i in range(1, len(positions)):
+        key, position = keys[i], positions[i]
+        j = i - 1
+        while j >= 0 and keys[j] > key:
+            keys[j + 1], positions[j + 1] = keys[j], positions[j]
+            j -= 1
+        keys[j + 1], positions[j + 1] = key, position
+
+
+@njit(cache=True, nogil=True)
+def _radix_passes(positions: Ints, bits: int, keys: Keys, moved: Keys, spare: Ints, counts: NDArray[np.int64]) -> None:
+    """Sorts positions by the `bits` low bits of the keys beside them, least significant digit first."""
+    n = len(positions)
+    widest = 4
+    while widest < DIGIT and (1 << (widest + 1)) <= n:
+        widest += 1
+    passes = -(-bits // widest)
+    digit = -(-bits // passes)
+    mask = (1 << digit) - 1
     for p in range(passes):
-        total = 0
-        for b in range(buckets):
-            here = counts[p, b]
-            counts[p, b] = total
-            total += here
-    if passes % 2 == 1:
-        here_order, next_order = spare, positions
-    else:
-        here_order, next_order = positions, spare
-    for i in range(n):  # the first pass reads the keys where they are
-        b = keys[i] & mask
-        place = counts[0, b]
-        counts[0, b] += 1
-        moved[0, place] = keys[i]
-        next_order[place] = i
-    here_order, next_order = next_order, here_order
-    source = 0
-    for p in range(1, passes - 1):
         shift = p * digit
+        here, there = (keys, moved) if p % 2 == 0 else (moved, keys)
+        given, taken = (positions, spare) if p % 2 == 0 else (spare, positions)
+        counts[: mask + 1] = 0
         for i in range(n):
-            key = moved[source, i]
-            b = (key >> shift) & mask
-            place = counts[p, b]
-            counts[p, b] += 1
-            moved[1 - source, place] = key
-            next_order[place] = here_order[i]
-        here_order, next_order = next_order, here_order
-        source = 1 - source
-    shift = (passes - 1) * digit
-    for i in range(n):  # after the last pass nobody reads the keys
-        b = (moved[source, i] >> shift) & mask
-        place = counts[passes - 1, b]
-        counts[passes - 1, b] += 1
-        next_order[place] = here_order[i]
+            counts[(here[i] >> shift) & mask] += 1
+        total = np.int64(0)
+        for c in range(mask + 1):
+            size = counts[c]
+            counts[c] = total
+            total += size
+        for i in range(n):
+            key = here[i]
+            c = (key >> shift) & mask
+            place = counts[c]
+            counts[c] = place + 1
+            there[place] = key
+            taken[place] = given[i]
+    if passes % 2:
+        for i in range(n):
+            positions[i] = spare[i]
 
 
 def segment_bounds(keys: Ints, values: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

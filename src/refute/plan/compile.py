@@ -186,27 +186,17 @@ def _compare(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) 
             t = s if left is right else _with_null_code(t, size)
             return Comparison(s, t, size + 1, (*label, nulls))
         return Comparison(s, t, size, (*label[:2], "values", *label[3:]))
-    if predicate.op in (Operator.GT, Operator.GE):
-        s = _mirrored(s, size)
-        t = s if left is right else _mirrored(t, size)
-    if predicate.op in (Operator.LE, Operator.GE):
-        t, size = _plus_one(t, size), size + 1
-    return Comparison(s, t, size, label)
+    lag = int(predicate.op in (Operator.LE, Operator.GE))
+    if size + lag > np.iinfo(s.dtype).max:
+        s, t = s.astype(np.int64), t.astype(np.int64)
+        t = s if left is right else t
+    turned = predicate.op in (Operator.GT, Operator.GE)
+    return Comparison(s, t, size + lag, label, turned=turned, lag=lag)
 
 
 def _with_null_code(values: Ints, size: int) -> Ints:
     widened = values.astype(np.int64) if size >= np.iinfo(values.dtype).max else values
     return np.where(widened < 0, widened.dtype.type(size), widened)
-
-
-def _mirrored(values: Ints, size: int) -> Ints:
-    return values.dtype.type(size - 1) - values
-
-
-def _plus_one(values: Ints, size: int) -> Ints:
-    if size >= np.iinfo(values.dtype).max:
-        values = values.astype(np.int64)
-    return values + values.dtype.type(1)
 
 
 def _restricted(
@@ -215,10 +205,8 @@ def _restricted(
     """The comparison over the admitted rows only."""
     if s_rows is None and t_rows is None:
         return comparison
-    s = comparison.s if s_rows is None else comparison.s[s_rows]
-    shared = comparison.s is comparison.t and s_rows is t_rows
-    t = s if shared else comparison.t if t_rows is None else comparison.t[t_rows]
-    return Comparison(s, t, comparison.size, (comparison.label, s_side.label, t_side.label))
+    label = (comparison.label, s_side.label, t_side.label)
+    return comparison.picked(s_rows, t_rows, together=s_rows is t_rows, label=label)
 
 
 def barred_columns(rule: DenialConstraint, row: Row, nulls: Nulls) -> set[str]:

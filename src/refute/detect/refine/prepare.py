@@ -28,7 +28,9 @@ def prepared(problem: Problem) -> Problem:
 def _comparison(comparison: Comparison) -> Comparison:
     s = _array(comparison.s)
     t = s if comparison.t is comparison.s else _array(comparison.t)
-    return comparison if s is comparison.s and t is comparison.t else replace(comparison, s=s, t=t)
+    if s is comparison.s and t is comparison.t:
+        return comparison
+    return Comparison(s, t, comparison.size, comparison.label)
 
 
 def _array(values: Ints) -> Ints:

@@ -127,8 +127,7 @@ class _Search:
         dimensions = choose(points, tuple(rest), self._share, self._tuning, most=3 if codes is None else 1)
         if dimensions is None or dimensions.steps > self._tuning.tree_steps:
             return None
-        carried = codes or (value.s, value.s if value.s is value.t else value.t)
-        layout = Layout.of(points, dimensions, ((value.s, value.t), carried), self._share)
+        layout = Layout.of(points, dimensions, (value, codes or value), self._share)
         if codes is None:
             tree = full(layout.cells, np.iinfo(np.int32).max, np.int32)
             for block in layout.blocks(self._tuning.block):

@@ -52,7 +52,7 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
     dimensions = choose(points, (swept,), share, tuning)
     if dimensions is None:
         return None
-    layout = Layout.of(points, dimensions, ((value.s, value.t),), share)
+    layout = Layout.of(points, dimensions, (value,), share)
     s_found, t_found = np.empty(points.n_s, np.bool_), np.empty(points.n_t, np.bool_)
     flag_two_orders(*layout.matrices(), points.groups, s_found, t_found)
     s_flags, t_flags = np.empty_like(s_found), np.empty_like(t_found)

@@ -14,10 +14,13 @@ from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.ranking import ranks_in_groups
 from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
-from refute.plan.problem import Comparison, Ints
+from refute.plan.problem import Comparison, Ints, Reading
 from refute.plan.share import Share
 
 MAX_TREE = 3  # dimensions of a Fenwick tree
+_ALL = slice(None)
+
+Carried = Comparison | tuple[Ints, Ints]  # a column for each side
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ def _cells(points: Points, tree: list[Comparison]) -> int:
 class Layout:
     """Columns for the kernels of `dominance_sweeps`, to be read in the order of the swept dimension."""
 
-    s_columns: tuple[Ints | None, ...]
-    t_columns: tuple[Ints | None, ...]
+    s_columns: tuple[Reading | None, ...]
+    t_columns: tuple[Reading | None, ...]
     s_order: Ints
     t_order: Ints
     base: NDArray[np.int64]
@@ -73,9 +76,7 @@ class Layout:
     cells: int
 
     @classmethod
-    def of(
-        cls, points: Points, dimensions: Dimensions, carried: tuple[tuple[Ints, Ints], ...], share: Share | None
-    ) -> Layout:
+    def of(cls, points: Points, dimensions: Dimensions, carried: tuple[Carried, ...], share: Share | None) -> Layout:
         """The layout with the columns `carried` between the group and the positions."""
         swept, tree = dimensions.swept, list(dimensions.tree)
         groups = points.groups
@@ -91,18 +92,18 @@ class Layout:
             length = np.full(groups, tree[0].size, np.int32)
             cells = groups * per_group
         spans = np.array([comparison.size for comparison in tree[1:]] + [0, 0], np.int64)[:2]
-        s_columns = (swept.s, _group(points, 0), *(s for s, _ in carried), *(comparison.s for comparison in tree))
-        t_columns = (swept.t, _group(points, 1), *(t for _, t in carried), *(comparison.t for comparison in tree))
-        s_order = shared(share, "s order", (swept.label,), lambda: sorted_positions(swept.s, swept.size))
+        columns = (swept, points.group, *carried, *tree)
+        s_columns, t_columns = (tuple(_reading(each, side) for each in columns) for side in (0, 1))
+        s_order = shared(share, "s order", (swept.label,), lambda: sorted_positions(swept.s_at(_ALL), swept.size))
         t_order = s_order
-        if swept.s is not swept.t:
-            t_order = shared(share, "t order", (swept.label,), lambda: sorted_positions(swept.t, swept.size))
+        if not swept.same_codes:
+            t_order = shared(share, "t order", (swept.label,), lambda: sorted_positions(swept.t_at(_ALL), swept.size))
         return cls(s_columns, t_columns, s_order, t_order, base, length, spans, cells)
 
     @property
     def twin(self) -> bool:
         """Whether both sides are the same points."""
-        return all(left is right for left, right in zip(self.s_columns, self.t_columns, strict=True))
+        return all(_alike(left, right) for left, right in zip(self.s_columns, self.t_columns, strict=True))
 
     def matrices(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All points of each side as rows in order; row i of s is the point `s_order[i]`."""
@@ -148,21 +149,28 @@ class Block:
     more: bool
 
 
-def _group(points: Points, side: int) -> Ints | None:
-    if points.group is None:
+def _reading(column: Comparison | Carried | None, side: int) -> Reading | None:
+    if column is None:
         return None
-    return points.group.t if side else points.group.s
+    return column.reading(side) if isinstance(column, Comparison) else (column[side], False, 0)
 
 
-def _gathered(columns: tuple[Ints | None, ...], order: Ints) -> NDArray[np.int32]:
+def _alike(left: Reading | None, right: Reading | None) -> bool:
+    """Whether both sides read the same."""
+    if left is None or right is None:
+        return left is right
+    return left[0] is right[0] and left[1:] == right[1:]
+
+
+def _gathered(columns: tuple[Reading | None, ...], order: Ints) -> NDArray[np.int32]:
     return _fill(np.zeros((len(order), len(columns)), np.int32), columns, order)
 
 
-def _fill(matrix: NDArray[np.int32], columns: tuple[Ints | None, ...], order: Ints) -> NDArray[np.int32]:
+def _fill(matrix: NDArray[np.int32], columns: tuple[Reading | None, ...], order: Ints) -> NDArray[np.int32]:
     """The first rows of the matrix, with the points of this order; columns of None are zero and stay so."""
     for place, column in enumerate(columns):
         if column is not None:
-            gather_column(column, order, matrix, place)
+            gather_column(*column, order, matrix, place)
     return matrix[: len(order)]
 
 

@@ -61,7 +61,7 @@ class Points:
     @property
     def twin(self) -> bool:
         """Whether both sides are the same points, so that one sort or table serves both."""
-        return self.aligned and all(comparison.s is comparison.t for comparison in self.comparisons)
+        return self.aligned and all(comparison.twin for comparison in self.comparisons)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -78,9 +78,7 @@ class Points:
         t_pick = s_pick if aligned else t if self.t_pick is None else self.t_pick[t]
 
         def taken(comparison: Comparison) -> Comparison:
-            s_values = comparison.s[s]
-            t_values = s_values if together and comparison.s is comparison.t else comparison.t[t]
-            return Comparison(s_values, t_values, comparison.size)
+            return comparison.picked(s, t, together=together)
 
         return replace(
             self,
@@ -110,19 +108,13 @@ class Points:
             t_rows=s_rows if self.aligned else head(self.t_rows),
             s_pick=head(self.s_pick),
             t_pick=head(self.t_pick),
-            group=None if self.group is None else cut(self.group, n),
-            order=tuple(cut(each, n) for each in self.order),
-            differ=tuple(cut(each, n) for each in self.differ),
+            group=None if self.group is None else self.group.head(n),
+            order=tuple(each.head(n) for each in self.order),
+            differ=tuple(each.head(n) for each in self.differ),
         )
 
     def mirrored(self) -> Points:
         """The same pairs with the sides exchanged: `s < t` becomes `-t < -s`."""
-
-        def turned(comparison: Comparison) -> Comparison:
-            top = comparison.s.dtype.type(comparison.size - 1)
-            t_values = top - comparison.s
-            s_values = t_values if comparison.s is comparison.t else top - comparison.t
-            return Comparison(s_values, t_values, comparison.size)
 
         def swapped(comparison: Comparison) -> Comparison:
             return Comparison(comparison.t, comparison.s, comparison.size)
@@ -136,7 +128,7 @@ class Points:
             s_pick=self.t_pick,
             t_pick=self.s_pick,
             group=None if self.group is None else swapped(self.group),
-            order=tuple(map(turned, self.order)),
+            order=tuple(each.mirrored() for each in self.order),
             differ=tuple(map(swapped, self.differ)),
         )
 
@@ -173,7 +165,7 @@ class Points:
     def any_self_match(self) -> bool:
         """Whether some row satisfies all comparisons with itself; ends at the first block of rows with one."""
         if self.aligned:
-            if any(each.s is each.t for each in self.order + self.differ):
+            if any(each.twin for each in self.order + self.differ):
                 return False
             return any(len(self._self_matches(rows, rows)[0]) for rows in self._blocks())
         block = 1 << 14
@@ -195,11 +187,11 @@ class Points:
     def _self_matches(self, s_points: Rows, t_points: Rows) -> tuple[Rows, Rows]:
         for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
             for comparison in comparisons:
-                if comparison.s is comparison.t and self.aligned:
+                if comparison.twin and self.aligned:
                     if kind is np.equal:
                         continue
                     return s_points[:0], t_points[:0]
-                held = kind(comparison.s[s_points], comparison.t[t_points])
+                held = kind(comparison.s_at(s_points), comparison.t_at(t_points))
                 s_points, t_points = s_points[held], t_points[held]
         return s_points, t_points
 
@@ -212,7 +204,7 @@ class Points:
             held = np.ones(min(block, self.n_s - start), np.bool_)
             for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
                 for comparison in comparisons:
-                    held &= kind(comparison.s[span], comparison.t[t])
+                    held &= kind(comparison.s_at(span), comparison.t_at(slice(t, t + 1)))
             found = np.flatnonzero(held) + start
             if self.self_pairs and len(found):
                 found = found[self.rows_of_s(found) != row]
@@ -241,12 +233,6 @@ class Points:
         return every, every
 
 
-def cut(comparison: Comparison, n: int) -> Comparison:
-    """The comparison over the first n points of each side, without copying."""
-    s = comparison.s[:n]
-    return Comparison(s, s if comparison.s is comparison.t else comparison.t[:n], comparison.size)
-
-
 def prefix(problem: Problem, n: int) -> Problem:
     """The problem over the first n points of each side, without copying."""
     s_rows = None if problem.s_rows is None else problem.s_rows[:n]
@@ -256,19 +242,20 @@ def prefix(problem: Problem, n: int) -> Problem:
         n_rows=min(n, problem.n_rows),
         s_rows=s_rows,
         t_rows=s_rows if problem.aligned else t_rows,
-        equal=tuple(cut(each, n) for each in problem.equal),
-        order=tuple(cut(each, n) for each in problem.order),
-        differ=tuple(cut(each, n) for each in problem.differ),
+        equal=tuple(each.head(n) for each in problem.equal),
+        order=tuple(each.head(n) for each in problem.order),
+        differ=tuple(each.head(n) for each in problem.differ),
     )
 
 
 def normal(comparison: Comparison) -> Comparison:
     """The comparison over arrays that kernels are compiled for: int32 where the size allows, else int64."""
-    s = _normal(comparison.s, comparison.size)
-    t = s if comparison.s is comparison.t else _normal(comparison.t, comparison.size)
-    if s is comparison.s and t is comparison.t:
+    s_codes, t_codes = comparison.codes
+    s = _normal(s_codes, comparison.size)
+    t = s if comparison.same_codes else _normal(t_codes, comparison.size)
+    if s is s_codes and t is t_codes:
         return comparison
-    return Comparison(s, t, comparison.size, comparison.label)
+    return comparison.over(s, t, comparison.size, comparison.label)
 
 
 def _normal(values: Ints, size: int) -> Ints:

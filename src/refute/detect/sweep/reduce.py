@@ -92,15 +92,16 @@ def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
     """The order with its values ranked densely, so that it is int32."""
 
     def build() -> Comparison:
-        return Comparison(*dense_ranks(comparison.s, comparison.t, comparison.size), comparison.label)
+        s, t, values = dense_ranks(*comparison.codes, comparison.size - comparison.lag)
+        return comparison.over(s, t, values + comparison.lag, comparison.label)
 
     return shared(share, "ranks", (comparison.label,), build)
 
 
 def fewest_values(comparison: Comparison) -> int:
     """A number that the distinct values are no fewer than, from a sample: ranks that would be too many are not made."""
-    step = max(1, len(comparison.s) // _SAMPLE)
-    return min(comparison.size, len(np.unique(comparison.s[::step])))
+    step = max(1, len(comparison.codes[0]) // _SAMPLE)
+    return min(comparison.size, len(np.unique(comparison.codes[0][::step])))
 
 
 def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build: Callable[[], T]) -> T:
@@ -125,7 +126,8 @@ def _within_common_domains(equal: tuple[Comparison, ...], points: Points) -> tup
 
 def _distinct(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
     """The comparisons without those over the very same arrays as an earlier one."""
-    return tuple({(id(each.s), id(each.t)): each for each in reversed(comparisons)}.values())[::-1]
+    known = {(*map(id, each.codes), each.turned, each.lag): each for each in reversed(comparisons)}
+    return tuple(known.values())[::-1]
 
 
 def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
