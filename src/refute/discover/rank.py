@@ -112,6 +112,18 @@ def state_shares(relation: Relation, slot: Slot) -> list[float]:
     equal = float((ours * theirs).sum()) - np.sum(mine == its)
     known = float(ours.sum() * theirs.sum()) - np.sum(both)
     missing = float(left.nulls) * right.nulls - np.sum(~present & ~other)
+    return _shares(slot, n, equal, less, known, missing)
+
+
+def states_of_column(slot: Slot, n: int, nulls: int, squares: float) -> list[float]:
+    """The state shares of a slot over one column, from its rows, nulls, and the sum of its values' squared counts."""
+    present = float(n - nulls)
+    known, equal = present * (present - 1), squares - present
+    return _shares(slot, n, equal, (known - equal) / 2, known, float(nulls) * (nulls - 1))
+
+
+def _shares(slot: Slot, n: int, equal: float, less: float, known: float, missing: float) -> list[float]:
+    """The share of pairs in each state, given how many are equal, less, without a null, and with two."""
     atoms = {EQUAL: equal, LESS: less, GREATER: known - equal - less, BOTH_NULL: missing}
     atoms[ONE_NULL] = float(n) * (n - 1) - known - missing
     return [max(0.0, sum(atoms[a] for a in atoms if state & a) / (float(n) * (n - 1))) for state in slot.kind.states]

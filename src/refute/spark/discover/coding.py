@@ -23,6 +23,7 @@ from refute.relation import Family
 if TYPE_CHECKING:
     from refute.spark.discover.table import SparkTable
 
+COLUMN, VALUE, TIMES = "c", "v", "n"  # of a table of counted values: the column's place, a value, its count
 FEW = 100_000  # distinct texts up to which small numbers stand for them
 _SEEDS = range(4)
 _WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
@@ -44,10 +45,7 @@ def coding_of(table: SparkTable, space: Space) -> Coding:
     names = tuple(name for name in table.names if name in read)
     texts = [name for name in names if table.type_of(name).family is Family.STRING]
     seed = _injective_seed(table) if texts else 0
-    dictionaries: dict[str, NDArray[np.int64]] = {}
-    for together in _components(space, texts):
-        if sum(table.spread(name).distinct for name in together) <= FEW:
-            dictionaries |= dict.fromkeys(together, _dictionary(table, together, seed))
+    dictionaries = _dictionaries(table, _components(space, texts), seed) if texts else {}
     columns = [
         (_hashed(table.value(name), seed) if name in texts else _narrowed(table, name)).alias(table.plain_of[name])
         for name in names
@@ -74,10 +72,10 @@ def _hashed(value: SparkColumn, seed: int) -> SparkColumn:
 
 def _injective_seed(table: SparkTable) -> int:
     """A seed for which no two texts of the table have the same hash."""
-    values = table.counted(Family.STRING).select("v").distinct()
     for seed in _SEEDS:
-        texts, hashes = values.agg(F.count("v"), F.count_distinct(_hashed(F.col("v"), seed))).collect()[0]
-        if texts == hashes:
+        hashed = table.counted(Family.STRING).groupBy(_hashed(F.col(VALUE), seed).alias("h"))
+        clashing = hashed.agg(F.min(VALUE).alias("a"), F.max(VALUE).alias("b")).where(F.col("a") != F.col("b"))
+        if not clashing.limit(1).collect():
             return seed
     raise EngineError("texts of the table share hashes under every seed tried; leave out a column of text")
 
@@ -92,12 +90,17 @@ def _components(space: Space, texts: list[str]) -> list[list[str]]:
     return [sorted(part) for part in parts]
 
 
-def _dictionary(table: SparkTable, names: list[str], seed: int) -> NDArray[np.int64]:
-    """The hashes of all texts of some columns, ascending; at most `FEW`."""
-    places = [table.names.index(name) for name in names]
-    counted = table.counted(Family.STRING).where(F.col("c").isin(places))
-    found = counted.select(_hashed(F.col("v"), seed).alias("h")).distinct().toArrow().column(0)
-    return np.sort(found.to_numpy().astype(np.int64))
+def _dictionaries(table: SparkTable, components: list[list[str]], seed: int) -> dict[str, NDArray[np.int64]]:
+    """For each column of few texts the hashes of them and of those they are compared with, ascending."""
+    few = [part for part in components if sum(table.spread(name).distinct for name in part) <= FEW]
+    home = {table.names.index(name): number for number, part in enumerate(few) for name in part}
+    if not few:
+        return {}
+    counted = table.counted(Family.STRING).where(F.col(COLUMN).isin(list(home)))
+    found = counted.select(COLUMN, _hashed(F.col(VALUE), seed).alias("h")).toArrow()
+    numbers = np.array([home[place] for place in found.column(0).to_pylist()], np.int64)
+    hashes = found.column(1).to_numpy().astype(np.int64)
+    return {name: np.unique(hashes[numbers == number]) for number, part in enumerate(few) for name in part}
 
 
 def _with_codes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -21,13 +21,13 @@ from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
 from refute.relation import Family
 from refute.relation.types import ColumnType
+from refute.spark.discover.coding import COLUMN, TIMES, VALUE
 from refute.spark.discover.jobs import Kept
 from refute.spark.discover.pairs import SparkPairs, pairs_of
 from refute.spark.expressions import column, not_null
 from refute.spark.renaming import plain_names
 from refute.spark.schema import empty_relation
 
-COLUMN, VALUE, TIMES = "c", "v", "n"
 _UNNAMED = (Family.TIME, Family.DURATION)  # values that no rule can write down
 
 
@@ -116,13 +116,13 @@ class SparkTable:
         if family not in self._counted:
             names = self._of_family(family)
             kind = _common_type([self.type_of(name) for name in names])
-            parts = []
+            entries = []
             for name in names:
                 value = self.value(name) if kind is None else self.value(name).cast(kind)
-                rows = self.frame.select(value.alias(VALUE)).where(F.col(VALUE).isNotNull())
-                grouped = rows.groupBy(VALUE).agg(F.count(F.lit(1)).alias(TIMES))
-                parts.append(grouped.select(F.lit(self.names.index(name)).alias(COLUMN), VALUE, TIMES))
-            self._counted[family] = self._place.keep(reduce(DataFrame.unionAll, parts))
+                entries.append(F.struct(F.lit(self.names.index(name)).alias(COLUMN), value.alias(VALUE)))
+            cells = self.frame.select(F.explode(F.array(*entries)).alias("cell")).select("cell.*")
+            grouped = cells.where(F.col(VALUE).isNotNull()).groupBy(COLUMN, VALUE)
+            self._counted[family] = self._place.keep(grouped.agg(F.count(F.lit(1)).alias(TIMES)))
         return self._counted[family]
 
     def spread(self, name: str) -> Spread:
