@@ -1,8 +1,9 @@
-"""Discovery: the papers' tables against Desbordante's FastADC on the same rows, and growth without peers."""
+"""Discovery: the papers' tables against Desbordante's FastADC on the same rows, its parts, and growth without peers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +16,108 @@ from benchmarks.measure import Measurement
 from benchmarks.tables import read, tax
 from benchmarks.worker import Worker
 from refute.discover import discover
+from refute.discover.inversion import inverted
+from refute.discover.local import LocalPairs
+from refute.discover.options import Options
+from refute.discover.predicates import predicate_space
+from refute.discover.table import LocalTable
+from refute.discover.work import Budget
+from refute.relation import Relation
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FASTADC = "desbordante FastADC"
-LIMIT = 300.0
-# name, file, rows (all if None), cross-column predicates, how many times as long the peer is to take
+# name, file, rows (all if None), cross-column predicates, how many times as long the peer is to take, and the seconds
+# after which it is stopped
 PAPERS = (
-    ("airport", "airport_30k_original.csv", None, False, 8.0),
-    ("airport.cross", "airport_30k_original.csv", None, True, 8.0),
-    ("tax1k", "tax_50k_clean.csv", 1_000, False, 1.0),
-    ("tax10k", "tax_50k_clean.csv", 10_000, False, 15.0),
-    ("adult", "adult_32k.csv", 24_000, False, 10.0),
-    ("hospital", "hospital_10k_original.csv", None, False, 5.0),
-    ("stock", "stock_127k.csv", None, False, 15.0),
+    ("airport", "airport_30k_original.csv", None, False, 8.0, 120.0),
+    ("airport.cross", "airport_30k_original.csv", None, True, 8.0, 120.0),
+    ("tax10k", "tax_50k_clean.csv", 10_000, False, 15.0, 120.0),
+    ("adult", "adult_32k.csv", 24_000, False, 10.0, 60.0),
+    ("hospital", "hospital_10k_original.csv", None, False, 5.0, 120.0),
+    ("stock", "stock_127k.csv", None, False, 15.0, 120.0),
+    ("small.airport", "airport_30k_original.csv", 1_000, True, 1.0, 30.0),
+    ("small.tax", "tax_50k_clean.csv", 1_000, False, 1.0, 30.0),
+    ("small.adult", "adult_32k.csv", 1_000, False, 1.0, 30.0),
+    ("small.hospital", "holoclean_hospital_clean.csv", None, False, 1.0, 30.0),
+    ("small.flights", "raha_flights_dirty.csv", 1_900, True, 1.0, 30.0),
+    ("small.beers", "raha_beers_clean.csv", 1_900, True, 1.0, 30.0),
+    ("small.soccer", "soccer_10k_clean.csv", 200, True, 1.0, 30.0),
+    ("small.stock", "stock_127k.csv", 500, False, 1.0, 30.0),
 )
+# name, file, rows, seconds that inverting the evidence of all pairs may take
+INVERSIONS = (("adult", "adult_32k.csv", 24_000, 20.0), ("uce", "uce_14k_11cols.csv", None, 20.0))
+# name, file, rows, nanoseconds that a pair may take on one thread
+TILES = (("tax", "tax_50k_clean.csv", 10_000, 7.0), ("airport", "airport_30k_original.csv", None, 4.0))
+# share of dirty rows, seconds that a million of them may take
+MILLIONS = ((0.0, 30.0), (0.001, 75.0))
+GROWTH = 8.0  # times as long that ten times as many rows may take
+GIGABYTES = 4.0
 
 
 def cases() -> Iterator[Case]:
-    """One case per table of the papers that is here, then growth on the generated tax table."""
-    for name, file, rows, cross, factor in PAPERS:
-        if (DATA / file).exists():
-            yield Case(
-                f"discover.{name}",
-                f"all rules of {file}{'' if rows is None else f', first {rows:,} rows'}",
-                _against_fastadc(file, rows, cross),
-                [no_peer_faster(factor)],
-                same_answer=False,  # FastADC reads dates as text and has its own idea of empty cells
-            )
-    for dirty, most in ((0.0, 30.0), (0.001, 75.0)):
+    """The tables of the papers, inversion and tiles alone, and growth on the generated tax table."""
+    for name, file, rows, cross, factor, limit in PAPERS:
         yield Case(
-            f"discover.million{'.dirty' if dirty else ''}",
-            f"all rules of a million rows, {dirty:.1%} dirty",
-            _million(dirty),
-            [Claim(f"under {most:g} s", _under(most))],
+            f"discover.{name}",
+            f"all rules of {_title(file, rows)}{', with cross-column predicates' if cross else ''}",
+            _against_fastadc(file, rows, cross, limit),
+            [no_peer_faster(factor)],
+            same_answer=False,  # FastADC reads dates as text and has its own idea of empty cells
+        )
+    for name, file, rows, most in INVERSIONS:
+        title = f"rules from the evidence of all pairs of {_title(file, rows)}"
+        yield Case(f"discover.inversion.{name}", title, _inversion(file, rows), [_under(most)])
+    for name, file, rows, nanoseconds in TILES:
+        title = f"evidence of all pairs of {_title(file, rows)}, one thread"
+        yield Case(f"discover.tiles.{name}", title, _tiles(file, rows), [_per_pair(file, rows, nanoseconds)])
+    for dirty, most in MILLIONS:
+        yield Case(
+            f"discover.growth{'.dirty' if dirty else ''}",
+            f"guided search for all rules of the generated tax table, {dirty:.1%} dirty",
+            _growth(dirty),
+            [_under(most), _grows(), _within(GIGABYTES)],
+            same_answer=False,  # the rules of different tables
         )
 
 
+def _title(file: str, rows: int | None) -> str:
+    return file if rows is None else f"{file}, first {rows:,} rows"
+
+
 def papers_table(file: str, rows: int | None) -> pa.Table:
-    """A table of the papers without nulls, which the peers cannot read: rows without a tax rate are left out."""
+    """A table of the papers that peers can read too: no nulls and no columns that hold nothing, dates as numbers.
+
+    Missing text becomes a word, rows without some number are left out.
+    """
     options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
     table = pyarrow.csv.read_csv(DATA / file, convert_options=options)
-    if "rate" in table.column_names:
-        table = table.filter(pc.is_valid(table["rate"]))
-    for position, name in enumerate(table.column_names):
-        if pa.types.is_string(table.schema.field(name).type):
-            table = table.set_column(position, name, pc.fill_null(table[name], "missing"))
-    return table if rows is None else table.slice(0, rows)
+    for name in table.column_names:
+        column, kind = table[name], table.schema.field(name).type
+        if pa.types.is_null(kind):
+            table = table.drop_columns([name])
+            continue
+        if pa.types.is_string(kind):
+            column = pc.fill_null(column, "missing")
+        elif pa.types.is_date32(kind):
+            column = column.cast(pa.int32())
+        elif pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+            column = column.cast(pa.string())
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table.drop_null().slice(0, rows)
 
 
-def _against_fastadc(file: str, rows: int | None, cross: bool) -> Callable[[], Sequence[Contestant]]:
+def _absent(file: str) -> list[Contestant]:
+    """Nobody, and why, if the table is not there."""
+    return [] if (DATA / file).exists() else [Contestant(US, absent=f"{file} is not in {DATA}")]
+
+
+def _against_fastadc(file: str, rows: int | None, cross: bool, limit: float) -> Callable[[], Sequence[Contestant]]:
     def contestants() -> Sequence[Contestant]:
+        if absent := _absent(file):
+            return absent
         table = papers_table(file, rows)
         arguments = (file, str(rows or 0), str(int(cross)))
-        peer = Worker("benchmarks.cases.discover:fastadc", arguments, limit=LIMIT)
+        peer = Worker("benchmarks.cases.discover:fastadc", arguments, limit=limit)
         return [
             Contestant(US, call=lambda: len(discover(table, cross_columns=cross))),
             Contestant(FASTADC, worker=peer),
@@ -90,7 +140,7 @@ def fastadc(file: str, rows: str, cross: str) -> Callable[[], int]:
         algorithm.load_data(table=frame)
         algorithm.execute(
             evidence_threshold=0,
-            shard_length=0,
+            shard_length=min(350, len(frame)),  # its default; one shard for all rows takes gigabytes and is slower
             allow_cross_columns=cross == "1",
             minimum_shared_value=0.3,
             comparable_threshold=0.1,
@@ -101,13 +151,70 @@ def fastadc(file: str, rows: str, cross: str) -> Callable[[], int]:
     return run
 
 
-def _million(dirty: float) -> Callable[[], Sequence[Contestant]]:
+def _pairs(file: str, rows: int | None) -> LocalPairs:
+    options = Options(cross_columns=False)
+    relation = Relation.of(papers_table(file, rows))
+    return LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+
+
+def _inversion(file: str, rows: int | None) -> Callable[[], Sequence[Contestant]]:
     def contestants() -> Sequence[Contestant]:
-        table = read(tax(dirty=dirty))
-        return [Contestant(US, call=lambda: len(discover(table, cross_columns=False)))]
+        if absent := _absent(file):
+            return absent
+        pairs = _pairs(file, rows)
+        states = pairs.everything(Budget(Options()))[0].states
+        return [Contestant(US, call=lambda: len(inverted(pairs.space, states, Budget(Options()), mirrored=True)[0]))]
 
     return contestants
 
 
-def _under(most: float) -> Callable[[Mapping[str, Measurement]], bool]:
-    return lambda found: found[US].seconds < most
+def _tiles(file: str, rows: int | None) -> Callable[[], Sequence[Contestant]]:
+    def contestants() -> Sequence[Contestant]:
+        if absent := _absent(file):
+            return absent
+        pairs = _pairs(file, rows)
+        return [Contestant(US, call=lambda: len(pairs.everything(Budget(Options(threads=1)))[0]))]
+
+    return contestants
+
+
+def _growth(dirty: float) -> Callable[[], Sequence[Contestant]]:
+    def contestants() -> Sequence[Contestant]:
+        def contestant(name: str, rows: int) -> Contestant:
+            table = read(tax(rows, dirty)).drop_columns(["id"])
+            return Contestant(name, call=lambda: len(discover(table, cross_columns=False, method="guided")))
+
+        return [contestant(name, rows) for name, rows in SIZES.items()]
+
+    return contestants
+
+
+SIZES = {US: 1_000_000, "refute, 100,000 rows": 100_000, "refute, 10,000 rows": 10_000}
+
+
+def _under(most: float) -> Claim:
+    return Claim(f"under {most:g} s", lambda found: found[US].seconds < most)
+
+
+def _per_pair(file: str, rows: int | None, most: float) -> Claim:
+    def holds(found: Mapping[str, Measurement]) -> bool:
+        n = papers_table(file, rows).num_rows
+        return bool(found[US].cpu_seconds * 1e9 <= most * n * (n - 1) / 2)
+
+    return Claim(f"at most {most:g} ns of CPU per unordered pair", holds)
+
+
+def _grows() -> Claim:
+    def holds(found: Mapping[str, Measurement]) -> bool:
+        seconds = [found[name].seconds for name in SIZES]
+        return all(larger <= GROWTH * smaller for larger, smaller in pairwise(seconds))
+
+    return Claim(f"ten times the rows take at most {GROWTH:g} times as long", holds)
+
+
+def _within(gigabytes: float) -> Claim:
+    def holds(found: Mapping[str, Measurement]) -> bool:
+        peak = found[US].peak_bytes
+        return peak is not None and peak < gigabytes * 2**30
+
+    return Claim(f"peak memory under {gigabytes:g} GB", holds)

@@ -48,7 +48,7 @@ def ranks(n_rows: int, shares: Shares, space: Space, boxes: Words, sample: Evide
     used = masks != full
     return Ranks(
         _succinctness(space, masks, used),
-        _coverage(masks, used, sample),
+        _coverage(boxes, space.boxes(np.where(used, full, np.uint8(0))), used, sample),
         _surprise(n_rows, shares, space, masks, used),
     )
 
@@ -70,11 +70,11 @@ def _succinctness(space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_
     return relative
 
 
-def _coverage(masks: NDArray[np.uint8], used: NDArray[np.bool_], sample: Evidence) -> Floats:
+def _coverage(boxes: Words, asked: Words, used: NDArray[np.bool_], sample: Evidence) -> Floats:
     """The mean over pairs of (true predicates + 1) / predicates, for pairs that satisfy some but not all of them."""
-    out = np.zeros(len(masks), np.float64)
+    out = np.zeros(len(boxes), np.float64)
     if len(sample):
-        covered(masks, used, sample.states, sample.counts.astype(np.float64), out)
+        covered(boxes, asked, used.sum(axis=1), sample.points, sample.counts.astype(np.float64), out)
     return out
 
 

@@ -8,35 +8,30 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.inversion import ones
+
 Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def covered(masks: Array, used: Array, states: Array, counts: Array, out: Array) -> None:
+def covered(boxes: Array, asked: Array, sizes: Array, points: Array, counts: Array, out: Array) -> None:
     """Write each rule's coverage over the counted points to `out`.
 
-    masks, used: (N, K) accepted states and whether a slot has a predicate; states: (E, K); counts: (E,) floats; out:
-    (N,). A pair that satisfies k of m predicates, 0 <= k < m, weighs (k + 1) / m; coverage is the mean weight. Cost: N
-    x E x K.
+    boxes: (N, W) rules; asked: (N, W) all states of the slots that have a predicate, and sizes: (N,) how many those
+    are; points: (E, W); counts: (E,) floats; out: (N,). A pair that satisfies k of m predicates, 0 <= k < m, weighs
+    (k + 1) / m; coverage is the mean weight. Cost: N x E x W.
     """
-    slots = masks.shape[1]
-    which = np.empty(slots, np.int64)
-    for n in range(masks.shape[0]):
-        size = 0
-        for k in range(slots):
-            if used[n, k]:
-                which[size] = k
-                size += 1
+    words = boxes.shape[1]
+    for n in range(boxes.shape[0]):
         total, weighed = 0.0, 0.0
-        for e in range(states.shape[0]):
-            true = 0
-            for p in range(size):
-                k = which[p]
-                true += (masks[n, k] >> states[e, k]) & 1
-            if true < size:
+        for e in range(points.shape[0]):
+            true = np.int64(0)
+            for w in range(words):
+                true += ones(points[e, w] & boxes[n, w] & asked[n, w])
+            if true < sizes[n]:
                 total += counts[e]
-                weighed += counts[e] * (true + 1) / size
-        out[n] = weighed / total if total > 0 else 0.0
+                weighed += counts[e] * (true + 1)
+        out[n] = weighed / (total * sizes[n]) if total > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
