@@ -60,7 +60,7 @@ def command(
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
         table = open_data(data, engine, options)
-    with counting("Checking", len(book), options.quiet) as step:
+    with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(
             table,
             book,

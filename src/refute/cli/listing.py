@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,18 +19,16 @@ if TYPE_CHECKING:
 
 
 def print_clashes(table: Relation | str, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
-    """Show some clashes of every broken rule: the rows with the columns it reads, or on Spark the ids of the rows."""
+    """Show some clashes of every broken rule: the rows with the columns it reads."""
     for result in _broken(report):
         rule = result.rule
         what = "rows" if rule.constraint.is_single_row else "pairs"
         if isinstance(table, str):
-            found = refute.violations(table, rule, shown, key=key).to_arrow()
-            lines = [found.column_names, *(list(map(str, row.values())) for row in found.to_pylist())]
-            number = found.num_rows
+            clashes = list(_clashes_on_spark(table, rule, shown, key))
         else:
             clashes = list(_clashes(table, rule, shown, key))
-            lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
-            number = len(clashes)
+        lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
+        number = len(clashes)
         click.echo(f"\n{result.name}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
         click.echo(_aligned(lines))
 
@@ -80,6 +78,17 @@ def _clashes(table: Relation, rule: Rule, shown: int, key: tuple[str, ...]) -> I
             row = table.row(position)
             identity = "/".join(str(row[name]) for name in key) if key else str(position)
             lines.append([f"{role} = {identity}", *(_cell(row[name]) for name in names)])
+        yield lines
+
+
+def _clashes_on_spark(table: str, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+    """The same where Spark has the rows."""
+    found: Any = refute.violations(table, rule, shown, key=key)
+    for clash in found.with_values():
+        lines = []
+        for role, row_id, values in clash:
+            identity = "/".join(map(str, row_id.values())) if isinstance(row_id, dict) else str(row_id)
+            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in rule.constraint.columns)])
         yield lines
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from refute.discover import Progress
+
+PATIENCE = 2.0  # seconds of work that need no bar
 
 
 def shows_progress(quiet: bool) -> bool:
@@ -17,8 +20,11 @@ def shows_progress(quiet: bool) -> bool:
 
 
 @contextlib.contextmanager
-def counting(what: str, total: int, quiet: bool) -> Iterator[Callable[[object], None]]:
-    """A bar over a known number of steps; call what it gives once a step."""
+def counting(what: str, total: int, quiet: bool, *, spark: bool = False) -> Iterator[Callable[[object], None]]:
+    """A bar over a known number of steps, once the work has lasted a while; call what it gives once a step.
+
+    With `spark`, the stages that Spark runs are told beside it.
+    """
     if not shows_progress(quiet):
         yield lambda _: None
         return
@@ -26,9 +32,24 @@ def counting(what: str, total: int, quiet: bool) -> Iterator[Callable[[object], 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda _: bar.advance(task)
+    bar = Progress(*columns, TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=total, told="")
+    late = threading.Timer(PATIENCE, bar.start)
+    late.start()
+    try:
+        with _stages(lambda told: bar.update(task, told=told)) if spark else contextlib.nullcontext():
+            yield lambda _: bar.advance(task)
+    finally:
+        late.cancel()
+        late.join()
+        bar.stop()
+
+
+def _stages(tell: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
+    """What tells the stages of the Spark that the command has started."""
+    from refute.spark.progress import watching
+
+    return watching(lambda stages: tell(str(stages)))
 
 
 @contextlib.contextmanager
