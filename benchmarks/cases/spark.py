@@ -22,7 +22,9 @@ SMALL = 100_000
 LARGE = {"tax": 10 * MILLION, "lineitem": 6 * MILLION}
 FLOOR = "floor"
 TASKS = 8
-JOINED = ("c4", "c6", "c7", "c8", "c10", "c11")
+JOINED = tuple(f"c{i}" for i in range(1, 12))
+ONE_TASK = (("c2", MILLION), ("c4", MILLION), ("c7", MILLION), ("c10", SMALL))
+MOST_SKEW = 1.3
 FAR_AHEAD = ("c4", "c6", "c7", "c10")
 TOGETHER = ("c1", "c2", "c3", "c4")
 PLANES = {
@@ -41,6 +43,9 @@ def cases() -> Iterator[Case]:
         yield _against_floor(name, text, lambda: planes(LARGE["lineitem"]), 2.5)
     for name in JOINED:
         yield _against_join(name)
+    for name, rows in ONE_TASK:
+        yield _one_task(name, rows)
+    yield _skew()
     yield _together()
     for name in ("c4", "c7"):
         yield _cores(name)
@@ -81,6 +86,38 @@ def _against_join(name: str) -> Case:
 
     claim = _at_most(1 / 20 if name in FAR_AHEAD else 1.0, "self-join")
     return Case(f"spark.join.{name}", f"count on {SMALL:,} rows: {RULES[name].text}", contestants, [claim])
+
+
+def _one_task(name: str, rows: int) -> Case:
+    """Data that fits one task, against bringing the table, or the columns of the rule, to this process by hand."""
+    text = RULES[name].text
+
+    def contestants() -> Sequence[Contestant]:
+        path, columns = RULES[name].table(rows), parse(text).columns
+        return [
+            _counted(path, text),
+            Contestant("toArrow", call=lambda: count(_frame(path).toArrow(), text)),
+            Contestant("toArrow of the columns", call=lambda: count(_frame(path).select(*columns).toArrow(), text)),
+        ]
+
+    return Case(f"spark.one_task.{name}", f"count on {rows:,} rows: {text}", contestants, [_at_most(1.0, "toArrow")])
+
+
+def _skew() -> Case:
+    """How even tasks are where one group has nine tenths of the rows; the time is that of all tasks."""
+    shares: list[float] = []
+
+    def spread() -> None:
+        from refute.language.rulebook import RuleBook
+        from refute.spark.engine import SparkEngine
+
+        engine = SparkEngine(_frame(planes(LARGE["lineitem"])))
+        rows = engine.task_rows(RuleBook.of(PLANES["skewed"])[0])
+        shares.append(max(rows) * len(rows) / sum(rows))
+
+    claim = Claim(f"the largest task has at most {MOST_SKEW} times the mean", lambda _: max(shares) <= MOST_SKEW)
+    title = f"rows of tasks, nine tenths in one group: {PLANES['skewed']}"
+    return Case("spark.skew", title, lambda: [Contestant(US, call=spread)], [claim], same_answer=False)
 
 
 def _together() -> Case:

@@ -20,7 +20,6 @@ from refute.spark import placement
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.pairing import Pairing
 from refute.spark.strategy import Strategy
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
@@ -171,11 +170,9 @@ def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSessio
 
 def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
-    prepared = engine._prepared(RuleBook.of(text)[0])
-    assert prepared.strategy is Strategy.DISTRIBUTE
-    pairing = prepared.pairing
-    assert isinstance(pairing, Pairing)
-    return engine.ordered(pairing, prepared._frame).task_rows()
+    rule = RuleBook.of(text)[0]
+    assert engine.prepared(rule).strategy is Strategy.DISTRIBUTE
+    return engine.task_rows(rule)
 
 
 def test_one_group_of_two_million_rows_is_spread_over_tasks(spark: SparkSession) -> None:
@@ -196,7 +193,7 @@ def test_a_key_with_nine_tenths_of_the_rows_is_spread_over_tasks(spark: SparkSes
 @pytest.mark.parametrize("text", [GRID_RULES[3], GRID_RULES[5], "not (s.g = t.c)", "not (s.c = 1 and t.c = 2)"])
 def test_no_plan_has_a_nested_loop_or_a_cartesian_product(spark: SparkSession, text: str) -> None:
     engine = SparkEngine(_frame(spark, _numbers(), 3), key=["id"], budget=DISTRIBUTED)
-    prepared = engine._prepared(RuleBook.of(text)[0])
+    prepared = engine.prepared(RuleBook.of(text)[0])
     for frame in (prepared.partners(), prepared.pairs(None), prepared.pairs(5)):
         plan = io.StringIO()
         with redirect_stdout(plan):

@@ -62,7 +62,7 @@ def _agrees(spark: SparkSession, text: str, table: pa.Table, nulls: str) -> bool
     truth = oracle.violations(table, rule.constraint, nulls)
     frame = frame_of(table.append_column("id", pa.array(range(table.num_rows), pa.int64())), spark).coalesce(2)
     engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1))
-    prepared = engine._prepared(rule)
+    prepared = engine.prepared(rule)
     assert suits(prepared.pairing)
     verdict = prepared.verify()
     assert verdict.holds == (not truth), (text, nulls, table.to_pylist())
@@ -91,7 +91,7 @@ def test_a_row_is_never_its_own_partner(spark_kind: SparkSession) -> None:
 @pytest.mark.parametrize("text", [RULES[0], RULES[3], RULES[6]])
 def test_no_plan_has_a_python_worker_or_a_nested_loop(spark: SparkSession, text: str) -> None:
     engine = SparkEngine(frame_of(_table(3, 12), spark))
-    prepared = engine._prepared(Rule(name="rule", constraint=rf.parse(text)))
+    prepared = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))
     assert prepared.pairing is not None
     plans = io.StringIO()
     for groups in Extremes(prepared.pairing, engine.plain).broken_groups():

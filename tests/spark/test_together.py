@@ -18,10 +18,12 @@ import refute as rf
 from refute.errors import SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
+from refute.spark import measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
 from refute.spark.placement import Placement
+from refute.spark.positions import Layout
 from refute.spark.sharing import SharedShuffle, shared_key
 
 pytestmark = pytest.mark.spark
@@ -55,9 +57,10 @@ def _rules(nulls: str) -> list[Rule]:
 def test_rules_with_one_key_share_one_shuffle_and_stay_exact(spark_kind: SparkSession, nulls: str) -> None:
     table, rules = _table(), _rules(nulls)
     engine = SparkEngine(frame_of(table, spark_kind).coalesce(3), key=["id"], budget=DISTRIBUTED)
-    prepared = [engine._prepared(rule) for rule in rules]
+    prepared = [engine.prepared(rule) for rule in rules]
     assert len({shared_key(one.pairing) for one in prepared}) == 1
-    assert engine._shared(prepared) == prepared
+    measuring._shared(engine, prepared)
+    assert all(one.shared_extent is not None for one in prepared)
     for rule, timed in zip(rules, engine.measure(rules, counts=True), strict=True):
         truth = oracle.violations(table, rule.constraint, nulls)
         found = timed.finding
@@ -67,8 +70,8 @@ def test_rules_with_one_key_share_one_shuffle_and_stay_exact(spark_kind: SparkSe
 
 def test_the_shared_shuffle_is_one_exchange(spark: SparkSession) -> None:
     engine = SparkEngine(frame_of(_table(), spark), budget=DISTRIBUTED)
-    pairings = [one.pairing for one in map(engine._prepared, _rules("sql")) if one.pairing is not None]
-    shuffle = SharedShuffle(pairings, engine.plain, rows=80, tasks=4, method=engine._method)
+    pairings = [one.pairing for one in map(engine.prepared, _rules("sql")) if one.pairing is not None]
+    shuffle = SharedShuffle(pairings, engine.plain, rows=80, tasks=4, method=engine.method)
     plan = io.StringIO()
     with redirect_stdout(plan):
         shuffle.placed(Placement(4, (), (0.0,) * 1024)).explain()
@@ -81,8 +84,9 @@ def test_a_group_too_large_for_a_task_is_not_shared_but_answered(spark: SparkSes
     )
     rule = Rule(name="r", constraint=rf.parse(TEXTS[0]))
     engine = SparkEngine(frame, budget=Budget(gather_bytes=-1, sample_rows=1))
-    prepared = engine._prepared(rule)
-    assert engine._shared([prepared]) == []
+    prepared = engine.prepared(rule)
+    measuring._shared(engine, [prepared])
+    assert prepared.shared_extent is None
     assert prepared.count() == rf.count(frame.toArrow(), TEXTS[0])
 
 
@@ -120,3 +124,17 @@ def test_nothing_stays_persisted(spark: SparkSession) -> None:
     rf.check(frame_of(_table(), spark), list(TEXTS), key="id")
     assert not spark.catalog.listTables()
     assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
+
+
+def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: SparkSession, tmp_path: Path) -> None:
+    for name, values in (("a", range(20)), ("b", range(20, 0, -1))):
+        (tmp_path / f"{name}.csv").write_text("v\n" + "".join(f"{value}\n" for value in values), encoding="utf-8")
+    engine = SparkEngine(str(tmp_path), session=spark, schema="v bigint")
+    engine.source.identified()
+    known = engine.source._layout
+    assert known is not None
+    moved = tuple((file, block, first + (7 << 33), n) for file, block, first, n in known.blocks)
+    engine.source._layout = Layout(moved)
+    rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
+    assert engine.verify(rule).witness == (20, 0)
+    assert engine.source._layout == known

@@ -30,11 +30,11 @@ class Extent(NamedTuple):
 class GroupCounts:
     """How many rows of each side share each combination of compared values, and what follows from it.
 
-    `scattered` says that most rows have values of their own: then they are shuffled first, since counting before the
-    shuffle would build as many groups as there are rows, to no gain.
+    `scattered`, where not 0, says that most rows have values of their own: then they are first shuffled to this many
+    tasks, since counting before the shuffle would build as many groups as there are rows, to no gain.
     """
 
-    def __init__(self, pairing: Pairing, frame: DataFrame, *, scattered: bool = False) -> None:
+    def __init__(self, pairing: Pairing, frame: DataFrame, *, scattered: int = 0) -> None:
         assert not pairing.order and pairing.exact
         self._pairing = pairing
         self._frame = frame
@@ -200,7 +200,7 @@ class GroupCounts:
         return self._pairing.side(self._frame, row).select(*keys)
 
     def _shuffled(self, keyed: DataFrame) -> DataFrame:
-        return keyed.repartition(*self._equal, *self._differ) if self._scattered else keyed
+        return keyed.repartition(self._scattered, *self._equal, *self._differ) if self._scattered else keyed
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import cached_property, reduce
-from operator import or_
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
-from refute.errors import DataError, SchemaError
+from refute.errors import DataError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.spark.budget import Budget
-from refute.spark.expressions import all_of, literal, quoted
-from refute.spark.failures import plain_failures
+from refute.spark.expressions import quoted
+from refute.spark.failures import LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
+from refute.spark.measuring import measure
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.renaming import plain_names, renamed
-from refute.spark.rule import SparkRule, plain_id
+from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
-from refute.spark.sharing import SharedShuffle, shared_key
 from refute.spark.single import chosen_rows
 from refute.spark.source import Source, open_source
-from refute.spark.strategy import SparkPlan, Strategy, plan_of
+from refute.spark.strategy import SparkPlan, plan_of
 from refute.spark.violations import SparkViolations
 from refute.spark.worker import ROW_COLUMN
 
-_RULES_AT_ONCE = 4
+Answer = TypeVar("Answer")
+_CUTS_TRIED = 3
 
 
 class SparkEngine:
@@ -53,7 +49,7 @@ class SparkEngine:
         budget: Budget | None = None,
     ) -> None:
         self.budget = budget or Budget()
-        self._method = method
+        self.method = method
         self.key = tuple(key)
         with plain_failures():
             self.source: Source = open_source(table, key=key, session=session, schema=schema)
@@ -78,106 +74,24 @@ class SparkEngine:
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id. The first rows are looked at first."""
-        with plain_failures(self.source.name):
-            return self._prepared(rule).verify()
+        return self._answered(lambda: self.prepared(rule).verify())
 
     def count(self, rule: Rule) -> int:
         """The exact number of violations."""
-        with plain_failures(self.source.name):
-            return self._prepared(rule).count()
+        return self._answered(lambda: self.prepared(rule).count())
 
     def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
         """The violations, as a DataFrame of row ids when asked for."""
         with plain_failures(self.source.name):
             self._require_identity("listing violations")
-            listed = self._prepared(rule).pairs(limit)
+            listed = self.prepared(rule).pairs(limit)
             return SparkViolations(listed, rule, limit, self.key, self.source.identified())
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order. Jobs of several rules run side by side."""
-
-        def run(prepared: SparkRule) -> Timed:
-            started = time.perf_counter()
-            with plain_failures(self.source.name):
-                finding, values = prepared.measure(counts)
-            if progress is not None:
-                progress(prepared.rule)
-            return Timed(finding, values, time.perf_counter() - started)
-
-        def run_sharing(prepared: list[SparkRule]) -> list[Timed]:
-            started = time.perf_counter()
-            with plain_failures(self.source.name):
-                shared = self._shared(prepared) if counts else []
-            spent = (time.perf_counter() - started) / max(len(shared), 1)
-            found = [run(one) for one in prepared]
-            return [
-                replace(timed, seconds=timed.seconds + spent) if one in shared else timed
-                for one, timed in zip(prepared, found, strict=True)
-            ]
-
-        with plain_failures(self.source.name):
-            self._check_fit(rules)
-            prepared = [self._prepared(rule) for rule in rules]
-            together = tuple(dict.fromkeys(name for one in prepared for name in one.columns))
-            # One fetch for all rules, where it may be; else each rule fetches what it reads, or nothing.
-            self.gathering.whole(self.gathering.worthwhile(together), identified=True)
-            units: dict[Hashable, list[SparkRule]] = {}
-            for number, one in enumerate(prepared):
-                units.setdefault(shared_key(one.pairing) or number, []).append(one)
-            with ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
-                answered = list(pool.map(run_sharing, units.values()))
-            measured = {
-                one: timed
-                for unit, found in zip(units.values(), answered, strict=True)
-                for one, timed in zip(unit, found, strict=True)
-            }
-            return self._with_values([measured[one] for one in prepared])
-
-    def _shared(self, rules: list[SparkRule]) -> list[SparkRule]:
-        """Answer those of these rules that go through one shuffle, and say which."""
-        if shared_key(rules[0].pairing) is None:
-            return []
-        distributed = [one for one in rules if one.strategy is Strategy.DISTRIBUTE]
-        pairings = [one.pairing for one in distributed if one.pairing is not None]
-        if not pairings:
-            return []
-        shuffle = SharedShuffle(pairings, self.plain, rows=self.n_rows, tasks=self._tasks, method=self._method)
-        extents = shuffle.extents()
-        if extents is None:
-            return []
-        for one, extent in zip(distributed, extents, strict=True):
-            one.shared_extent = extent
-        return distributed
-
-    def _check_fit(self, rules: Sequence[Rule]) -> None:
-        """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
-        problems: list[str] = []
-        for rule in rules:
-            try:
-                bind(self.types, rule)
-            except SchemaError as error:
-                problems.append(str(error))
-        if problems:
-            raise SchemaError("\n".join(problems))
-
-    def _with_values(self, measured: list[Timed]) -> list[Timed]:
-        """The findings with the values of all witness rows that are not known yet: one job for all of them."""
-        open_ids = [one.finding.witness for one in measured if one.finding.witness is not None and one.values is None]
-        known = self.values_of([row_id for witness in open_ids for row_id in witness if row_id is not None])
-        return [
-            one
-            if one.finding.witness is None or one.values is not None
-            else replace(
-                one,
-                values={
-                    role: None if row_id is None else known.get(_hashable(row_id))
-                    for role, row_id in zip(("s", "t"), one.finding.witness, strict=True)
-                },
-            )
-            for one in measured
-        ]
+        return self._answered(lambda: measure(self, rules, counts=counts, progress=progress))
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
@@ -185,7 +99,7 @@ class SparkEngine:
             self._require_identity("marking the rows that break rules")
             parts = []
             for number, rule in enumerate(rules):
-                partners = self._prepared(rule).partners()
+                partners = self.prepared(rule).partners()
                 for role, name in (("s", "as_s"), ("t", "as_t")):
                     breach = F.struct(
                         F.lit(number).alias("n"),
@@ -229,12 +143,19 @@ class SparkEngine:
         """How the rules would be answered; nothing but a count of the rows is run."""
         with plain_failures(self.source.name):
             rows = self.source.n_rows()
-            return SparkPlan(tuple(plan_of(rule, self._prepared(rule).strategy_for(rows), rows) for rule in rules))
+            return SparkPlan(tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules))
+
+    def task_rows(self, rule: Rule) -> list[int]:
+        """How many rows each task gets where the rule is answered by tasks: how even they are."""
+        with plain_failures(self.source.name):
+            prepared = self.prepared(rule)
+            assert prepared.pairing is not None
+            return self.ordered(prepared.pairing, self.plain).task_rows()
 
     def ordered(self, pairing: Pairing, frame: DataFrame) -> OrderedAnswers:
         """The answers of tasks to a rule over the frame."""
         rows = self.source.n_rows()
-        return OrderedAnswers(pairing, frame, rows=rows, tasks=self._tasks, method=self._method)
+        return OrderedAnswers(pairing, frame, rows=rows, tasks=self.tasks, method=self.method)
 
     def with_rows(self, rule: Rule) -> DataFrame:
         """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
@@ -247,26 +168,6 @@ class SparkEngine:
         """The rows of the plain frame that a condition selects."""
         return chosen_rows(self.plain, self.plain_types, where)
 
-    def values_of(self, row_ids: Sequence[Any]) -> dict[Hashable, dict[str, Any]]:
-        """All values of the rows with these ids, by id; ids that are values already stand for themselves."""
-        if not self.source.has_identity:
-            return {_hashable(row_id): row_id for row_id in row_ids if isinstance(row_id, dict)}
-        if not row_ids:
-            return {}
-        frame = self.source.identified()
-        kind = frame.schema[ROW_COLUMN].dataType
-        wanted = []
-        for row_id in row_ids:
-            parts = [(F.col(ROW_COLUMN), row_id, kind)]
-            if isinstance(row_id, dict):
-                assert isinstance(kind, StructType)
-                parts = [
-                    (F.col(ROW_COLUMN).getField(name), value, kind[name].dataType) for name, value in row_id.items()
-                ]
-            wanted.append(all_of([part == literal(value, one.simpleString()) for part, value, one in parts]))
-        found = frame.where(reduce(or_, wanted)).limit(len(row_ids)).collect()
-        return {_hashable(plain_id(row[ROW_COLUMN])): {name: row[name] for name in self.columns} for row in found}
-
     def columns_known(self, values: dict[str, dict[str, Any] | None]) -> bool:
         """Whether the values of rows are those of all columns."""
         return all(row is None or row.keys() >= set(self.columns) for row in values.values())
@@ -276,12 +177,27 @@ class SparkEngine:
         return {name: row[name] for name in self.columns if name in row}
 
     @cached_property
-    def _tasks(self) -> int:
+    def tasks(self) -> int:
+        """The number of tasks that shuffled rows go to."""
         return self.budget.tasks(self.source.frame.sparkSession, self.source.n_rows())
 
-    def _prepared(self, rule: Rule) -> SparkRule:
+    def prepared(self, rule: Rule) -> SparkRule:
+        """The rule bound to this table."""
         bind(self.types, rule)
         return SparkRule(self, rule, renamed(rule, self.names))
+
+    def _answered(self, ask: Callable[[], Answer]) -> Answer:
+        """The answer; asked for again where Spark meanwhile cut the files into other tasks, as it does when it loses
+        or wins executors: positions are the same for any cut, only learnt by one."""
+        for _ in range(_CUTS_TRIED - 1):
+            try:
+                with plain_failures(self.source.name):
+                    return ask()
+            except LayoutChangedError:
+                self.source.forget_layout()
+                self.gathering.forget()
+        with plain_failures(self.source.name):
+            return ask()
 
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
@@ -289,10 +205,6 @@ class SparkEngine:
                 f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
-
-
-def _hashable(row_id: Any) -> Hashable:
-    return tuple(sorted(row_id.items())) if isinstance(row_id, dict) else row_id
 
 
 def _columns(rule: Rule) -> tuple[str, ...]:

@@ -15,6 +15,12 @@ from pyspark.logger import PySparkLogger
 from refute.errors import DataError, EngineError, RefuteError, SchemaError
 
 LAYOUT_CHANGED = "refute: the input was cut into other tasks than before"
+
+
+class LayoutChangedError(EngineError):
+    """Spark has cut files into other tasks than when the positions of their rows were learnt."""
+
+
 _CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LONGEST = 300
 
@@ -138,7 +144,7 @@ def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return EngineError(
+    return LayoutChangedError(
         f"Spark cut the input{_on(what)} into other tasks than a moment ago (the cluster or a setting changed), so "
         "that row positions cannot be told; run again, or give a key"
     )

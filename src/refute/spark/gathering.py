@@ -50,6 +50,11 @@ class Gathering:
         """The first rows of these columns, perhaps of others too."""
         return self._fetched(names, self._budget.sample_rows, identified and self._source.has_identity)
 
+    def forget(self) -> None:
+        """Fetch anew what is next asked for."""
+        with self._lock:
+            self._known.clear()
+
     def _fetched(self, names: tuple[str, ...], limit: int | None, identified: bool) -> LocalEngine:
         with self._lock:
             for has_ids in (identified, True):

@@ -260,7 +260,7 @@ class SparkRule:
     def _groups(self, frame: DataFrame | None = None) -> GroupCounts:
         assert self.pairing is not None
         chosen = self._engine.plain if frame is None else frame
-        return GroupCounts(self.pairing, chosen, scattered=self._seems_scattered())
+        return GroupCounts(self.pairing, chosen, scattered=self._engine.tasks if self._seems_scattered() else 0)
 
     def _ordered(self, frame: DataFrame | None = None) -> OrderedAnswers:
         assert self.pairing is not None

@@ -29,7 +29,7 @@ def shared_key(pairing: Pairing | None) -> Hashable | None:
     Such a rule compares each column with itself, and its conditions are all about both rows, so that a group is whole
     in one task and each row is there once.
     """
-    if pairing is None or not pairing.possible or not pairing.equal or not (pairing.order or pairing.differ):
+    if pairing is None or not (pairing.possible and pairing.equal and pairing.order):
         return None
     if any(one.is_cross_column for one in pairing.predicates):
         return None

@@ -89,6 +89,11 @@ class Source:
                 self._n_rows = self._layout.n_rows
             return with_positions(self.frame, scanned, self._layout, ROW_COLUMN)
 
+    def forget_layout(self) -> None:
+        """Learn anew where rows are when that is next needed."""
+        with self._once:
+            self._layout = None
+
     def check_key(self) -> None:
         """Raises DataError with an example where a key is null or belongs to more than one row."""
         if not self.key:
