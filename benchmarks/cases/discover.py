@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+import refute
 from benchmarks.case import US, Case, Claim, Contestant, no_peer_faster
 from benchmarks.measure import Measurement
-from benchmarks.tables import read, tax
+from benchmarks.tables import MILLION, read, tax
+from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
 from refute.discover import discover
 from refute.discover.inversion import inverted
@@ -82,6 +84,13 @@ def cases() -> Iterator[Case]:
 
 def _title(file: str, rows: int | None) -> str:
     return file if rows is None else f"{file}, first {rows:,} rows"
+
+    yield Case(
+        "discover.spark.10m",
+        "all rules of ten million rows on Spark, local[2]",
+        _ten_million,
+        [Claim("under 900 s", _under(900.0))],
+    )
 
 
 def papers_table(file: str, rows: int | None) -> pa.Table:
@@ -190,6 +199,14 @@ def _growth(dirty: float) -> Callable[[], Sequence[Contestant]]:
 
 
 SIZES = {US: 1_000_000, "refute, 100,000 rows": 100_000, "refute, 10,000 rows": 10_000}
+
+
+def _ten_million() -> Sequence[Contestant]:
+    from refute.spark import session
+
+    session("local[2]")
+    path = str(tax(10 * MILLION))
+    return [Contestant(US, call=lambda: len(refute.discover(path, cross_columns=False, columns=COLUMNS)))]
 
 
 def _under(most: float) -> Claim:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from refute import errors
 
 if TYPE_CHECKING:
-    from refute.api import Violations, check, count, explain, verify, violations
+    from refute.api import Violations, check, count, discover, explain, verify, violations
     from refute.detect.results import Verdict
-    from refute.discover import Discovery, discover
+    from refute.discover import Discovery
     from refute.language.constraint import DenialConstraint
     from refute.language.load import load_rules
     from refute.language.parser import parse
@@ -52,7 +52,7 @@ _HOMES = {
     "Violations": "refute.api",
     "check": "refute.api",
     "count": "refute.api",
-    "discover": "refute.discover",
+    "discover": "refute.api",
     "explain": "refute.api",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",

@@ -11,7 +11,7 @@ from refute.cli.discover import describe
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, following, waiting
-from refute.cli.source import engine_option, open_data, rows_here
+from refute.cli.source import engine_option, open_data
 from refute.data import RULES, TABLE
 from refute.errors import InferredTypesWarning
 
@@ -26,7 +26,7 @@ def command(options: Shared, engine: str) -> Exit:
         table = open_data(str(TABLE), engine, options)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
-            rows_here(table),
+            table,
             cross_columns=False,
             max_predicates=3,
             almost=10,

@@ -11,7 +11,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import following, waiting
-from refute.cli.source import engine_option, open_data, rows_here
+from refute.cli.source import engine_option, open_data
 
 if TYPE_CHECKING:
     from refute.discover import Discovered
@@ -68,13 +68,16 @@ def command(
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
 
+    DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a table of the catalog. Few rows are searched in this
+    process, many by Spark.
     With --out all of them go to a rule file, as proposals to read and to keep or to drop.
     """
     with waiting("Starting", options.quiet):
-        table = rows_here(open_data(data, engine, options), where)
+        table = open_data(data, engine, options)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
             table,
+            where=where,
             columns=None if columns is None else [name.strip() for name in columns.split(",")],
             cross_columns=cross_columns,
             one_row=one_row,

@@ -62,18 +62,3 @@ def size_of(data: str) -> int:
     paths = [Path(match) for match in (glob.glob(data) if glob.has_magic(data) else [data])]
     files = (file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]))
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-def rows_here(table: Relation | str, where: str | None = None) -> Relation:
-    """The rows in this process; `where` keeps some: SQL where Spark reads them, else a condition of our language."""
-    from refute.relation import Relation
-
-    if isinstance(table, Relation):
-        if where is None:
-            return table
-        from refute.language.parser import parse_condition
-
-        return Relation.of(table.arrow.filter(table.condition_mask(parse_condition(where, table.names))))
-    from refute.spark.collecting import arrow_of
-
-    return Relation.of(arrow_of(table, where))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from refute.errors import OptionError, did_you_mean
 from refute.language.nulls import Nulls
@@ -107,3 +108,16 @@ def chosen(kind: type[Enum], value: object, name: str) -> Enum:
         known = [str(member.value) for member in kind]
         hint = did_you_mean(str(value), known)
         raise OptionError(f"{name} must be one of {', '.join(known)}, not {value!r}.{hint}") from None
+
+
+def options_of(**given: Any) -> Options:
+    """The options, where enumerations may be named by their values; raises OptionError for values there are not."""
+    for name, kind in (("measure", Measure), ("method", Method), ("nulls", Nulls)):
+        if name in given:
+            given[name] = chosen(kind, given[name], name)
+    operators = given.pop("operators", None)
+    if operators is not None:
+        given["operators"] = tuple(chosen(Operator, op, "operators") for op in operators)
+    if given.get("columns") is not None:
+        given["columns"] = tuple(given["columns"])
+    return Options(**given)

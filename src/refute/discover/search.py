@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.minimal import lengths, minimal
-from refute.discover.options import Measure, Method, Options, Progress, chosen
+from refute.discover.options import Method, Options, chosen, options_of
 from refute.discover.outcome import Outcome
 from refute.discover.pairs import Pairs
 from refute.discover.predicates import predicate_space
@@ -28,7 +28,6 @@ from refute.discover.table import LocalTable, Table
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.operators import Operator
 from refute.language.rulebook import Rule
 from refute.relation import Relation
 
@@ -39,58 +38,14 @@ _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
 
-def discover(
-    table: object,
-    *,
-    cross_columns: bool = True,
-    error: float = 0.0,
-    max_predicates: int | None = None,
-    method: str | Method = "auto",
-    columns: Iterable[str] | None = None,
-    kinds: Iterable[str | RuleSort] | None = None,
-    operators: Iterable[str | Operator] | None = None,
-    one_row: bool = False,
-    constants: int = 0,
-    constant_share: float = 0.05,
-    shared_values: float = 0.30,
-    average_ratio: float = 0.10,
-    measure: str | Measure = "g1",
-    almost: int = 0,
-    nulls: str | Nulls = "sql",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
-) -> Discovery:
-    """Every minimal rule that the table obeys over its predicate space, best first; see `Options` for the options.
+def discover(table: object, *, kinds: Iterable[str | RuleSort] | None = None, **options: Any) -> Discovery:
+    """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
+    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds))
 
-    `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row
-    rule`, `other`). On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned, flagged partial.
-    """
-    options = Options(
-        columns=None if columns is None else tuple(columns),
-        cross_columns=cross_columns,
-        shared_values=shared_values,
-        average_ratio=average_ratio,
-        one_row=one_row,
-        constants=constants,
-        constant_share=constant_share,
-        operators=tuple(Operator)
-        if operators is None
-        else tuple(cast(Operator, chosen(Operator, op, "operators")) for op in operators),
-        max_predicates=max_predicates,
-        error=error,
-        measure=cast(Measure, chosen(Measure, measure, "measure")),
-        almost=almost,
-        method=cast(Method, chosen(Method, method, "method")),
-        nulls=cast(Nulls, chosen(Nulls, nulls, "nulls")),
-        threads=threads,
-        time_limit=time_limit,
-        seed=seed,
-        progress=progress,
-    )
-    kept = None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in kinds}
-    return search(LocalTable(Relation.of(table)), options, kept)
+
+def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
+    """The kinds of rules that are named; raises OptionError naming the nearest."""
+    return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in kinds}
 
 
 def search(table: Table, options: Options, kept: set[RuleSort] | None = None) -> Discovery:

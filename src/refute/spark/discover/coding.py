@@ -44,8 +44,9 @@ def coding_of(table: SparkTable, space: Space) -> Coding:
     read = {name for slot in space.slots for name in slot.columns}
     names = tuple(name for name in table.names if name in read)
     texts = [name for name in names if table.type_of(name).family is Family.STRING]
-    seed = _injective_seed(table) if texts else 0
-    dictionaries = _dictionaries(table, _components(space, texts), seed) if texts else {}
+    components = _components(space, texts)
+    seed = _injective_seed(table, components) if texts else 0
+    dictionaries = _dictionaries(table, components, seed) if texts else {}
     columns = [
         (_hashed(table.value(name), seed) if name in texts else _narrowed(table, name)).alias(table.plain_of[name])
         for name in names
@@ -70,12 +71,16 @@ def _hashed(value: SparkColumn, seed: int) -> SparkColumn:
     return F.when(value.isNotNull(), hashed)
 
 
-def _injective_seed(table: SparkTable) -> int:
-    """A seed for which no two texts of the table have the same hash."""
+def _injective_seed(table: SparkTable, components: list[list[str]]) -> int:
+    """A seed for which no two texts that are compared have the same hash."""
+    home = {table.names.index(name): number for number, part in enumerate(components) for name in part}
+    number = F.element_at(F.create_map(*(F.lit(x) for pair in home.items() for x in pair)), F.col(COLUMN))
+    texts = table.counted(Family.STRING).where(F.col(COLUMN).isin(list(home))).select(number.alias("k"), VALUE)
+    if any(len(part) > 1 for part in components):
+        texts = texts.distinct()
     for seed in _SEEDS:
-        hashed = table.counted(Family.STRING).groupBy(_hashed(F.col(VALUE), seed).alias("h"))
-        clashing = hashed.agg(F.min(VALUE).alias("a"), F.max(VALUE).alias("b")).where(F.col("a") != F.col("b"))
-        if not clashing.limit(1).collect():
+        hashed = texts.groupBy("k", _hashed(F.col(VALUE), seed).alias("h")).agg(F.count(F.lit(1)).alias(TIMES))
+        if hashed.agg(F.max(TIMES)).collect()[0][0] in (None, 1):
             return seed
     raise EngineError("texts of the table share hashes under every seed tried; leave out a column of text")
 

@@ -1,0 +1,93 @@
+"""`discover` as users call it: the rules that a table obeys, wherever the table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from refute.api.tables import ENGINES, is_path, is_spark
+from refute.discover import Discovery, Measure, Method, Progress, RuleSort
+from refute.discover.options import options_of
+from refute.discover.search import kinds_of, search
+from refute.discover.table import LocalTable
+from refute.errors import OptionError, did_you_mean
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.relation import Relation
+from refute.relation.files import read_local
+
+
+def discover(
+    table: Any,
+    *,
+    cross_columns: bool = True,
+    error: float = 0.0,
+    max_predicates: int | None = None,
+    method: str | Method = "auto",
+    columns: Iterable[str] | None = None,
+    where: str | None = None,
+    kinds: Iterable[str | RuleSort] | None = None,
+    operators: Iterable[str | Operator] | None = None,
+    one_row: bool = False,
+    constants: int = 0,
+    constant_share: float = 0.05,
+    shared_values: float = 0.30,
+    average_ratio: float = 0.10,
+    measure: str | Measure = "g1",
+    almost: int = 0,
+    nulls: str | Nulls = "sql",
+    engine: str | None = None,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Discovery:
+    """Every minimal rule that the table obeys over its predicate space, best first.
+
+    The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
+    Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
+    rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
+    `cross-column rule`, `row rule`, `other`). The other options are those of `refute.discover.Options`. On Ctrl-C, or
+    after `time_limit` seconds, the rules verified by then are returned, flagged partial.
+    """
+    options = options_of(
+        columns=columns,
+        cross_columns=cross_columns,
+        shared_values=shared_values,
+        average_ratio=average_ratio,
+        one_row=one_row,
+        constants=constants,
+        constant_share=constant_share,
+        operators=operators,
+        max_predicates=max_predicates,
+        error=error,
+        measure=measure,
+        almost=almost,
+        method=method,
+        nulls=nulls,
+        threads=threads,
+        time_limit=time_limit,
+        seed=seed,
+        progress=progress,
+    )
+    kept = kinds_of(kinds)
+    if engine is not None and engine not in ENGINES:
+        raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+    if is_spark(table) or (is_path(table) and engine != "local") or engine == "spark":
+        from refute.spark import frame_of
+        from refute.spark.discover import discover_on_spark
+
+        held = table if is_spark(table) or is_path(table) else frame_of(Relation.of(table).arrow)
+        return discover_on_spark(held, options, kept, where=where)
+    return search(
+        LocalTable(_chosen(Relation.of(read_local(table) if is_path(table) else table), where)), options, kept
+    )
+
+
+def _chosen(relation: Relation, where: str | None) -> Relation:
+    """The rows for which a condition is true."""
+    if where is None:
+        return relation
+    from refute.language.parser import parse_condition
+
+    return Relation.of(relation.arrow.filter(relation.condition_mask(parse_condition(where, relation.names))))

@@ -1,0 +1,216 @@
+"""Discovery on Spark finds what discovery in process finds, however the rows are spread and whoever asks."""
+
+from __future__ import annotations
+
+import datetime as dt
+import signal
+import threading
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import refute as rf
+from refute.discover import Discovery, Progress, discover
+from refute.discover import guided as guided_module
+from refute.discover.options import options_of
+from refute.errors import OptionError
+from refute.spark.discover import discover_on_spark, pairs
+from refute.spark.frames import frame_of
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+Rules = set[tuple[str, int]]
+
+
+def rules(found: Discovery) -> Rules:
+    assert found.complete
+    return {(rule.text, rule.violations) for rule in found.rules}
+
+
+def spread(table: Any, **options: Any) -> Discovery:
+    """Discovery where the rows are, however few."""
+    return discover_on_spark(table, options_of(**options), gather=0)
+
+
+def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
+    """A table of all kinds of columns, with dependencies, an error or two, and nulls."""
+    random = np.random.default_rng(seed)
+    group = random.integers(0, 6, rows)
+    label = np.array(["", "a", "b", "ab", "aa", "ba"])[group]
+    label[random.integers(0, rows)] = "wrong"
+    other = np.array(["", "a", "b", "c"])[random.integers(0, 4, rows)]
+    whole = group.astype(np.int64) * 3 + random.integers(0, 2, rows)
+    wide = random.integers(-3, 3, rows) * (2**61) + group
+    float_ = np.round(whole / 4, 2) * np.where(random.random(rows) < 0.1, -0.0, 1.0)
+    money = [Decimal(int(v)).scaleb(-2) for v in random.integers(0, 12, rows)]
+    days = [dt.date(2020, 1, 1) + dt.timedelta(int(v)) for v in group]
+    flag = random.random(rows) < 0.5
+
+    def holes(values: Any, kind: pa.DataType) -> pa.Array:
+        gone = random.random(rows) < 0.15 if nulls else np.zeros(rows, np.bool_)
+        return pa.array([None if lost else value for value, lost in zip(list(values), gone, strict=True)], kind)
+
+    return pa.table(
+        {
+            "label": holes(label.tolist(), pa.string()),
+            "other": pa.array(other.tolist()),
+            "whole": holes(whole.tolist(), pa.int64()),
+            "group": pa.array(group.astype(np.int32)),
+            "wide": holes(wide.tolist(), pa.int64()),
+            "float.y": holes(float_.tolist(), pa.float64()),
+            "money": holes(money, pa.decimal128(12, 2)),
+            "day": holes(days, pa.date32()),
+            "flag": holes(flag.tolist(), pa.bool_()),
+        }
+    )
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small sizes, so that small tables are cut into blocks, parts and buckets, and every step is taken."""
+    sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=20, part_rows=7, points=6)
+    monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
+    monkeypatch.setattr(guided_module, "_MANY_OPEN", 2)
+    monkeypatch.setattr(guided_module, "_WAVE", 40)
+    monkeypatch.setattr(pairs, "_JOB_COST", 0.0)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("partitions", "nulls"), [(1, "sql"), (5, "equal")])
+def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: str) -> None:
+    table = mixed(45, partitions)
+    options = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
+    options |= {"shared_values": 0.0, "average_ratio": 0.0, "error": 0.01}
+    frame = frame_of(table, spark).repartition(partitions)
+    assert rules(spread(frame, **options)) == rules(discover(table, **options))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("partitions", "nulls"), [(1, "equal"), (3, "sql")])
+def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls: str) -> None:
+    table = mixed(60, 10 + partitions).select(["label", "other", "whole", "group"])
+    options = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
+    found = spread(frame_of(table, spark).repartition(partitions), method="guided", **options)
+    assert found.method == "guided"
+    assert rules(found) == rules(discover(table, method="tiles", **options))
+
+
+@pytest.mark.usefixtures("small")
+def test_connect_gives_the_same(connect: SparkSession) -> None:
+    table = mixed(40, 5).select(["label", "whole", "money"])
+    frame = frame_of(table, connect).repartition(2)
+    expected = rules(discover(table, cross_columns=False))
+    assert rules(spread(frame, method="guided", cross_columns=False)) == expected
+    assert rules(spread(frame, method="tiles", cross_columns=False)) == expected
+
+
+def test_scores_and_support_are_those_of_the_table(spark: SparkSession) -> None:
+    table = mixed(80, 3).select(["label", "whole", "group", "day"])
+    here = {rule.text: rule for rule in discover(table, cross_columns=False).rules}
+    for rule in spread(frame_of(table, spark).repartition(3), cross_columns=False).top(6):
+        other = here[rule.text]
+        assert rule.support == other.support
+        assert (rule.succinctness, rule.surprise) == pytest.approx((other.succinctness, other.surprise))
+
+
+@pytest.mark.parametrize("measure", ["g2", "g3"])
+def test_errors_in_rows_are_measured_alike(spark: SparkSession, measure: str) -> None:
+    table = mixed(50, 8, nulls=False).select(["label", "group"])
+    options = {"error": 0.05, "measure": measure, "cross_columns": False}
+    assert rules(spread(frame_of(table, spark), **options)) == rules(discover(table, **options))
+
+
+def test_rules_that_few_pairs_break_are_found(spark: SparkSession) -> None:
+    table = mixed(50, 8, nulls=False).select(["label", "group"])
+    found = spread(frame_of(table, spark).coalesce(1), almost=20, cross_columns=False)
+    expected = discover(table, almost=20, cross_columns=False)
+    assert [(r.text, r.violations, len(r.pairs)) for r in found.almost] == [
+        (r.text, r.violations, len(r.pairs)) for r in expected.almost
+    ]
+
+
+def test_a_path_a_catalog_table_and_a_frame_are_taken(spark: SparkSession, tmp_path: Path) -> None:
+    table = mixed(60, 2).select(["label", "whole", "group", "day"])
+    expected = rules(discover(table, cross_columns=False))
+    file = tmp_path / "rows.parquet"
+    pq.write_table(table, file)
+    frame_of(table, spark).createOrReplaceTempView("rows_to_discover")
+    for held in (file, str(tmp_path / "*.parquet"), "rows_to_discover", frame_of(table, spark)):
+        assert rules(rf.discover(held, cross_columns=False)) == expected
+    assert rules(rf.discover(str(file), cross_columns=False, engine="local")) == expected
+    assert rules(spread(str(file), cross_columns=False)) == expected
+    some = rf.discover(str(file), cross_columns=False, where="`group` < 3")
+    assert rules(some) == rules(rf.discover(table, cross_columns=False, where="group < 3"))
+
+
+def test_no_frame_stays_kept(spark: SparkSession) -> None:
+    table = mixed(30, 4).select(["label", "group"])
+    spread(frame_of(table, spark), cross_columns=False)
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()  # type: ignore[attr-defined]
+
+
+def test_tables_that_teach_nothing(spark: SparkSession) -> None:
+    one = pa.table({"a": pa.array([1], pa.int64())})
+    assert rules(spread(frame_of(one, spark))) == set()
+    nothing = pa.table({"a": pa.array([None, None], pa.int64())})
+    assert rules(spread(frame_of(nothing, spark))) == set()
+    with pytest.raises(OptionError, match="hydra"):
+        spread(frame_of(one, spark), method="hydra")
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Searches that wait for witnesses, and an event that tells when one began."""
+    began = threading.Event()
+    hunt = pairs.SparkPairs._look
+
+    def waiting(self: pairs.SparkPairs, *arguments: Any) -> Any:
+        began.set()
+        time.sleep(0.3)
+        return hunt(self, *arguments)
+
+    monkeypatch.setattr(pairs.SparkPairs, "_look", waiting)
+    return began
+
+
+def test_a_time_limit_ends_the_search_with_what_is_verified(spark: SparkSession, slow: threading.Event) -> None:
+    table = mixed(40, 6, nulls=False).select(["label", "whole"])
+    told: list[Progress] = []
+    found = spread(frame_of(table, spark), method="guided", cross_columns=False, time_limit=0.2, progress=told.append)
+    assert found.partial
+    assert told
+    assert rules_of(found) <= rules_of(discover(table, cross_columns=False))
+
+
+def test_an_interrupt_ends_the_search(spark: SparkSession, slow: threading.Event) -> None:
+    def interrupt() -> None:
+        slow.wait()
+        time.sleep(0.5)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        found = spread(frame_of(mixed(40, 6).select(["label", "whole"]), spark), method="guided", cross_columns=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert found.partial
+
+
+def rules_of(found: Discovery) -> set[str]:
+    return {rule.text for rule in found.rules}
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the papers' tables are not here")
+def test_the_airport_rules_are_those_in_process(spark: SparkSession) -> None:
+    from benchmarks.cases.discover import papers_table
+
+    table = papers_table("airport_30k_original.csv", 3_000)
+    frame: DataFrame = frame_of(table, spark).repartition(4)
+    assert rules(spread(frame)) == rules(discover(table))
