@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refute.discover import inversion
 from refute.discover.cube import cube_masks
 from refute.discover.evidence import Evidence
 from refute.discover.inversion import cut, hitting_masks, inverted, inverted_approximately
@@ -182,3 +183,17 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
     found, complete = inverted_approximately(space, evidence, most, Budget(Options(threads=1)), longest)
     assert complete
     assert as_masks(space, found) == expected
+
+
+@pytest.mark.parametrize("most", [3, 40])
+def test_a_split_approximate_search_finds_what_one_search_finds(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(most)
+    kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
+    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
+    points = space.points(random.integers(0, 3, (900, 7)).astype(np.uint8))
+    evidence = Evidence.of(space, points, random.integers(1, 9, len(points)))
+    split, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=2)))
+    monkeypatch.setattr(inversion, "_SMALL", 10**9)
+    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)))
+    assert len(whole) > 100
+    assert np.array_equal(split, whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from refute.discover.cube import Masks, cube_masks, fits_cube
@@ -43,29 +45,12 @@ def inverted(
 def hitting_masks(space: Space, states: States, budget: Budget, limit: int, *, halved: bool) -> tuple[Masks, bool]:
     """The masks (N, K) of the maximal boxes as minimal hitting sets; for spaces of any size."""
     choices = space.half_of_choices if halved else space.choices
-    width = choices.siblings.shape[1]
-    root = np.zeros((2, width), np.uint64)
-    root[1] = np.bitwise_or.reduce(choices.siblings, axis=0)
 
-    def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
-        room = _ROOM
-        while True:
-            out = np.zeros((room, 2 * width), np.uint64)
-            count = int(invert(choices, states, start, limit, stop, budget.halt, out))
-            if count <= room:
-                return [*found, out[:count].copy()]
-            room = count
+    def invert_below(start: Words, stop: int, out: Words) -> int:
+        return int(invert(choices, states, start, limit, stop, budget.halt, out))
 
     split = len(states) >= _SMALL or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
-    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
-    started, complete = first.run([2 if split else 0])
-    nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
-    unfinished = nodes[:, width:].any(axis=1)
-    tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
-    crew: Crew[list[Words], Words] = Crew(budget, list, search)
-    results, finished = crew.run(tasks) if tasks else ([], True)
-    chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
-    return _masks(space, chosen), complete and finished
+    return _searched(space, invert_below, budget, split=split)
 
 
 def inverted_approximately(
@@ -78,20 +63,45 @@ def inverted_approximately(
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     order = np.argsort(-evidence.counts, kind="stable")
     states, counts = np.ascontiguousarray(evidence.states[order]), evidence.counts[order]
-    everything = np.bitwise_or.reduce(choices.siblings, axis=0)
 
-    def search(_: Words, room: int) -> Words:
-        while True:
-            out = np.zeros((room, len(everything)), np.uint64)
-            found = int(invert_approximately(choices, states, counts, everything, limit, most, budget.halt, out))
-            if found <= room:
-                return out[:found]
-            room = found
+    def invert_below(start: Words, stop: int, out: Words) -> int:
+        return int(invert_approximately(choices, states, counts, start, limit, most, stop, budget.halt, out))
 
-    crew: Crew[Words, int] = Crew(budget, lambda: np.zeros((0, len(everything)), np.uint64), search)
-    results, complete = crew.run([_ROOM])
-    boxes = space.boxes(_masks(space, np.concatenate(results)))
+    masks, complete = _searched(space, invert_below, budget, split=len(states) >= _SMALL // 4)
+    boxes = space.boxes(masks)
     return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def _searched(
+    space: Space, invert_below: Callable[[Words, int, Words], int], budget: Budget, *, split: bool
+) -> tuple[Masks, bool]:
+    """The masks (N, K) that a search finds, and whether it was finished.
+
+    The search is given the choices made and allowed, the number of choices at which to stop and room for results. Where
+    it is worth to `split` it, the nodes with two choices become tasks for all threads.
+    """
+    width = space.choices.siblings.shape[1]
+    root = np.zeros((2, width), np.uint64)
+    root[1] = np.bitwise_or.reduce(space.choices.siblings, axis=0)
+
+    def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
+        room = _ROOM
+        while True:
+            out = np.zeros((room, 2 * width), np.uint64)
+            count = invert_below(start, stop, out)
+            if count <= room:
+                return [*found, out[:count].copy()]
+            room = count
+
+    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
+    started, complete = first.run([2 if split else 0])
+    nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
+    unfinished = nodes[:, width:].any(axis=1)
+    tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
+    crew: Crew[list[Words], Words] = Crew(budget, list, search)
+    results, finished = crew.run(tasks) if tasks else ([], True)
+    chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
+    return _masks(space, chosen), complete and finished
 
 
 def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:

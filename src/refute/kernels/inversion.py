@@ -90,6 +90,54 @@ def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
 
 
 @njit(cache=True, nogil=True)
+def begun(choices: Choices, start: Array) -> tuple[Array, Scalar, Scalar]:
+    """The choices of a start (2, X), followed by room for the other slots; how many they are; their predicates."""
+    chosen = np.zeros(choices.siblings.shape[0] + 1, np.int64)
+    depth = 0
+    spent = np.int64(0)
+    for x in range(start.shape[1]):
+        word = start[0, x]
+        while word != _ZERO:
+            low = word & (~word + _ONE)
+            word ^= low
+            chosen[depth] = x * 64 + ones(low - _ONE)
+            spent += choices.weight[chosen[depth]]
+            depth += 1
+    return chosen, depth, spent
+
+
+@njit(cache=True, nogil=True)
+def once_refused(choices: Choices, states: Array, chosen: Array) -> Array:
+    """The rows of `states` that at most one of the choices refuses: the others can never matter again."""
+    rows = np.arange(states.shape[0])
+    kept = 0
+    for r in range(states.shape[0]):
+        refusals = 0
+        for c in chosen:
+            if not (choices.mask[c] >> np.int64(states[r, choices.slot[c]])) & 1:
+                refusals += 1
+        if refusals < 2:
+            rows[kept] = r
+            kept += 1
+    return rows[:kept]
+
+
+@njit(cache=True, nogil=True)
+def parted(local: Local, chosen: Array) -> tuple[Array, Array]:
+    """The points that none of the choices refuses (B,), those that each alone refuses (D, B); none is refused twice."""
+    size, words = local.states.shape[0], local.refused.shape[1]
+    uncovered = np.zeros(words, np.uint64)
+    for r in range(size):
+        uncovered[r >> 6] |= _ONE << np.uint64(r & 63)
+    alone = np.zeros((chosen.shape[0], words), np.uint64)
+    for d in range(chosen.shape[0]):
+        for b in range(words):
+            alone[d, b] = local.refused[chosen[d], b]
+            uncovered[b] &= ~local.refused[chosen[d], b]
+    return uncovered, alone
+
+
+@njit(cache=True, nogil=True)
 def _needed(local: Local, choices: Choices, choice: Scalar, alone: Array, without: Array) -> bool:
     """Whether the choice cannot be weakened: points it alone refuses, less those in `without`, need each state."""
     for w in range(4):
@@ -236,42 +284,10 @@ def invert(
     can be searched as tasks of their own. halt: (1,) not zero once the search should stop. out: (R, 2 X) zeros; a row
     gets the choices made and, if unfinished, those still allowed.
     """
-    width = start.shape[1]
-    rows = np.arange(states.shape[0])
-    slots = states.shape[1]
-    chosen = np.zeros(slots + 1, np.int64)
-    depth = 0
-    spent = np.int64(0)
-    for x in range(width):
-        word = start[0, x]
-        while word != _ZERO:
-            low = word & (~word + _ONE)
-            word ^= low
-            chosen[depth] = x * 64 + ones(low - _ONE)
-            spent += choices.weight[chosen[depth]]
-            depth += 1
-    if depth > 0:
-        kept = 0
-        for r in range(states.shape[0]):
-            refusals = 0
-            for d in range(depth):
-                c = chosen[d]
-                if not (choices.mask[c] >> np.int64(states[r, choices.slot[c]])) & 1:
-                    refusals += 1
-            if refusals < 2:
-                rows[kept] = r
-                kept += 1
-        rows = rows[:kept]
+    chosen, depth, spent = begun(choices, start)
+    rows = once_refused(choices, states, chosen[:depth])
     local = gather(choices, states, rows, halt)
-    words = local.refused.shape[1]
-    uncovered = np.zeros(words, np.uint64)
-    for r in range(rows.shape[0]):
-        uncovered[r >> 6] |= _ONE << np.uint64(r & 63)
-    alone = np.zeros((depth, words), np.uint64)
-    for d in range(depth):
-        for b in range(words):
-            alone[d, b] = local.refused[chosen[d], b]
-            uncovered[b] &= ~local.refused[chosen[d], b]
+    uncovered, alone = parted(local, chosen[:depth])
     limits = np.zeros(5, np.int64)
     limits[0] = depth
     limits[1] = limit

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from refute.kernels.inversion import Choices, Local, gather, ones
+from refute.kernels.inversion import Choices, Local, begun, gather, once_refused, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -62,7 +62,8 @@ def _search(
     limits: Array,
     out: Array,
 ) -> Scalar:
-    """Search below a node. limits: depth, most predicates, predicates so far, results so far, most weight."""
+    """Search below a node. limits: depth, most predicates, predicates so far, results so far, most weight, depth to
+    stop at."""
     if local.halt[0] != 0:
         return 0
     depth, most = limits[0], limits[4]
@@ -81,6 +82,15 @@ def _search(
                 for d in range(depth):
                     out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
             limits[3] += 1
+        return 0
+    if depth == limits[5] and depth > 0:
+        at = limits[3]
+        if at < out.shape[0]:
+            for d in range(depth):
+                out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
+            for x in range(candidates.shape[0]):
+                out[at, candidates.shape[0] + x] = candidates[x]
+        limits[3] += 1
         return 0
     lost = np.int64(0)  # the weight of points that no candidate refuses
     point, fewest, heaviest = np.int64(-1), np.int64(1 << 60), np.int64(-1)
@@ -158,26 +168,29 @@ def invert_approximately(
     choices: Choices,
     states: Array,
     weights: Array,
-    candidates: Array,
+    start: Array,
     limit: Scalar,
     most: Scalar,
+    stop: Scalar,
     halt: Array,
     out: Array,
 ) -> Scalar:
-    """How many maximal boxes hold points of weight `most` at the most; the first of them are written to `out`.
+    """How many maximal boxes below `start` hold points of weight `most` at the most; the first are written to `out`.
 
-    states: (E, K) uint8 points; weights: (E,) int64; candidates: (X,) the choices allowed; limit: most predicates of a
-    rule; out: (R, X) zeros, a row gets the choices of a box.
+    states: (E, K) uint8 points; weights: (E,) int64; start: (2, X) the choices made so far, and those still allowed;
+    limit: most predicates of a rule; stop: number of choices at which unfinished nodes are emitted as results too (0
+    for never), so that they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
+    and, if unfinished, those still allowed.
     """
-    rows = np.arange(states.shape[0])
+    chosen, depth, spent = begun(choices, start)
+    rows = once_refused(choices, states, chosen[:depth])
     local = gather(choices, states, rows, halt)
-    words = local.refused.shape[1]
-    uncovered = np.zeros(words, np.uint64)
-    for r in range(rows.shape[0]):
-        uncovered[r >> 6] |= _ONE << np.uint64(r & 63)
-    chosen = np.zeros(states.shape[1] + 1, np.int64)
-    limits = np.zeros(5, np.int64)
+    uncovered, alone = parted(local, chosen[:depth])
+    limits = np.zeros(6, np.int64)
+    limits[0] = depth
     limits[1] = limit
+    limits[2] = spent
     limits[4] = most
-    _search(choices, local, weights, uncovered, np.zeros((0, words), np.uint64), chosen, candidates, limits, out)
+    limits[5] = stop
+    _search(choices, local, weights[rows], uncovered, alone, chosen, start[1].copy(), limits, out)
     return limits[3]
