@@ -56,8 +56,7 @@ class Detector:
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds. Growing prefixes are looked at first, so that a broken rule costs little."""
         for size in prefix_sizes(self.relation.n_rows):
-            prefix = Detector(self.relation.head(size), method=self._method)
-            verdict = prefix._verify_all(rule)
+            verdict = self._prefix(size)._verify_all(rule)
             if not verdict.holds:
                 return verdict
         return self._verify_all(rule)
@@ -125,6 +124,12 @@ class Detector:
             with self._lock:
                 self._compiled[key] = known
         return known
+
+    def _prefix(self, size: int) -> Detector:
+        """The detector of the first rows, which all rules share."""
+        return self.relation.shared(
+            ("prefix", size, self._method), lambda: Detector(self.relation.head(size), method=self._method)
+        )
 
     def _extent(self, rule: Rule) -> tuple[int, int]:
         """The number of violations and of rows in some violation; from distinct rows alone where these are few."""

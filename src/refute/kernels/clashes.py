@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty, full
+
 Ints = NDArray[np.signedinteger]
 Longs = NDArray[np.int64]
 Table = NDArray[np.int32]  # per group: its reference or -1, its points, those of them with the reference
@@ -17,9 +19,9 @@ Table = NDArray[np.int32]  # per group: its reference or -1, its points, those o
 
 def tally_groups(groups: Ints, codes: Ints, size: int) -> tuple[Table, NDArray[np.int32]]:
     """The table of `size` groups, and the positions of the points that stray. O(n + size)."""
-    table = np.zeros((size, 3), np.int32)
+    table = full(3 * size, 0, np.int32).reshape(size, 3)
     table[:, 0] = -1
-    strays = np.empty(len(groups) + 1, np.int32)  # only what is written to takes memory
+    strays = empty(len(groups) + 1, np.int32)  # only what is written to takes memory
     found = _tally(groups, codes, table, strays)
     return table, strays[:found].copy()
 
@@ -37,6 +39,13 @@ def _tally(groups: Ints, codes: Ints, table: Table, strays: NDArray[np.int32]) -
         strays[found] = i
         found += 1 - same
     return found
+
+
+@njit(cache=True, nogil=True)
+def flag_clashes(groups: Ints, table: Table, flags: NDArray[np.bool_]) -> None:
+    """Sets the flag of each point whose group has more than one code."""
+    for i in range(len(groups)):
+        flags[i] = table[groups[i], 1] > table[groups[i], 2]
 
 
 @njit(cache=True, nogil=True)

@@ -49,6 +49,15 @@ def lower_cells(cells: Ints, shift: int, values: Ints, least: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
+def spread_cells(least: Ints, length: int, inner: int) -> None:
+    """Makes every entry the least of those up to it along one dimension of `length` cells that lie `inner` apart."""
+    for start in range(0, len(least), length * inner):
+        for cell in range(start + inner, start + length * inner):
+            if least[cell - inner] < least[cell]:
+                least[cell] = least[cell - inner]
+
+
+@njit(cache=True, nogil=True)
 def first_above(cells: Ints, values: Ints, least: Ints) -> int:
     """The first position whose value is above the entry of its cell, or -1."""
     for i in range(len(cells)):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.encoding import hash_codes, relabel
 from refute.kernels.memory import empty, full
 from refute.kernels.sorting import sorted_positions
 
 Ints = NDArray[np.signedinteger]
 Words = NDArray[np.uint64]
 
+SAMPLE = 1 << 13  # values that tell whether they repeat
+REPEATS = 8  # times that a sampled value must occur on average, before hashing is cheaper than a sort
 BITMAP = 64  # a bitmap of the values that occur may have this many bits per value before a sort is cheaper
 
 
@@ -19,7 +24,7 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
     """Ranks of both sides among the values that occur, in the same order, and how many values occur.
 
     Values lie in `[0, size)`. Give one array twice where it serves both sides. O(n): a bitmap of the values with
-    counts per word where `size` allows, else a radix sort.
+    counts per word where `size` allows, a hash table where values repeat much, else a radix sort.
     """
     n = len(s) if s is t else len(s) + len(t)
     s_ranks = empty(len(s), np.int32)
@@ -36,12 +41,37 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
         t_ranks = empty(len(t), np.int32)
         _look_up(t, words, before, t_ranks)
         return s_ranks, t_ranks, total
+    few = _by_hash((s,) if s is t else (s, t))
+    if few is not None:
+        return few[0][0], few[0][-1], few[1]
     if s is t:
         return s_ranks, s_ranks, _rank_sorted(s, sorted_positions(s, size), s_ranks)
     both = np.concatenate((s, t))
     ranks = empty(n, np.int32)
     total = _rank_sorted(both, sorted_positions(both, size), ranks)
     return ranks[: len(s)], ranks[len(s) :], total
+
+
+def _by_hash(sides: Sequence[Ints]) -> tuple[list[NDArray[np.int32]], int] | None:
+    """The ranks of each side, and how many values occur; None where these are many, by a sample or in fact."""
+    sample = np.concatenate([side[:: len(side) // SAMPLE + 1] for side in sides])
+    distinct = len(np.unique(sample))
+    if distinct > len(sample) // REPEATS:
+        return None
+    room = 4 * distinct
+    slots, keys = full(1 << (2 * room).bit_length(), -1, np.int64), empty(room, np.int64)
+    numbers = empty(len(slots), np.int32)
+    ranks = [empty(len(side), np.int32) for side in sides]
+    known = 0
+    for side, out in zip(sides, ranks, strict=True):
+        known = int(hash_codes(side, slots, numbers, keys, known, out))
+        if known < 0:
+            return None
+    places = np.empty(known, np.int32)
+    places[np.argsort(keys[:known])] = np.arange(known, dtype=np.int32)
+    for out in ranks:
+        relabel(out, places)
+    return ranks, known
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -8,16 +8,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.detect.sweep.clashing import Clashes, clash_only
 from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.existence import surely_none
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
-from refute.detect.sweep.points import INT32, Points
-from refute.detect.sweep.reduce import mixed, numbered, ranked, reduce, refined
+from refute.detect.sweep.points import Points
+from refute.detect.sweep.reduce import reduce, refined
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
-from refute.kernels.clashes import clashes_of, sum_of_squares, tally_groups
+from refute.kernels.clashes import clashes_of
 from refute.kernels.dominance_sweeps import count_below
+from refute.kernels.memory import empty
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share
@@ -67,8 +69,7 @@ class _Tally:
         """`sign` times the number of pairs."""
         if not points.differ or len(points.differ) > self.tuning.subsets:
             return self._settled(points, sign)
-        fits = points.n_s < INT32
-        if fits and points.twin and points.group is not None and not points.order and len(points.differ) == 1:
+        if points.group is not None and clash_only(points):
             return sign * self._clashes(points, points.group, sign)
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
         simpler = replace(points, differ=tuple(others), self_pairs=True)
@@ -77,22 +78,14 @@ class _Tally:
         return found if agreeing is None else found + self.total(agreeing, -sign)
 
     def _clashes(self, points: Points, group: Comparison, sign: int) -> int:
-        """The pairs of one group with different codes: all pairs less those of a code. Both sides are alike."""
-        (differ,) = points.differ
-        if differ.size > INT32:
-            differ = ranked(differ)
-        table, strays = tally_groups(group.s, differ.s, group.size)
-        key_size = group.size * differ.size
-        keys = mixed(group.s[strays], differ.s[strays], differ.size, key_size)
-        same_keys = numbered(Comparison(keys, keys, key_size))
-        sizes = segment_sizes(same_keys.s, same_keys.size)
+        clashes = Clashes.of(points, group, self.share)
         if self.s_partners is not None and self.t_partners is not None:
-            found = np.empty(points.n_s, np.int64)
-            clashes_of(group.s, table, found)
-            found[strays] = table[group.s[strays], 1] - sizes[same_keys.s]
+            found: NDArray[np.int64] = empty(points.n_s, np.int64)
+            clashes_of(group.s, clashes.table, found)
+            found[clashes.strays] = clashes.table[group.s[clashes.strays], 1] - clashes.alike
             _add(self.s_partners, points.s_pick, found, sign)
             _add(self.t_partners, points.t_pick, found, sign)
-        return int(sum_of_squares(table[:, 1]) - sum_of_squares(table[:, 2]) - sum_of_squares(sizes))
+        return clashes.total
 
     def _settled(self, points: Points, sign: int) -> int:
         if self.s_partners is None or self.t_partners is None:

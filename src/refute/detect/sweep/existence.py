@@ -54,7 +54,7 @@ def surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
     """Whether tables of extrema, which cost little, show that there is no pair."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs) or not (points.order or points.differ):
         return False
-    return _Search(share, tuning).first_by_table(points, codes_of(points)) == -1
+    return _Search(share, tuning).first_by_table(points) == -1
 
 
 class _Search:
@@ -68,10 +68,9 @@ class _Search:
         """Some pair of points, or None."""
         if len(points.differ) > 1 or (points.differ and points.self_pairs):
             return self._find_hard(points)
-        codes = codes_of(points)
-        t = self.first_by_table(points, codes)
+        t = self.first_by_table(points)
         if t is None:
-            t = self._first_by_sweep(points, codes)
+            t = self._first_by_sweep(points, codes_of(points, self._share))
         if t is None and self._groups_are_small(points):
             t = self._first_by_dividing(points)
         if t is None:
@@ -108,14 +107,14 @@ class _Search:
         threads = threads_for(self._share, points.n_s + points.n_t, self._tuning.parallel)
         return Forests.of(points, leaf=self._tuning.leaf, threads=threads).find(threads)
 
-    def first_by_table(self, points: Points, codes: Codes | None) -> int | None:
+    def first_by_table(self, points: Points) -> int | None:
         """The first point t with a partner, -1 when there is none, None when the tables would be too large."""
         if points.twin and not points.order and points.group is not None:
             if not points.differ:
                 return int(first_repeat(points.group.s, full(points.groups, 0, np.bool_)))
             (differ,) = points.differ
             return int(first_clash(points.group.s, differ.s, full(points.groups, -1, differ.s.dtype)))
-        extrema = Extrema.of(points, codes, self._share, self._tuning)
+        extrema = Extrema.of(points, codes_of(points, self._share), self._share, self._tuning)
         return None if extrema is None else extrema.first()
 
     def _first_by_sweep(self, points: Points, codes: Codes | None) -> int | None:

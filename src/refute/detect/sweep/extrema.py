@@ -19,6 +19,7 @@ from refute.kernels.dominance_tables import (
     flag_above_entry,
     lower_cells,
     lower_entries,
+    spread_cells,
     spread_entries,
 )
 from refute.kernels.memory import empty, full
@@ -28,12 +29,12 @@ from refute.plan.share import Share
 Codes = tuple[Ints, Ints]
 
 
-def codes_of(points: Points) -> Codes | None:
+def codes_of(points: Points, share: Share | None) -> Codes | None:
     """A code per point of each side that partners must not share; None when any partner will do."""
     if points.differ:
         (differ,) = points.differ
         if differ.size > INT32:
-            differ = ranked(differ)
+            differ = ranked(differ, share)
         return differ.s, differ.t
     return points.row_numbers() if points.self_pairs else None
 
@@ -70,9 +71,8 @@ class Extrema:
         if codes is None:
             least = full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
             lower_cells(s_cells, shift, value.s, least)
-            boxed = least.reshape((points.groups, *shape))
-            for axis in range(1, boxed.ndim):
-                np.minimum.accumulate(boxed, axis=axis, out=boxed)
+            for place, length in enumerate(shape):
+                spread_cells(least, length, prod(shape[place + 1 :]))
             return cls(least, t_cells, value.t, None)
         entries = np.tile(np.array([NONE, -1, NONE, -1]), (cells, 1))
         lower_entries(s_cells, shift, value.s, codes[0], entries)

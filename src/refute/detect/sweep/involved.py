@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.detect.sweep.clashing import Clashes, clash_only
 from refute.detect.sweep.counting import count, partners
 from refute.detect.sweep.extrema import Extrema, codes_of
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked, reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.kernels.clashes import flag_clashes
 from refute.kernels.dominance_sweeps import flag_two_orders
+from refute.kernels.memory import empty
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
@@ -20,7 +23,13 @@ Flags = NDArray[np.bool_]
 
 def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, Flags, Flags]:
     """The number of violating ordered pairs, and for each point of side s, and of side t, whether it is in one."""
-    points = reduce(problem, share) if problem.order else None
+    points = reduce(problem, share) if problem.order or len(problem.differ) == 1 else None
+    if points is not None and points.group is not None and clash_only(points):
+        clashes = Clashes.of(points, points.group, share)
+        found: Flags = empty(points.n_s, np.bool_)
+        flag_clashes(points.group.s, clashes.table, found)
+        s_flags, t_flags = (_placed(found, pick, problem.s_size) for pick in (points.s_pick, points.t_pick))
+        return clashes.total, s_flags, t_flags
     flags = None if points is None else _flags(points, share, tuning)
     if points is None or flags is None:
         s_partners, t_partners = partners(problem, share, tuning=tuning)
@@ -37,7 +46,7 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
     """Which points have a partner; None when that is no cheaper than counting partners."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs):
         return None
-    codes = codes_of(points)
+    codes = codes_of(points, share)
     extrema = Extrema.of(points, codes, share, tuning)
     if extrema is not None:
         t_flags = extrema.flags()
