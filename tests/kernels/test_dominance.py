@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from refute.kernels.box_forest import bit_tables, build_forest, interleave
+from refute.kernels.box_forest import bit_tables, enclosing_boxes, grow_forest, interleave
 from refute.kernels.dominance_boxes import count_partners, find_pair, list_pairs, share_out
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.dominance_sweeps import count_below, find_above, find_above_coded
@@ -36,7 +36,8 @@ def forest(points: Matrix, leaf: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     order = sorted_positions(codes, bound)
     numbers = order.astype(np.int32)[:, None]
     full = np.ascontiguousarray(np.hstack((points[order], numbers, numbers)))
-    return full, *build_forest(full, codes[order], np.array([0, n], np.int64), leaf)
+    nodes, roots = grow_forest(codes[order], np.array([0, n], np.int64), leaf)
+    return full, nodes, enclosing_boxes(full, nodes, points.shape[1]), roots
 
 
 @pytest.mark.parametrize("leaf", [1, 3, 8])

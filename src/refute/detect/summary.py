@@ -70,7 +70,8 @@ def expected_distinct(sampled: int, seen: int) -> float:
 
 def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
     """The first position and the number of each distinct combination of values; None where they exceed the room."""
-    columns, digits = [], []
+    columns: list[NDArray[np.signedinteger]] = []
+    digits: list[int] = []
     step = max(relation.n_rows // _SAMPLE_ROWS, 1)
     encoded = _encoded(relation, rule, names)
     for one in encoded:

@@ -1,7 +1,7 @@
 """Forests of boxes over points: one k-d tree per group, built in linear time from points in Morton order.
 
 `nodes[i]` is (start, stop, left child or -1), the right child follows the left; `boxes[i]` holds the least and the
-greatest value per dimension. Points are rows of a matrix whose last two columns are no dimensions.
+greatest value per dimension. Points are rows of a matrix, dimensions first.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.int32]
 Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
+BitTables = tuple[Longs, int]
 
 MORTON_BITS = 62
-EXTRA = 2  # columns of a matrix that are no dimensions: position and row
 
 
-def bit_tables(sizes: list[int]) -> tuple[Longs, int]:
+def bit_tables(sizes: list[int]) -> BitTables:
     """For each dimension and byte of its values, the bits of a code that sorts close points together (Morton order).
 
     Bits are taken from the dimensions in turn, the most significant first, as many as fit; the second result is a bound
@@ -34,8 +34,8 @@ def bit_tables(sizes: list[int]) -> tuple[Longs, int]:
     return tables, 1 << len(turns)
 
 
-def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, Boxes, NDArray[np.int32]]:
-    """The nodes, boxes and root per group (-1 for none) over points that ascend by code inside each group.
+def grow_forest(codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, NDArray[np.int32]]:
+    """The nodes and the root per group (-1 for none) over points whose codes, given here, ascend inside each group.
 
     `starts` bounds the groups; a leaf holds at most `leaf` points. Nodes are split where the highest bit changes, so
     that they are cells of a k-d tree. O(n).
@@ -43,19 +43,15 @@ def build_forest(points: Matrix, codes: Longs, starts: Longs, leaf: int) -> tupl
     roots = np.empty(len(starts) - 1, np.int32)
     total = _grow(codes, starts, leaf, np.empty((0, 3), np.int32), roots)
     nodes = np.empty((total, 3), np.int32)
-    boxes = np.empty((total, 2, points.shape[1] - EXTRA), np.int32)
     _grow(codes, starts, leaf, nodes, roots)
+    return nodes, roots
+
+
+def enclosing_boxes(points: Matrix, nodes: Matrix, dims: int) -> Boxes:
+    """The box of every node over the first `dims` columns of its points. O(n)."""
+    boxes = np.empty((len(nodes), 2, dims), np.int32)
     _enclose(points, nodes, boxes)
-    return nodes, boxes, roots
-
-
-@njit(cache=True, nogil=True)
-def is_one_above(s: NDArray[np.int32], t: NDArray[np.int32]) -> bool:
-    """Whether every value of t is one above that of s at its place."""
-    off = 0
-    for i in range(len(s)):
-        off |= t[i] - s[i] - 1
-    return off == 0
+    return boxes
 
 
 @njit(cache=True, nogil=True)

@@ -6,6 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty, full
+from refute.kernels.sorting import BUCKET, DIGIT, deal_keys
+
+_TABLED = 4  # values per key up to which a table of all values is counted in
+
 Ints = NDArray[np.int64]
 
 
@@ -101,3 +106,59 @@ def _tally(keys: Ints, start: int, found: int, slots: NDArray[np.int32], entries
                 break
             at = (at + 1) & mask
     return found
+
+
+def sum_of_squared_counts(keys: NDArray[np.signedinteger], size: int) -> int:
+    """The sum over distinct keys, all in `[0, size)`, of their squared numbers: how many ordered pairs share a key.
+
+    Few values are counted in a table; keys from a wide range are dealt into buckets first, so that what counts them
+    stays within the caches. O(n) expected.
+    """
+    n = len(keys)
+    if size <= _TABLED * n + 4096:
+        counts = full(size, 0, np.int32)
+        return int(_squares_by_table(keys, counts))
+    bits = int(size - 1).bit_length()
+    lead = min(DIGIT, (n // BUCKET).bit_length(), bits)
+    starts = np.zeros((1 << lead) + 1, np.int64)
+    dealt = empty(n, np.uint32 if bits <= 32 else np.uint64)
+    deal_keys(keys, bits - lead, starts, dealt)
+    room = 1 << (2 * int(np.diff(starts).max())).bit_length()
+    return int(_squares_by_bucket(dealt, starts, empty(room, dealt.dtype), empty(room, np.int32)))
+
+
+@njit(cache=True, nogil=True)
+def _squares_by_table(keys: NDArray[np.signedinteger], counts: NDArray[np.int32]) -> np.int64:
+    total = np.int64(0)
+    for i in range(len(keys)):  # the k-th copy of a key adds k^2 - (k - 1)^2
+        counts[keys[i]] += 1
+        total += 2 * np.int64(counts[keys[i]]) - 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _squares_by_bucket(
+    dealt: NDArray[np.unsignedinteger],
+    starts: Ints,
+    known: NDArray[np.unsignedinteger],
+    counts: NDArray[np.int32],
+) -> np.int64:
+    total = np.int64(0)
+    for b in range(len(starts) - 1):
+        keys = dealt[starts[b] : starts[b + 1]]
+        shift = 64
+        room = 1
+        while room < 2 * len(keys):
+            room <<= 1
+            shift -= 1
+        counts[:room] = 0
+        for i in range(len(keys)):
+            at = np.int64(0)
+            if room > 1:
+                at = np.int64((np.uint64(keys[i]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+            while counts[at] and known[at] != keys[i]:
+                at = (at + 1) & (room - 1)
+            known[at] = keys[i]
+            counts[at] += 1
+            total += 2 * np.int64(counts[at]) - 1
+    return total

@@ -2,8 +2,9 @@
 
 A forest has one k-d tree per group. `nodes[i]` is (start, stop, left child or -1), the right child follows the left;
 `boxes[i]` holds the least and the greatest value per dimension. Points are rows of a matrix: `k` values to compare by
-`<`, then values to compare by `!=`, then the position of the point, then its row for telling self pairs. A side t has
-its values raised by a lag per dimension, so that one forest serves `<=` and `<` on both sides.
+`<`, then values to compare by `!=`, then the position of the point, then its row for telling self pairs, which is left
+out where positions tell them. A side t has its values raised by a lag per dimension, so that one forest serves `<=` and
+`<` on both sides.
 """
 
 from __future__ import annotations
@@ -53,11 +54,10 @@ def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int, lag: Lag) -> bo
     for d in range(k):
         if s[d] >= t[d] + lag[d]:
             return False
-    last = len(s) - 1
-    for d in range(k, last - 1):
+    for d in range(k, len(lag)):
         if s[d] == t[d]:
             return False
-    return bool(s[last] != t[last])
+    return bool(s[-1] != t[-1])
 
 
 @njit(cache=True, nogil=True)
@@ -89,7 +89,7 @@ def find_pair(
     s_points, s_nodes, s_boxes, _ = s
     t_points, t_nodes, t_boxes, lag = t
     stack = np.empty((256, 2), np.int32)
-    place = s_points.shape[1] - 2
+    place = len(lag)
     for r in range(len(roots)):
         if stop[0]:
             return -1, -1
@@ -226,7 +226,7 @@ def list_pairs(
     """
     s_points, s_nodes, s_boxes, _ = s
     t_points, t_nodes, t_boxes, lag = t
-    place = s_points.shape[1] - 2
+    place = len(lag)
     filled, room = 0, found.shape[1]
     while True:
         if state[2]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 _SMALL = 1 << 16  # bytes; what the C library keeps by itself
+_MANY = 1 << 18  # rows
 
 
 def empty(rows: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -28,3 +29,12 @@ def full(rows: int, value: int, dtype: DTypeLike) -> NDArray[Any]:
     found = empty(rows, dtype)
     found.fill(value)
     return found
+
+
+def give_back(rows: int) -> None:
+    """Returns what the pool keeps of arrays that were given back, before work that takes far longer than to fetch it.
+
+    Few rows are not worth the call.
+    """
+    if rows >= _MANY:
+        pa.default_memory_pool().release_unused()

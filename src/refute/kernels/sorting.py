@@ -22,8 +22,8 @@ def index_dtype(n: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if n <= np.iinfo(np.int32).max else np.int64
 
 
-def sorted_positions(keys: Ints, size: int) -> Ints:
-    """The positions of `keys`, all in `[0, size)`, in ascending and stable order of key.
+def sorted_positions(keys: Ints, size: int, *, turned: bool = False) -> Ints:
+    """The positions of `keys`, all in `[0, size)`, in ascending (descending if `turned`) and stable order of key.
 
     Many keys are dealt into buckets by their leading bits first, and each bucket is sorted within the caches: O(n),
     and besides positions and a copy of the keys it takes what a bucket takes.
@@ -32,13 +32,13 @@ def sorted_positions(keys: Ints, size: int) -> Ints:
     positions: Ints = empty(n, index_dtype(n))
     bits = max(1, int(size - 1).bit_length())
     if bits <= ONE_PASS:
-        _counting_pass(keys, bits, positions)
+        _counting_pass(keys, bits, size - 1 if turned else -1, positions)
         return positions
     lead = min(DIGIT, max(0, (n // BUCKET).bit_length()), bits)
     starts = np.zeros((1 << lead) + 1, np.int64)
     shift = bits - lead
-    dealt = empty(n, np.uint32 if bits <= 32 else np.uint64)
-    _deal(keys, shift, starts, positions, dealt)
+    dealt = empty(n, np.uint16 if shift <= 16 else np.uint32 if shift <= 32 else np.uint64)
+    _deal(keys, shift, size - 1 if turned else -1, starts, positions, dealt)
     room = int(np.diff(starts).max())
     _sort_buckets(dealt, starts, positions, np.empty(room, dealt.dtype), np.empty(room, positions.dtype))
     return positions
@@ -95,21 +95,45 @@ def _place(keys: Ints, cursor: NDArray[np.int64], positions: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _counting_pass(keys: Ints, digit: int, positions: Ints) -> None:
+def _counting_pass(keys: Ints, digit: int, top: int, positions: Ints) -> None:
+    """Keys are read as `top - key` unless `top` is negative, here and below."""
+    flip, base = (-1, top) if top >= 0 else (1, 0)
     cursor = np.zeros((1 << digit) + 1, np.int64)
     for i in range(len(keys)):
-        cursor[keys[i] + 1] += 1
+        cursor[base + flip * keys[i] + 1] += 1
     for b in range(1, len(cursor)):
         cursor[b] += cursor[b - 1]
     for i in range(len(keys)):
-        b = keys[i]
+        b = base + flip * keys[i]
         positions[cursor[b]] = i
         cursor[b] += 1
 
 
 @njit(cache=True, nogil=True)
-def _deal(keys: Ints, shift: int, starts: NDArray[np.int64], positions: Ints, dealt: Keys) -> None:
-    """Positions and keys by the bits of the keys above `shift`, and where each of these starts; `starts` is zero."""
+def _deal(keys: Ints, shift: int, top: int, starts: NDArray[np.int64], positions: Ints, dealt: Keys) -> None:
+    """Positions and the rest of the keys by the bits of the keys above `shift`, and where each of these starts.
+
+    `starts` is zero.
+    """
+    mask = (np.int64(1) << shift) - 1
+    flip, base = (-1, top) if top >= 0 else (1, 0)
+    for i in range(len(keys)):
+        starts[((base + flip * keys[i]) >> shift) + 1] += 1
+    for b in range(1, len(starts)):
+        starts[b] += starts[b - 1]
+    cursor = starts[:-1].copy()
+    for i in range(len(keys)):
+        key = base + flip * keys[i]
+        b = key >> shift
+        place = cursor[b]
+        cursor[b] = place + 1
+        positions[place] = i
+        dealt[place] = key & mask
+
+
+@njit(cache=True, nogil=True)
+def deal_keys(keys: Ints, shift: int, starts: NDArray[np.int64], dealt: Keys) -> None:
+    """Keys by their bits above `shift`, and where each of these starts; `starts` is zero."""
     for i in range(len(keys)):
         starts[(keys[i] >> shift) + 1] += 1
     for b in range(1, len(starts)):
@@ -117,10 +141,8 @@ def _deal(keys: Ints, shift: int, starts: NDArray[np.int64], positions: Ints, de
     cursor = starts[:-1].copy()
     for i in range(len(keys)):
         b = keys[i] >> shift
-        place = cursor[b]
-        cursor[b] = place + 1
-        positions[place] = i
-        dealt[place] = keys[i]
+        dealt[cursor[b]] = keys[i]
+        cursor[b] += 1
 
 
 @njit(cache=True, nogil=True)

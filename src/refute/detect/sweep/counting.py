@@ -13,11 +13,12 @@ from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.existence import surely_none
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
-from refute.detect.sweep.points import Points
-from refute.detect.sweep.reduce import reduce, refined
+from refute.detect.sweep.points import INT32, Points
+from refute.detect.sweep.reduce import combined, reduce, refined
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of
+from refute.kernels.distinct import sum_of_squared_counts
 from refute.kernels.dominance_sweeps import count_below
 from refute.kernels.memory import empty
 from refute.kernels.sorting import segment_sizes
@@ -69,6 +70,9 @@ class _Tally:
         """`sign` times the number of pairs."""
         if not points.differ or len(points.differ) > self.tuning.subsets:
             return self._settled(points, sign)
+        if self.s_partners is None and points.twin and not points.order and points.n_s < INT32:
+            if points.group is None or len(points.differ) > 1:
+                return sign * _agreeing_squares(points.group, points.differ, points.n_s)
         if points.group is not None and clash_only(points):
             return sign * self._clashes(points, points.group, sign)
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
@@ -179,6 +183,15 @@ class _Tally:
             return None
         per_t[:] = found[1]
         return int(found[1].sum())
+
+
+def _agreeing_squares(key: Comparison | None, differ: tuple[Comparison, ...], n: int) -> int:
+    """The pairs that agree on the key and differ in all others, by inclusion and exclusion; both sides are alike."""
+    if not differ:
+        return n * n if key is None else sum_of_squared_counts(key.s, key.size)
+    last, *others = differ
+    agreeing = last if key is None else combined(key, last)
+    return _agreeing_squares(key, tuple(others), n) - _agreeing_squares(agreeing, tuple(others), n)
 
 
 def _group_products(points: Points, per_t: Longs | None) -> int:

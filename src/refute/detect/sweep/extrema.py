@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -41,15 +42,18 @@ def codes_of(points: Points, share: Share | None) -> Codes | None:
 
 @dataclass(frozen=True, slots=True)
 class Extrema:
-    """The least value of side s below each cell, and the points of t that are held against it.
+    """The least value of side s below each cell, and how the points of t that are held against it find their cells.
 
-    With codes a cell has an entry of four: the least values of two different codes.
+    With codes a cell has an entry of four: the least values of two different codes. Points are read in blocks, so that
+    their cells take no memory and stay within the caches.
     """
 
+    points: Points
     table: Ints
-    cells: Ints
-    values: Ints
+    small: tuple[Comparison, ...]
+    value: Comparison
     codes: Ints | None
+    block: int
 
     @classmethod
     def of(cls, points: Points, codes: Codes | None, share: Share | None, tuning: Tuning) -> Extrema | None:
@@ -65,34 +69,44 @@ class Extrema:
         shape = tuple(each.size + 1 for each in small)
         if points.groups * prod(shape) > table:
             return None
-        s_cells, t_cells = _cells(points, small, shape)
         shift = sum(prod(shape[place + 1 :]) for place in range(len(shape)))  # s stands one above in each dimension
         cells = points.groups * prod(shape)
         if codes is None:
-            least = full(cells, np.iinfo(value.s.dtype).max, value.s.dtype)
-            lower_cells(s_cells, shift, value.s, least)
+            kind = value.codes[0].dtype
+            least = full(cells, np.iinfo(kind).max, kind)
+            for rows in _blocks(points.n_s, tuning.block):
+                lower_cells(_cells(points, small, 0, rows), shift, value.s_at(rows), least)
             for place, length in enumerate(shape):
                 spread_cells(least, length, prod(shape[place + 1 :]))
-            return cls(least, t_cells, value.t, None)
+            return cls(points, least, tuple(small), value, None, tuning.block)
         entries = np.tile(np.array([NONE, -1, NONE, -1]), (cells, 1))
-        lower_entries(s_cells, shift, value.s, codes[0], entries)
+        for rows in _blocks(points.n_s, tuning.block):
+            lower_entries(_cells(points, small, 0, rows), shift, value.s_at(rows), codes[0][rows], entries)
         for place, length in enumerate(shape):
             spread_entries(entries, length, prod(shape[place + 1 :]))
-        return cls(entries, t_cells, value.t, codes[1])
+        return cls(points, entries, tuple(small), value, codes[1], tuning.block)
 
     def first(self) -> int:
         """The first point t with a partner, -1 when there is none."""
-        if self.codes is None:
-            return int(first_above(self.cells, self.values, self.table))
-        return int(first_above_entry(self.cells, self.values, self.codes, self.table))
+        for rows in _blocks(self.points.n_t, self.block):
+            cells, values = _cells(self.points, self.small, 1, rows), self.value.t_at(rows)
+            if self.codes is None:
+                found = first_above(cells, values, self.table)
+            else:
+                found = first_above_entry(cells, values, self.codes[rows], self.table)
+            if found >= 0:
+                return int(rows.start + found)
+        return -1
 
     def flags(self) -> NDArray[np.bool_]:
         """Which points t have a partner."""
-        flags = empty(len(self.cells), np.bool_)
-        if self.codes is None:
-            flag_above(self.cells, self.values, self.table, flags)
-        else:
-            flag_above_entry(self.cells, self.values, self.codes, self.table, flags)
+        flags = empty(self.points.n_t, np.bool_)
+        for rows in _blocks(self.points.n_t, self.block):
+            cells, values = _cells(self.points, self.small, 1, rows), self.value.t_at(rows)
+            if self.codes is None:
+                flag_above(cells, values, self.table, flags[rows])
+            else:
+                flag_above_entry(cells, values, self.codes[rows], self.table, flags[rows])
         return flags
 
 
@@ -101,16 +115,14 @@ def _constant(points: Points) -> Comparison:
     return Comparison(full(points.n_s, 0, np.int32), full(points.n_t, 1, np.int32), 2)
 
 
-def _cells(points: Points, small: list[Comparison], shape: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """The cell of each point: its group, then its values."""
-    if points.group is None:
-        s: Ints = full(points.n_s, 0, np.int32)
-        t: Ints = s if points.n_s == points.n_t else full(points.n_t, 0, np.int32)
-    else:
-        s, t = points.group.s, points.group.t
-    size = points.groups * prod(shape)
-    for comparison, length in zip(small, shape, strict=True):
-        same = s is t and comparison.s is comparison.t
-        s, previous = mixed(s, comparison.s, length, size), t
-        t = s if same else mixed(previous, comparison.t, length, size)
-    return s, t
+def _blocks(n: int, rows: int) -> Iterator[slice]:
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+def _cells(points: Points, small: Sequence[Comparison], side: int, rows: slice) -> Ints:
+    """The cells of these points of a side: the group, then the values."""
+    cells: Ints = np.zeros(rows.stop - rows.start, np.int32) if points.group is None else points.group.codes[side][rows]
+    size = points.groups * prod(each.size + 1 for each in small)
+    for each in small:
+        cells = mixed(cells, each.t_at(rows) if side else each.s_at(rows), each.size + 1, size)
+    return cells

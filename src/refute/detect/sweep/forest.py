@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
-from refute.kernels.box_forest import EXTRA, bit_tables, build_forest, interleave, is_one_above
+from refute.kernels.box_forest import BitTables, bit_tables, enclosing_boxes, grow_forest, interleave
 from refute.kernels.dominance_boxes import Trees, count_partners, find_pair, list_pairs, share_out
-from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
-from refute.plan.problem import Comparison, Ints, Rows
+from refute.kernels.memory import empty, full, give_back
+from refute.kernels.sorting import gather_column, segment_order, segment_starts, sorted_positions
+from refute.plan.problem import Comparison, Rows
 from refute.relation.together import together
 
 LEAF = 12
 
-_Side = tuple[Ints | None, int]  # group numbers and how many groups
+_BLOCK = 1 << 16  # values that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +33,36 @@ class Forest:
     roots: NDArray[np.int32]
 
     @classmethod
-    def of(
-        cls, columns: list[Ints], codes: NDArray[np.int64], bound: int, group: _Side, rows: Ints, leaf: int
-    ) -> Forest:
-        """The forest over points with these values, codes below `bound`, group and row numbers; codes are sorted."""
-        order = sorted_positions(codes, bound)
-        numbers, groups = group
-        if numbers is None:
-            starts = np.array([0, len(rows)], np.int64)
-        else:
-            starts = segment_starts(numbers, groups)
+    def of(cls, source: Points, side: int, compared: Sequence[Comparison], tables: BitTables, leaf: int) -> Forest:
+        """The forest over the points of side s (0) or t (1) of the source, by these comparisons."""
+        size = source.n_t if side else source.n_s
+        give_back(size)
+        codes = full(size, 0, np.int64)
+        for table, comparison in zip(tables[0], compared, strict=True):
+            ranks = ranked(comparison)  # once more, as keeping all of them would double the memory
+            for start in range(0, size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                interleave(ranks.t_at(block) if side else ranks.s_at(block), table, codes[block])
+            del ranks
+        order = sorted_positions(codes, tables[1])
+        starts = np.array([0, size], np.int64)
+        if source.group is not None:
+            numbers = source.group.codes[side]
+            starts = segment_starts(numbers, source.groups)
             order = order[segment_order(numbers[order], starts)]
-        codes[:] = codes[order]
-        points = np.empty((len(rows), len(columns) + EXTRA), np.int32)
-        for place, column in enumerate([*columns, None, rows]):
-            points[:, place] = order if column is None else column[order]
+        codes = codes[order]
+        nodes, roots = grow_forest(codes, starts, leaf)
+        del codes
+        give_back(size)
+        rows = None if source.aligned else source.row_numbers()[side]
+        points = empty(size * (len(compared) + (1 if rows is None else 2)), np.int32).reshape(size, -1)
+        for place, comparison in enumerate(compared):
+            gather_column(*comparison.reading(side), order, points, place)
+        points[:, len(compared)] = order
+        if rows is not None:
+            gather_column(rows, False, 0, order, points, len(compared) + 1)
         del order
-        return cls(points, *build_forest(points, codes, starts, leaf))
+        return cls(points, nodes, enclosing_boxes(points, nodes, len(compared)), roots)
 
     def trees(self, lag: NDArray[np.int32]) -> Trees:
         """What the kernels read."""
@@ -69,36 +83,14 @@ class Forests:
     def of(cls, source: Points, *, leaf: int = LEAF, threads: int = 1) -> Forests:
         """Forests over the points; a side that equals the other, or is one above it in some orders, is built once."""
         compared = [ranked(each) if each.size > INT32 else each for each in source.order + source.differ]
-        lag = np.zeros(len(compared), np.int32)
-        lags = _lags(source, compared)
-        twin = lags is not None
-        if lags is not None:
-            lag[:] = lags
-            compared = [Comparison(each.s, each.s, each.size) for each in compared]
-        tables, bound = bit_tables([min(ranked(each).size, INT32) for each in compared])
-        s_codes = np.zeros(source.n_s, np.int64)
-        t_codes = s_codes if twin else np.zeros(source.n_t, np.int64)
-        for table, comparison in zip(tables, compared, strict=True):
-            ranks = ranked(comparison)  # once more, as keeping all of them would double the memory
-            interleave(ranks.s, table, s_codes)
-            if not twin:
-                interleave(ranks.t, table, t_codes)
-            del ranks
-        s_rows, t_rows = source.row_numbers()
-        group, groups = source.group, source.groups
-
-        def s_side() -> Forest:
-            side = (None if group is None else group.s, groups)
-            return Forest.of([each.s for each in compared], s_codes, bound, side, s_rows, leaf)
-
-        def t_side() -> Forest:
-            side = (None if group is None else group.t, groups)
-            return Forest.of([each.t for each in compared], t_codes, bound, side, t_rows, leaf)
-
+        grouped = source.group is None or source.group.twin
+        twin = source.aligned and grouped and all(each.same_codes for each in compared)
+        lag = np.array([each.lag if twin else 0 for each in compared], np.int32)
+        tables = bit_tables([min(ranked(each).size, INT32) for each in compared])
         if twin:
-            s = t = s_side()
+            s = t = Forest.of(source, 0, compared, tables, leaf)
         else:
-            s, t = together(threads, (s_side, t_side))
+            s, t = together(threads, [partial(Forest.of, source, side, compared, tables, leaf) for side in (0, 1)])
         both = (s.roots >= 0) & (t.roots >= 0)
         return cls(source, s, t, np.ascontiguousarray(np.stack((s.roots[both], t.roots[both]), axis=1)), lag)
 
@@ -131,7 +123,7 @@ class Forests:
         totals = []
         for change, forest in zip(changes, (self.s, self.t), strict=True):
             total = np.empty(len(change) - 1, np.int64)
-            total[forest.points[:, -2]] = np.cumsum(change)[:-1]
+            total[forest.points[:, forest.boxes.shape[2]]] = np.cumsum(change)[:-1]
             totals.append(total)
         return totals[0], totals[1]
 
@@ -163,15 +155,3 @@ class Forests:
                 yield found[0, :filled], found[1, :filled]
             if filled < chunk:
                 return
-
-
-def _lags(source: Points, compared: list[Comparison]) -> list[int] | None:
-    """By how much t is above s in each comparison, 0 or 1 at every point; None unless both sides are the same rows."""
-    if not source.aligned or (source.group is not None and source.group.s is not source.group.t):
-        return None
-    orders = len(source.order)
-    lags = [0 if each.s is each.t else 1 for each in compared]
-    for place, (each, lag) in enumerate(zip(compared, lags, strict=True)):
-        if lag and (place >= orders or not is_one_above(each.s, each.t)):
-            return None
-    return lags

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
+from refute.kernels.memory import give_back
 from refute.kernels.ranking import ranks_in_groups
 from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Comparison, Ints, Reading
 from refute.plan.share import Share
 
 MAX_TREE = 3  # dimensions of a Fenwick tree
-_ALL = slice(None)
 
 Carried = Comparison | tuple[Ints, Ints]  # a column for each side
 
@@ -78,6 +78,7 @@ class Layout:
     @classmethod
     def of(cls, points: Points, dimensions: Dimensions, carried: tuple[Carried, ...], share: Share | None) -> Layout:
         """The layout with the columns `carried` between the group and the positions."""
+        give_back(points.n_s + points.n_t)
         swept, tree = dimensions.swept, list(dimensions.tree)
         groups = points.groups
         if not tree:
@@ -94,10 +95,10 @@ class Layout:
         spans = np.array([comparison.size for comparison in tree[1:]] + [0, 0], np.int64)[:2]
         columns = (swept, points.group, *carried, *tree)
         s_columns, t_columns = (tuple(_reading(each, side) for each in columns) for side in (0, 1))
-        s_order = shared(share, "s order", (swept.label,), lambda: sorted_positions(swept.s_at(_ALL), swept.size))
+        s_order = shared(share, "s order", (swept.label,), lambda: _order(swept, 0))
         t_order = s_order
         if not swept.same_codes:
-            t_order = shared(share, "t order", (swept.label,), lambda: sorted_positions(swept.t_at(_ALL), swept.size))
+            t_order = shared(share, "t order", (swept.label,), lambda: _order(swept, 1))
         return cls(s_columns, t_columns, s_order, t_order, base, length, spans, cells)
 
     @property
@@ -147,6 +148,11 @@ class Block:
     t_start: int
     state: NDArray[np.int64]
     more: bool
+
+
+def _order(swept: Comparison, side: int) -> Ints:
+    """The points of a side in ascending order of the comparison."""
+    return sorted_positions(swept.codes[side], swept.size, turned=swept.turned)
 
 
 def _reading(column: Comparison | Carried | None, side: int) -> Reading | None:
