@@ -14,16 +14,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 import refute as rf
 from refute.discover import Discovery, Progress, discover
 from refute.discover import guided as guided_module
+from refute.discover.approximate import violating_pairs
+from refute.discover.evidence import merged
+from refute.discover.groups import equal_masks
+from refute.discover.inversion import inverted
 from refute.discover.options import options_of
+from refute.discover.predicates import predicate_space
+from refute.discover.table import LocalTable
+from refute.discover.work import Budget
 from refute.errors import OptionError
+from refute.relation import Relation
 from refute.spark.discover import discover_on_spark, pairs
+from refute.spark.discover.jobs import kept
+from refute.spark.discover.table import SparkTable
 from refute.spark.frames import frame_of
+from strategies import KINDS, tables
 
+pytestmark = pytest.mark.spark
+
+SPARK_KINDS = tuple(
+    kind
+    for kind in KINDS
+    if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
+)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 Rules = set[tuple[str, int]]
 
@@ -74,7 +94,7 @@ def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small sizes, so that small tables are cut into blocks, parts and buckets, and every step is taken."""
-    sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=20, part_rows=7, points=6)
+    sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6)
     monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
     monkeypatch.setattr(guided_module, "_MANY_OPEN", 2)
     monkeypatch.setattr(guided_module, "_WAVE", 40)
@@ -84,7 +104,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "sql"), (5, "equal")])
 def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: str) -> None:
-    table = mixed(45, partitions)
+    table = mixed(45, partitions).drop_columns(["wide", "day", "flag"] if nulls == "equal" else ["other", "money"])
     options = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
     options |= {"shared_values": 0.0, "average_ratio": 0.0, "error": 0.01}
     frame = frame_of(table, spark).repartition(partitions)
@@ -94,7 +114,7 @@ def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "equal"), (3, "sql")])
 def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls: str) -> None:
-    table = mixed(60, 10 + partitions).select(["label", "other", "whole", "group"])
+    table = mixed(60, 10 + partitions).select(["label", "other", "whole"])
     options = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
     found = spread(frame_of(table, spark).repartition(partitions), method="guided", **options)
     assert found.method == "guided"
@@ -102,8 +122,63 @@ def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls
 
 
 @pytest.mark.usefixtures("small")
+@settings(
+    max_examples=2,
+    phases=[Phase.generate],
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(tables(max_rows=12, kinds=SPARK_KINDS), st.sampled_from(("sql", "equal")), st.sampled_from(("tiles", "guided")))
+def test_any_table_has_the_rules_it_has_in_process(
+    spark: SparkSession, drawn: tuple[pa.Table, object], nulls: str, method: str
+) -> None:
+    table = drawn[0].select(drawn[0].column_names[:3])
+    options = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3, "one_row": True}
+    frame = frame_of(table, spark)
+    found = spread(frame.repartition(2), method=method, **options)
+    assert rules(found) == rules(discover(frame.toArrow(), method="tiles", **options))
+
+
+@pytest.mark.parametrize("points", [5, 1_000])
+def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: int) -> None:
+    table = mixed(70, 21).select(["label", "other", "whole", "group", "float.y"])
+    options = options_of(shared_values=0.0, average_ratio=0.0, seed=points)
+    sizes = pairs.Sizes(block_rows=16, sample_rows=10, bucket_rows=40, part_rows=20, points=points)
+    here = LocalTable(Relation.of(table))
+    space, _ = predicate_space(here, options)
+    local, budget = here.pairs(space, options), Budget(options)
+    all_pairs, _ = local.everything(budget)
+    with kept() as place:
+        held = SparkTable(frame_of(table, spark).repartition(2), place)
+        there = pairs.pairs_of(held, space, options, place, sizes)
+        seen, complete = there.everything(budget)
+        assert complete
+        assert np.array_equal(seen.points, all_pairs.points)
+        assert np.array_equal(seen.counts, all_pairs.counts)
+        equal = np.flatnonzero(equal_masks(space)).tolist()
+        for chosen in (frozenset(equal[:1]), frozenset(equal[2:4]), frozenset(equal[-1:])):
+            wanted = {point.tobytes() for point in local.agreeing(chosen, budget)[0].points}
+            found = {point.tobytes() for point in there.agreeing(chosen, budget)[0].points}
+            assert wanted <= found <= {point.tobytes() for point in all_pairs.points}
+        boxes = inverted(space, all_pairs.states[::3], budget, 3)[0][::7][:40]
+        inside = violating_pairs(boxes, all_pairs) > 0
+        assert 0 < np.count_nonzero(inside) < len(boxes)
+        while True:  # the rows that are here are searched first
+            hunt = there.hunt(space.masks(boxes), budget)
+            broken = violating_pairs(boxes, merged(space, hunt.evidence)) > 0
+            assert hunt.complete
+            assert not (broken & ~inside).any()
+            if hunt.held or not broken.any():
+                break
+            boxes, inside = boxes[~broken], inside[~broken]
+        assert sorted(hunt.held) == np.flatnonzero(~inside).tolist()
+        assert broken.tolist() == inside.tolist()
+
+
+@pytest.mark.usefixtures("small")
 def test_connect_gives_the_same(connect: SparkSession) -> None:
-    table = mixed(40, 5).select(["label", "whole", "money"])
+    table = mixed(40, 5).select(["label", "money"])
     frame = frame_of(table, connect).repartition(2)
     expected = rules(discover(table, cross_columns=False))
     assert rules(spread(frame, method="guided", cross_columns=False)) == expected
