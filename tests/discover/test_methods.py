@@ -15,6 +15,7 @@ from refute.discover import discover
 from refute.discover import guided as guided_module
 from refute.discover import hydra as hydra_module
 from refute.discover import local as local_module
+from refute.discover.options import Progress
 from refute.language.render import render_text
 from strategies import tables
 
@@ -73,3 +74,32 @@ def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
     label[random.integers(0, size, 4)] = "wrong"
     table = pa.table({"group": group, "value": value, "label": label, "noise": random.integers(0, 40, size)})
     assert rules(table, method) == rules(table, "tiles")
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stopped_hydra_returns_rules_that_hold(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size = 400
+    group = random.integers(0, 30, size)
+    table = pa.table(
+        {
+            "group": group,
+            "value": group * 3 + random.integers(0, 3, size),
+            "rank": np.argsort(random.random(size)),
+            "label": np.char.add("g", (group // 5).astype(str)),
+            "noise": random.integers(0, 40, size),
+        }
+    )
+    phases: list[str] = []
+
+    def stop(progress: Progress) -> None:
+        phases.append(progress.phase)
+        if progress.phase == "completion" and phases.count("completion") == 40:
+            raise KeyboardInterrupt
+
+    found = discover(table, method="hydra", threads=1, progress=stop)
+    assert found.partial
+    some = {rule.text for rule in found.rules}
+    assert some
+    assert some < set(rules(table, "tiles"))

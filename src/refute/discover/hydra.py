@@ -2,9 +2,10 @@
 
 Random and focused sampling give a preliminary evidence set (section 4), its inversion preliminary rules (section 5).
 All pairs that violate one of these complete the evidence (theorem 2); they are found by refining cluster pairs along a
-tree of predicates that puts frequent and selective ones first (section 6.4). Unlike the paper, inequalities are refined
-one at a time rather than in pairs by IEJoin, a cluster pair that stands for few pairs is not refined further but looked
-at as a whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are.
+tree of predicates that puts frequent and selective ones first (section 6.4), inequalities that follow one another in
+pairs by IEJoin. Unlike the paper, a cluster pair that stands for few pairs is not refined further but looked at as a
+whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are. A rule
+whose branch of the tree is done, and that no evidence breaks, is verified: a search that is stopped returns those.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discover.approximate import violating_pairs
 from refute.discover.evidence import Evidence, merged
 from refute.discover.facts import codebook
 from refute.discover.foci import foci
@@ -41,13 +43,17 @@ _DRAW = 1 << 20
 Choice = tuple[int, int]  # a slot and the mask of its accepted states
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree: the predicate that leads to it, whether a rule ends here, and what follows."""
+    """A node of the tree: the predicate that leads to it, whether a rule ends here, what follows, and the rules of it.
+
+    Rules are told by the predicates that are not on the way to the node's parent: whole ones below the root.
+    """
 
     choice: Choice | None
     ends: bool = False
     children: list[Node] = field(default_factory=list)
+    rules: list[frozenset[Choice]] = field(default_factory=list)
 
 
 class Hydra:
@@ -63,9 +69,10 @@ class Hydra:
         self._refiners = Refiners(relation, book.space, options.nulls)
         self._evidence = Evidence.empty(book.space)
         self._place = np.full(relation.n_rows, -1, np.int64)
+        self._passed: list[frozenset[Choice]] = []
 
     def run(self) -> Outcome:
-        """The rules of the table; none are verified before the end."""
+        """The rules of the table, or those verified until the time was up."""
         sample = self._random_sample()
         self._focused_sample()
         boxes, complete = inverted(
@@ -83,8 +90,15 @@ class Hydra:
         return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
 
     def so_far(self) -> Outcome:
-        """No rules: nothing is verified before the evidence is complete."""
-        return Outcome(self._space.full[None][:0], self._evidence, False, counted=False, method="hydra")
+        """The rules whose branches of the tree are done and that no evidence breaks."""
+        masks = np.empty((len(self._passed), len(self._space.slots)), np.uint8)
+        masks[:] = [slot.kind.full for slot in self._space.slots]
+        for n, rule in enumerate(self._passed):
+            for slot, mask in rule:
+                masks[n, slot] = mask
+        boxes = self._space.boxes(masks)
+        held = boxes[violating_pairs(boxes, self._evidence) == 0]
+        return Outcome(held, self._evidence, False, counted=False, method="hydra")
 
     def _random_sample(self) -> Evidence:
         """Section 4.2: every tuple with some random others."""
@@ -137,36 +151,66 @@ class Hydra:
     def _complete(self, root: Node) -> bool:
         """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
         n = self._relation.n_rows
+        looked = 0
+        passing: list[Node] = []  # branches that are done but for the pairs that wait to be looked at
         pending: list[ClusterPairs] = []
-        waiting, looked = 0, 0
-        for found in self._violating(root, np.arange(n), np.arange(n)):
-            pending.append(found)
-            waiting += int(found.sizes.sum())
-            if waiting >= _BATCH_PAIRS:
-                self._look(pending)
-                looked, waiting, pending = looked + waiting, 0, []
-                if self._budget.expired:
-                    return False
-                if looked > n * (n - 1):
-                    everything, complete = tile_evidence(self._book, self._budget, n)
-                    self._evidence = merged(self._space, [self._evidence, everything])
-                    return complete
+        waiting = 0
+        for child in root.children:
+            for found in self._below(child, np.arange(n), np.arange(n)):
+                pending.append(found)
+                waiting += int(found.sizes.sum())
+                if waiting >= _BATCH_PAIRS:
+                    self._look(pending)
+                    looked, waiting, pending = looked + waiting, 0, []
+                    if self._budget.expired:
+                        return False
+                    self._pass(passing)
+                    if looked > n * (n - 1):
+                        everything, complete = tile_evidence(self._book, self._budget, n)
+                        self._evidence = merged(self._space, [self._evidence, everything])
+                        return complete
+            passing.append(child)
+            if self._budget.expired:
+                break
         self._look(pending)
-        return not self._budget.expired
+        if self._budget.expired:
+            return False
+        self._pass(passing)
+        return True
 
-    def _violating(self, node: Node, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
-        """Cluster pairs of true pairs that include all that violate a rule below the node, depth first."""
-        for child in node.children:
-            assert child.choice is not None
+    def _pass(self, branches: list[Node]) -> None:
+        """Notes that all violations of the rules of these branches are evidence by now."""
+        for branch in branches:
+            self._passed.extend(branch.rules)
+        branches.clear()
+
+    def _below(self, child: Node, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
+        """Cluster pairs of true pairs that include all that violate a rule of the node, depth first."""
+        assert child.choice is not None
+        paired = [] if child.ends or not self._refiners.is_order(*child.choice) else self._ordered(child)
+        for second in paired:
+            assert second.choice is not None
+            for refined in self._refiners.refine_twice(child.choice, second.choice, s, t):
+                yield from self._followed(second, refined, second.children)
+        if len(paired) < len(child.children) or child.ends:
+            rest = [one for one in child.children if one not in paired]
             for refined in self._refiners.refine(*child.choice, s, t):
-                if child.ends:
-                    yield refined
-                    continue
-                few = refined.sizes <= _FEW_PAIRS
-                if few.any():
-                    yield refined.where(few)
-                for a, b in refined.where(~few).each():
-                    yield from self._violating(child, a, b)
+                yield from self._followed(child, refined, rest)
+
+    def _ordered(self, node: Node) -> list[Node]:
+        return [one for one in node.children if one.choice is not None and self._refiners.is_order(*one.choice)]
+
+    def _followed(self, node: Node, refined: ClusterPairs, children: list[Node]) -> Iterator[ClusterPairs]:
+        """Cluster pairs below a node, given those that satisfy all on the way to it."""
+        if node.ends:
+            yield refined
+            return
+        few = refined.sizes <= _FEW_PAIRS
+        if few.any():
+            yield refined.where(few)
+        for a, b in refined.where(~few).each():
+            for one in children:
+                yield from self._below(one, a, b)
 
     def _look(self, pending: list[ClusterPairs]) -> None:
         """The evidence of all pairs of these cluster pairs."""
@@ -196,8 +240,8 @@ def _grow(node: Node, rules: list[frozenset[Choice]], selectivity: dict[Choice, 
             for choice in rule:
                 frequency[choice] = frequency.get(choice, 0) + 1
         best = max(sorted(frequency), key=lambda choice: frequency[choice] / selectivity[choice])
-        child = Node(best)
-        with_it = [rule - {best} for rule in rules if best in rule]
+        child = Node(best, rules=[rule for rule in rules if best in rule])
+        with_it = [rule - {best} for rule in child.rules]
         rules = [rule for rule in rules if best not in rule]
         child.ends = any(not rule for rule in with_it)
         _grow(child, [rule for rule in with_it if rule], selectivity)

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from refute.discover.facts import row_states
 from refute.discover.space import Space
 from refute.discover.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
+from refute.kernels.refinement_iejoin import Listing, Sorted
+from refute.kernels.refinement_sides import Keyed
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
 from refute.relation import Relation
 
 Rows = NDArray[np.int64]
+_ROOM = 1 << 22  # partners listed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,7 @@ class Refiners:
         if not chosen.is_pair:
             yield self._filtered(slot, mask, s, t)
             return
-        assert isinstance(chosen.right, Column)
-        ordered = any(op.is_order for op in chosen.kind.operators)
-        if chosen.left.name == chosen.right.name:
-            left = right = self._relation.encode(chosen.left.name, ordered=ordered, dense=True).values
-        else:
-            joint = self._relation.encode_joint((chosen.left.name, chosen.right.name), ordered=ordered, dense=True)
-            left, right = joint[0].values, joint[1].values
+        left, right = self._codes(slot)
         atoms = chosen.kind.atoms(mask)
         same_null = bool(atoms & BOTH_NULL) and self._nulls is Nulls.EQUAL
         other_null = bool(atoms & ONE_NULL) and self._nulls is Nulls.EQUAL
@@ -78,6 +75,44 @@ class Refiners:
         else:
             yield from _ordered(s, t, a, b, values)
 
+    def is_order(self, slot: int, mask: int) -> bool:
+        """Whether the predicates of the mask are one inequality between the two rows."""
+        chosen = self._space.slots[slot]
+        return chosen.is_pair and chosen.kind.atoms(mask) in (LESS, LESS | EQUAL, GREATER, GREATER | EQUAL)
+
+    def refine_twice(self, first: tuple[int, int], second: tuple[int, int], s: Rows, t: Rows) -> Iterator[ClusterPairs]:
+        """As `refine` for two inequalities (slot, mask) at once, by IEJoin."""
+        for slot, _ in (first, second):
+            left, right = self._codes(slot)
+            s, t = s[left[s] >= 0], t[right[t] >= 0]
+        if not len(s) or not len(t):
+            return
+        (a_x, b_x), (a_y, b_y) = (self._ascending(slot, mask, s, t) for slot, mask in (first, second))
+        listing = Listing(Sorted(_keyed(a_x), _keyed(a_y), _keyed(b_x), _keyed(b_y)), len(s), len(t), _ROOM)
+        while (found := listing.next()) is not None:
+            ours, theirs = found
+            ranges = np.stack([ours.starts, ours.ends, theirs.starts, theirs.ends], axis=1)
+            yield ClusterPairs(s[ours.ids], t[theirs.ids[: int(theirs.ends[-1])]], ranges)
+
+    def _codes(self, slot: int) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
+        """The codes of all rows in the roles of s and of t; negative where a value is null."""
+        chosen = self._space.slots[slot]
+        assert isinstance(chosen.right, Column)
+        ordered = any(op.is_order for op in chosen.kind.operators)
+        if chosen.left.name == chosen.right.name:
+            same = self._relation.encode(chosen.left.name, ordered=ordered, dense=True).values
+            return same, same
+        left, right = self._relation.encode_joint((chosen.left.name, chosen.right.name), ordered=ordered, dense=True)
+        return left.values, right.values
+
+    def _ascending(self, slot: int, mask: int, s: Rows, t: Rows) -> tuple[Rows, Rows]:
+        """Keys of s and of t such that the inequality reads `s < t`."""
+        left, right = self._codes(slot)
+        atoms = self._space.slots[slot].kind.atoms(mask)
+        sign = 1 if atoms & LESS else -1
+        ours, theirs = sign * left[s].astype(np.int64), sign * right[t].astype(np.int64)
+        return ours, theirs + (1 if atoms & EQUAL else 0)
+
     def _filtered(self, slot: int, mask: int, s: Rows, t: Rows) -> ClusterPairs:
         chosen = self._space.slots[slot]
         if slot not in self._filters:
@@ -88,6 +123,12 @@ class Refiners:
         else:
             t = t[accepted[t]]
         return ClusterPairs(s, t, np.array([[0, len(s), 0, len(t)]], np.int64)[: len(s) * len(t) > 0])
+
+
+def _keyed(keys: Rows) -> Keyed:
+    """Positions in the order of their keys, as one set."""
+    order = np.argsort(keys, kind="stable")
+    return Keyed(order.astype(np.int32), keys[order], np.array([0, len(keys)], np.int64))
 
 
 def _joined(s: Rows, t: Rows, a: Rows, b: Rows) -> ClusterPairs:
