@@ -18,6 +18,7 @@ from refute.plan.share import Share
 WAYS = {
     "default": Tuning(),
     "no tables": Tuning(cells=0),
+    "trees": Tuning(few=0),
     "blocks": Tuning(cells=0.01, block=2),
     "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
     "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),
@@ -164,3 +165,17 @@ def test_no_or_one_row_has_no_pairs(rows: int) -> None:
         sides: dict[str, tuple[Comparison, ...]] = {"equal": (), "order": (), "differ": ()}
         sides[kind] = (Comparison(values, values, 1),)
         assert_all_answers_right(Problem(rows, None, None, self_pairs=True, **sides), Tuning())
+
+
+def test_an_order_read_from_the_top_or_shifted_by_one_is_the_order_over_arrays_made_so() -> None:
+    codes = np.array([4, 0, 3, 3, 1], np.int32)
+    down = Comparison(codes, codes, 6, turned=True, lag=1)
+    assert down.s.tolist() == [0, 4, 1, 1, 3]
+    assert down.t.tolist() == [1, 5, 2, 2, 4]
+    some = np.array([1, 4])
+    assert down.s_at(some).tolist() == down.s[some].tolist()
+    assert down.t_at(some).tolist() == down.t[some].tolist()
+    assert down.head(2).t.tolist() == down.t[:2].tolist()
+    assert down.picked(some, some, together=True).same_codes
+    turned = down.mirrored()
+    assert ((down.s[:, None] < down.t) == (turned.s[:, None] < turned.t).T).all()

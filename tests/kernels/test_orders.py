@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refute.kernels.distinct import Tally, sum_of_squared_counts
 from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
 from refute.kernels.ranking import dense_ranks
 from refute.kernels.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
@@ -85,3 +86,23 @@ def test_filters_drop_nearly_every_key_without_a_match() -> None:
     s_kept, t_kept = matching_keys(keys[:100_000], keys[100_000:])
     assert s_kept.mean() < 0.15
     assert t_kept.mean() < 0.15
+
+
+@pytest.mark.parametrize("size", [1, 4, 50, 1 << 20, 1 << 60])
+@pytest.mark.parametrize("n", [1, 7, 300, 30_000])
+def test_sorts_from_the_top_are_stable_and_pairs_that_share_a_key_are_counted(size: int, n: int) -> None:
+    keys = np.random.default_rng(n).choice(np.random.default_rng(1).integers(0, size, 1 + n // 3), n)
+    assert (sorted_positions(keys, size, turned=True) == np.argsort(-keys, kind="stable")).all()
+    assert sum_of_squared_counts(keys, size) == (np.unique(keys, return_counts=True)[1].astype(np.int64) ** 2).sum()
+
+
+def test_keys_read_in_blocks_are_tallied_as_far_as_there_is_room() -> None:
+    keys = np.random.default_rng(3).integers(0, 40, 1000) * 10**12
+    tally, tight = Tally(40), Tally(39)
+    assert all(tally.add(keys[start : start + 64]) for start in range(0, 1000, 64))
+    values, firsts, counts = np.unique(keys, return_index=True, return_counts=True)
+    order = np.argsort(firsts)
+    assert len(values) == 40
+    assert (tally.firsts == firsts[order]).all()
+    assert (tally.counts == counts[order]).all()
+    assert not all(tight.add(keys[start : start + 500]) for start in (0, 500))

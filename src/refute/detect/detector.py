@@ -70,8 +70,9 @@ class Detector:
             return 0
         weighted = self._weighted(rule, MANY_REPEATS)
         if weighted is None and not _takes_one_pass(compiled.problem):
-            if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
-                return 0
+            if not _counts_as_it_verifies(compiled.problem):
+                if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
+                    return 0
             weighted = self._weighted(rule, FEW_REPEATS)
         if weighted is not None:
             return weighted.violations
@@ -187,6 +188,11 @@ def prefix_sizes(n_rows: int) -> list[int]:
 def _takes_one_pass(problem: Problem) -> bool:
     """Whether group sizes answer the problem, so that neither a summary nor a search for a first pair saves work."""
     return not problem.order and len(problem.differ) <= 1
+
+
+def _counts_as_it_verifies(problem: Problem) -> bool:
+    """Whether counting costs about what a search for a first pair costs where there is none."""
+    return len(problem.order) <= 2 and not problem.differ
 
 
 def _exact_sum(counts: NDArray[np.int64]) -> int:

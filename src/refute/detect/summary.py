@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -68,15 +69,19 @@ def expected_distinct(sampled: int, seen: int) -> float:
     return high
 
 
+def _expected_distinct(sample: NDArray[np.signedinteger]) -> float:
+    return expected_distinct(len(sample), len(np.unique(sample)))
+
+
 def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
     """The first position and the number of each distinct combination of values; None where they exceed the room."""
     columns: list[NDArray[np.signedinteger]] = []
     digits: list[int] = []
     step = max(relation.n_rows // _SAMPLE_ROWS, 1)
     encoded = _encoded(relation, rule, names)
-    for one in encoded:
+    for name, one in zip(names, encoded, strict=True):
         sample = one.values[::step]
-        if expected_distinct(len(sample), len(np.unique(sample))) > room:
+        if relation.shared(("expected distinct", name), partial(_expected_distinct, sample)) > room:
             return None
     for one in encoded:
         codes, size = one.values, one.size + 1
@@ -93,7 +98,7 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
         columns.append(codes)
         digits.append(size)
     sampled = _keys(columns, digits, slice(None, None, step))
-    if expected_distinct(len(sampled), len(np.unique(sampled))) > room:
+    if _expected_distinct(sampled) > room:
         return None
     tally = Tally(room)
     for start in range(0, relation.n_rows, _BLOCK):

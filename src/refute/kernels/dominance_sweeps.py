@@ -97,6 +97,42 @@ def count_below(
 
 
 @njit(cache=True, nogil=True)
+def count_below_few(
+    s: Matrix, t: Matrix, spans: Longs, tables: NDArray[np.int32], state: Longs, more: bool, below: Longs
+) -> int:
+    """As `count_below` for one or two tree dimensions of few positions: every cell holds the points below it.
+
+    `tables` (groups, cells) is zero; `spans` are the cells per dimension, one more than its positions. A point is added
+    to all cells above it by vector instructions, and read off one.
+    """
+    dims, span = s.shape[1] - 2, spans[0]
+    rows = tables.shape[1] // span
+    total, i = 0, state[0]
+    for j in range(state[1], len(t)):
+        while i < len(s) and s[i, 0] < t[j, 0]:
+            table = tables[s[i, 1]]
+            last = s[i, s.shape[1] - 1]
+            first = np.int64(s[i, 2]) + 1 if dims == 2 else 0
+            for a in range(first, rows):
+                cells = table[a * span : (a + 1) * span]
+                for b in range(len(cells)):
+                    cells[b] += np.int32(np.int32(b) > last)
+            i += 1
+        if more and i == len(s):
+            state[0], state[1] = i, j
+            return total
+        cell = np.int64(t[j, 2])
+        if dims == 2:
+            cell = cell * span + t[j, 3]
+        found = tables[t[j, 1], cell]
+        total += found
+        if len(below):
+            below[j] = found
+    state[0], state[1] = i, len(t)
+    return total
+
+
+@njit(cache=True, nogil=True)
 def find_above(
     s: Matrix,
     t: Matrix,

@@ -19,8 +19,8 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of
 from refute.kernels.distinct import sum_of_squared_counts
-from refute.kernels.dominance_sweeps import count_below
-from refute.kernels.memory import empty
+from refute.kernels.dominance_sweeps import count_below, count_below_few
+from refute.kernels.memory import empty, give_back
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share
@@ -72,6 +72,7 @@ class _Tally:
             return self._settled(points, sign)
         if self.s_partners is None and points.twin and not points.order and points.n_s < INT32:
             if points.group is None or len(points.differ) > 1:
+                give_back(points.n_s)
                 return sign * _agreeing_squares(points.group, points.differ, points.n_s)
         if points.group is not None and clash_only(points):
             return sign * self._clashes(points, points.group, sign)
@@ -134,13 +135,18 @@ class _Tally:
             return count_by_dividing(points, per_t, self.share, self.tuning)
         layout = Layout.of(points, dimensions, (), self.share)
         tree = np.zeros(layout.cells, np.int32)
+        few = layout.few_cells(dimensions, self.tuning.few)
         total = 0
         for block in layout.blocks(self.tuning.block):
             below = np.empty(0 if per_t is None else len(block.t), np.int64)
             start = int(block.state[1])
-            total += count_below(
-                block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more, below
-            )
+            if few is not None:
+                tables = tree.reshape(points.groups, -1)
+                total += count_below_few(block.s, block.t, few, tables, block.state, block.more, below)
+            else:
+                total += count_below(
+                    block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more, below
+                )
             if per_t is not None:
                 done = slice(start, int(block.state[1]))
                 per_t[layout.t_order[block.t_start + done.start : block.t_start + done.stop]] = below[done]

@@ -101,6 +101,13 @@ class Layout:
             t_order = shared(share, "t order", (swept.label,), lambda: _order(swept, 1))
         return cls(s_columns, t_columns, s_order, t_order, base, length, spans, cells)
 
+    def few_cells(self, dimensions: Dimensions, most: int) -> NDArray[np.int64] | None:
+        """The cells of the last dimension, where the cells of a group are few enough to be written to all at once."""
+        tree = dimensions.tree
+        if dimensions.ragged or not 1 <= len(tree) <= 2 or prod(each.size + 1 for each in tree) > most:
+            return None
+        return np.array([tree[-1].size + 1], np.int64)
+
     @property
     def twin(self) -> bool:
         """Whether both sides are the same points."""

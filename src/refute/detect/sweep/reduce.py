@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _WIDEST = 2**62  # a combined key stays below it
 _SAMPLE = 4096  # values that tell whether there are many
+_LOOSE = 4096  # group numbers from which those that are not in use are in the way
 _RANKED = 16  # ranks by a bitmap of this many bits per point are cheaper than hashes
 
 
@@ -44,7 +45,8 @@ def reduce(problem: Problem, share: Share | None = None) -> Points | None:
         return None
     if equal:
         labels = tuple(comparison.label for comparison in equal)
-        grouping = shared(share, "grouping", labels, lambda: _grouped(_combined_all(equal)))
+        kind = "dense grouping" if problem.order else "grouping"
+        grouping = shared(share, kind, labels, lambda: _grouped(_combined_all(equal), dense=bool(problem.order)))
         points = _applied(points, grouping)
     return _settled(points)
 
@@ -137,9 +139,14 @@ def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
     return key
 
 
-def _grouped(key: Comparison) -> _Grouping:
-    """Dense group numbers; keys from a wide range are first rid of those without a match."""
+def _grouped(key: Comparison, *, dense: bool = False) -> _Grouping:
+    """Group numbers, few more than points; keys from a wide range are first rid of those without a match.
+
+    With `dense` each number is in use where many look unused: tables and trees per group then stay within the caches.
+    """
     n = len(key.s) + len(key.t)
+    if dense and _LOOSE <= key.size <= _RANKED * n and key.size >= 2 * fewest_values(key):
+        return _Grouping(None, None, ranked(key))
     if key.size <= _RANKED * n + 1024:
         return _Grouping(None, None, numbered(key))
     if key.s is key.t:

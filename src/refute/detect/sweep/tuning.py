@@ -10,6 +10,7 @@ class Tuning:
     """Thresholds of the method; every choice gives the same answer.
 
     `cells`: entries of a table per point.
+    `few`: cells of a group that a point is added to all at once rather than by way of a tree.
     `leaf`: points in a leaf of a box tree.
     `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
     `brute`: pairs that dividing compares one by one.
@@ -24,6 +25,7 @@ class Tuning:
     """
 
     cells: float = 2.0
+    few: int = 160
     leaf: int = 12
     tree_steps: int = 400
     brute: int = 1 << 16
