@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -44,9 +45,7 @@ def coding_of(table: SparkTable, space: Space) -> Coding:
     read = {name for slot in space.slots for name in slot.columns}
     names = tuple(name for name in table.names if name in read)
     texts = [name for name in names if table.type_of(name).family is Family.STRING]
-    components = _components(space, texts)
-    seed = _injective_seed(table, components) if texts else 0
-    dictionaries = _dictionaries(table, components, seed) if texts else {}
+    seed, dictionaries = _hashing(table, _components(space, texts))
     columns = [
         (_hashed(table.value(name), seed) if name in texts else _narrowed(table, name)).alias(table.plain_of[name])
         for name in names
@@ -71,18 +70,26 @@ def _hashed(value: SparkColumn, seed: int) -> SparkColumn:
     return F.when(value.isNotNull(), hashed)
 
 
-def _injective_seed(table: SparkTable, components: list[list[str]]) -> int:
-    """A seed for which no two texts that are compared have the same hash."""
-    home = {table.names.index(name): number for number, part in enumerate(components) for name in part}
-    number = F.element_at(F.create_map(*(F.lit(x) for pair in home.items() for x in pair)), F.col(COLUMN))
-    texts = table.counted(Family.STRING).where(F.col(COLUMN).isin(list(home))).select(number.alias("k"), VALUE)
-    if any(len(part) > 1 for part in components):
-        texts = texts.distinct()
+def _hashing(table: SparkTable, components: list[list[str]]) -> tuple[int, dict[str, NDArray[np.int64]]]:
+    """A seed for which no two texts that are compared have the same hash, and the dictionaries of columns of few."""
+    few = [part for part in components if sum(table.spread(name).distinct for name in part) <= FEW]
+    many = [part for part in components if part not in few]
     for seed in _SEEDS:
-        hashed = texts.groupBy("k", _hashed(F.col(VALUE), seed).alias("h")).agg(F.count(F.lit(1)).alias(TIMES))
-        if hashed.agg(F.max(TIMES)).collect()[0][0] in (None, 1):
-            return seed
+        dictionaries = _dictionaries(table, few, seed)
+        if dictionaries is not None and _is_injective(table, many, seed):
+            return seed, dictionaries
     raise EngineError("texts of the table share hashes under every seed tried; leave out a column of text")
+
+
+def _is_injective(table: SparkTable, components: list[list[str]], seed: int) -> bool:
+    """Whether no two texts that are compared have the same hash; Spark looks."""
+    for part in components:
+        texts = table.counted(Family.STRING).where(F.col(COLUMN).isin([table.names.index(name) for name in part]))
+        texts = texts.select(VALUE).distinct() if len(part) > 1 else texts.select(VALUE)
+        hashed = texts.groupBy(_hashed(F.col(VALUE), seed).alias("h")).agg(F.count(F.lit(1)).alias(TIMES))
+        if hashed.agg(F.max(TIMES)).collect()[0][0] not in (None, 1):
+            return False
+    return True
 
 
 def _components(space: Space, texts: list[str]) -> list[list[str]]:
@@ -95,17 +102,25 @@ def _components(space: Space, texts: list[str]) -> list[list[str]]:
     return [sorted(part) for part in parts]
 
 
-def _dictionaries(table: SparkTable, components: list[list[str]], seed: int) -> dict[str, NDArray[np.int64]]:
-    """For each column of few texts the hashes of them and of those they are compared with, ascending."""
-    few = [part for part in components if sum(table.spread(name).distinct for name in part) <= FEW]
-    home = {table.names.index(name): number for number, part in enumerate(few) for name in part}
-    if not few:
+def _dictionaries(table: SparkTable, components: list[list[str]], seed: int) -> dict[str, NDArray[np.int64]] | None:
+    """For each column of few texts the hashes of them and of those they are compared with, ascending.
+
+    None where two texts share a hash.
+    """
+    home = {table.names.index(name): number for number, part in enumerate(components) for name in part}
+    if not home:
         return {}
     counted = table.counted(Family.STRING).where(F.col(COLUMN).isin(list(home)))
-    found = counted.select(COLUMN, _hashed(F.col(VALUE), seed).alias("h")).toArrow()
+    found = counted.select(COLUMN, VALUE, _hashed(F.col(VALUE), seed).alias("h")).toArrow()
     numbers = np.array([home[place] for place in found.column(0).to_pylist()], np.int64)
-    hashes = found.column(1).to_numpy().astype(np.int64)
-    return {name: np.unique(hashes[numbers == number]) for number, part in enumerate(few) for name in part}
+    out: dict[str, NDArray[np.int64]] = {}
+    for number, part in enumerate(components):
+        own = found.filter(pa.array(numbers == number))
+        hashes = np.unique(own.column(2).to_numpy().astype(np.int64))
+        if len(hashes) < len(own.column(1).unique()):
+            return None
+        out |= dict.fromkeys(part, hashes)
+    return out
 
 
 def _with_codes(

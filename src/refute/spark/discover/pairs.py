@@ -24,7 +24,6 @@ from refute.discover.space import Slot, Space
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
-from refute.spark.budget import cores
 from refute.spark.discover.blocks import BLOCK, BLOCK_ROWS, PACKED, Batches, Packing, packed, tables_of, unpacked
 from refute.spark.discover.coding import Coding, coding_of
 from refute.spark.discover.jobs import Kept, unless_expired
@@ -71,20 +70,22 @@ def pairs_of(table: SparkTable, space: Space, options: Options, place: Kept, siz
     """The pairs of a Spark table in a space."""
     if not space.slots:
         return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
-    return SparkPairs(coding_of(table, space), space, table.n_rows, options, place, sizes or Sizes())
+    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes())
 
 
 class SparkPairs:
     """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job."""
 
-    def __init__(self, coding: Coding, space: Space, n_rows: int, options: Options, place: Kept, sizes: Sizes) -> None:
+    def __init__(
+        self, coding: Coding, space: Space, table: SparkTable, options: Options, place: Kept, sizes: Sizes
+    ) -> None:
         self.space = space
-        self.n_rows = n_rows
+        self.n_rows = n_rows = table.n_rows
         self._coded = coding.space
         self._nulls = options.nulls
         self._sizes = sizes
         self._session = coding.frame.sparkSession
-        self._cores = cores(self._session)
+        self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
             blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))

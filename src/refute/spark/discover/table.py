@@ -21,6 +21,7 @@ from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
 from refute.relation import Family
 from refute.relation.types import ColumnType
+from refute.spark.budget import cores
 from refute.spark.discover.coding import COLUMN, TIMES, VALUE
 from refute.spark.discover.jobs import Kept
 from refute.spark.discover.pairs import SparkPairs, pairs_of
@@ -89,6 +90,11 @@ class SparkTable:
         """What one pass over the rows tells of a column."""
         return self._basics[1][name]
 
+    @cached_property
+    def cores(self) -> int:
+        """How many tasks Spark runs at once."""
+        return cores(self.frame.sparkSession)
+
     def value(self, name: str) -> SparkColumn:
         """The column, with NaN as null and one zero."""
         return column(self.plain_types.type_of(self.plain_of[name]))
@@ -122,7 +128,8 @@ class SparkTable:
                 entries.append(F.struct(F.lit(self.names.index(name)).alias(COLUMN), value.alias(VALUE)))
             cells = self.frame.select(F.explode(F.array(*entries)).alias("cell")).select("cell.*")
             grouped = cells.where(F.col(VALUE).isNotNull()).groupBy(COLUMN, VALUE)
-            self._counted[family] = self._place.keep(grouped.agg(F.count(F.lit(1)).alias(TIMES)))
+            counted = grouped.agg(F.count(F.lit(1)).alias(TIMES)).coalesce(4 * self.cores)
+            self._counted[family] = self._place.keep(counted)
         return self._counted[family]
 
     def spread(self, name: str) -> Spread:
