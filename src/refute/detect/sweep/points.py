@@ -156,11 +156,17 @@ class Points:
         """The number of rows that satisfy all comparisons with themselves."""
         if not self.self_pairs:
             return 0
-        if self.twin and not self.order and not self.differ:
+        if self._all_match_themselves:
             return self.n_s
         if self.aligned:
             return sum(len(self._self_matches(rows, rows)[0]) for rows in self._blocks())
         return len(self.self_matches()[0])
+
+    @property
+    def _all_match_themselves(self) -> bool:
+        """Whether every row is sure to match itself: all comparisons are `=` or `<=` between a column and itself."""
+        grouped = self.group is None or self.group.twin
+        return self.aligned and grouped and not self.differ and all(each.same_codes and each.lag for each in self.order)
 
     def any_self_match(self) -> bool:
         """Whether some row satisfies all comparisons with itself; ends at the first block of rows with one."""
