@@ -15,6 +15,7 @@ from refute.discover import discover
 from refute.discover import guided as guided_module
 from refute.discover import hydra as hydra_module
 from refute.discover import local as local_module
+from refute.discover import reduction as reduction_module
 from refute.discover.options import Progress
 from refute.language.render import render_text
 from strategies import tables
@@ -35,6 +36,8 @@ def impatient() -> Iterator[None]:
         (local_module, "_GAUGE", 5),
         (local_module, "_DRAWN", 4),
         (guided_module, "_MANY_OPEN", 2),
+        (guided_module, "_FEW_LOOKS", 0),
+        (reduction_module, "_MANY_VALUES", 2),
         (guided_module, "_WAVE", 3),
         (guided_module, "_RECUT", 10),
         (hydra_module, "_FEW_PAIRS", 6),
@@ -74,6 +77,43 @@ def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
     label[random.integers(0, size, 4)] = "wrong"
     table = pa.table({"group": group, "value": value, "label": label, "noise": random.integers(0, 40, size)})
     assert rules(table, method) == rules(table, "tiles")
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+def test_rows_that_stand_for_others_settle_the_same_rules(
+    nulls: str, cross: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    size = 250
+    state = random.integers(0, 4, size)
+    zips = (state * 100 + random.integers(0, 60, size)).astype(object)
+    zips[random.integers(0, size, 3)] = None if nulls == "equal" else 7
+    table = pa.table(
+        {
+            "state": state,
+            "zip": pa.array(zips.tolist(), pa.int64()),
+            "salary": random.integers(0, 5, size),
+            "tax": state * 2 + random.integers(0, 2, size),
+            "name": np.char.add("n", random.integers(0, 200, size).astype(str)),
+        }
+    )
+    monkeypatch.setattr(local_module, "_WITNESS_COST", 1.0)  # so that settling always pays, but never at first
+    monkeypatch.setattr(local_module.LocalPairs, "agree", lambda self, chosen: 1e10)
+    monkeypatch.setattr(local_module, "PEELED", 0)
+    asked: list[object] = []
+    seen = local_module.LocalPairs.seen
+
+    def spy(self: local_module.LocalPairs, pairs: object, budget: object) -> object:
+        asked.append(pairs)
+        return seen(self, pairs, budget)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(local_module.LocalPairs, "seen", spy)
+    options = {"nulls": nulls, "cross_columns": cross, "shared_values": 0.0, "average_ratio": 0.0}
+    assert rules(table, "guided", **options) == rules(table, "tiles", **options)
+    assert asked
 
 
 @pytest.mark.usefixtures("impatient")

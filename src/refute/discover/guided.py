@@ -20,7 +20,8 @@ from refute.discover.groups import equal_masks
 from refute.discover.inversion import cut, inverted
 from refute.discover.options import Options
 from refute.discover.outcome import Outcome
-from refute.discover.pairs import Chosen, Pairs
+from refute.discover.pairs import Chosen, Pairs, Reducible
+from refute.discover.reduction import Among
 from refute.discover.space import Words
 from refute.discover.work import Budget
 
@@ -30,6 +31,8 @@ _SETS = 12  # sets of equalities looked at before the next inversion
 _MANY_POINTS = 20_000  # evidences from which an inversion takes seconds
 _SOON = 3.0  # seconds for all pairs that are then the better choice
 _WAVE = 64  # candidates whose witnesses are searched before boxes are refined
+_KINDS = 8  # kinds of boxes, by the telling slots that they read, for which few rows may stand for all
+_FEW_LOOKS = 4  # looks at all rows that settling a set must cost before that is tried
 _MANY_OPEN = 300  # open boxes from which rare rows are peeled
 
 
@@ -45,6 +48,7 @@ class Guided:
         self._evidence = Evidence.empty(pairs.space)
         self._boxes: Words = np.empty((0, pairs.space.words), np.uint64)
         self._done: list[Chosen] = []
+        self._among: list[Among] = []
         self._verified: set[bytes] = set()
         self._costs: dict[Chosen, float] = {}
 
@@ -138,15 +142,41 @@ class Guided:
         return not self._budget.expired
 
     def _settle(self, chosen: list[Chosen]) -> bool:
-        """Looks at all pairs that agree on each of the chosen sets of slots."""
+        """Looks at all pairs that agree on each of the chosen sets of slots, or at those that stand for them."""
         parts, complete = [], True
         for one in chosen:
+            few, finished = self._standing_in(one)
+            if few:
+                parts.extend(few)
+                complete &= finished
+                continue
             found, finished = self._pairs.agreeing(one, self._budget)
             parts.append(found)
             complete &= finished
             if finished:
                 self._done = [*(known for known in self._done if not known > one), one]
         return self._refine_by(self._learn(parts)) and complete
+
+    def _standing_in(self, chosen: Chosen) -> tuple[list[Evidence], bool]:
+        """The evidence of rows that stand for all in the open boxes that ask for the equalities, where that pays."""
+        if not isinstance(self._pairs, Reducible) or self._cost(chosen) < _FEW_LOOKS * self._overhead():
+            return [], True
+        masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
+        masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
+        telling = sorted(self._pairs.telling - chosen)
+        kinds, counts = np.unique(self._used(masks)[:, telling], axis=0, return_counts=True)
+        parts, complete = [], True
+        for number in np.argsort(-counts, kind="stable")[:_KINDS].tolist():
+            read = frozenset(slot for slot, reads in zip(telling, kinds[number], strict=True) if reads)
+            among, pairs = self._pairs.reduced(chosen, read)
+            if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._witness():
+                continue
+            found, finished = self._pairs.seen(pairs, self._budget)
+            parts.append(found)
+            complete &= finished
+            if finished:
+                self._among.append(among)
+        return parts, complete
 
     def _worthwhile(self) -> list[Chosen]:
         """Sets of equalities whose pairs are cheaper to look at than the witnesses of the boxes they settle.
@@ -221,11 +251,19 @@ class Guided:
         required: NDArray[np.bool_] = (masks & ~self._equal) == 0
         return required
 
+    def _used(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Per box and slot, whether the box asks for anything there."""
+        used: NDArray[np.bool_] = masks != self._space.masks(self._space.full[None])[0]
+        return used
+
     def _is_open(self, boxes: Words) -> NDArray[np.bool_]:
         equal = self._requires_equal(self._space.masks(boxes))
         opened = np.ones(len(boxes), np.bool_)
         for known in self._done:
             opened &= ~equal[:, sorted(known)].all(axis=1)
+        used = self._used(self._space.masks(boxes)) if self._among else equal
+        for among in self._among:
+            opened &= ~among.settles(equal, used)
         for n in np.flatnonzero(opened) if self._verified else ():
             opened[n] = boxes[n].tobytes() not in self._verified
         return opened

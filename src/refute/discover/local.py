@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from refute.discover.evidence import Evidence, merged
 from refute.discover.facts import codebook
-from refute.discover.groups import Agreements
+from refute.discover.groups import Agreement, Agreements
 from refute.discover.options import Options
 from refute.discover.pairs import Chosen, Costs, Hunt, Masks
+from refute.discover.reduction import Among, Reduction
 from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
 from refute.discover.space import Space
 from refute.discover.tiles import tile_evidence
@@ -22,9 +23,9 @@ _GAUGE = 4096  # rows from which the number of agreeing pairs is estimated
 _DRAWN = 100_000  # pairs drawn per slot
 _PAIR_COST = 6e-9  # seconds for a pair inside a group
 _ROW_COST = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
-_WITNESS_COST = 1.0e-7  # seconds per row to search all rows for one witness
+_WITNESS_COST = 3.0e-7  # seconds per row to search all rows for one witness
 RARE_PAIRS = 600  # rare pairs per set of equalities from which rows to peel are taken
-PEELED = 2_000  # rows that are peeled at first
+PEELED = 500  # rows that are peeled at first
 PEELED_PAIRS = 6_000_000_000  # pairs that peeling may cost in all
 
 Rows = NDArray[np.int64]
@@ -42,6 +43,7 @@ class LocalPairs:
         threads = Budget(options).threads
         self.costs = Costs(0.0, _ROW_COST, _PAIR_COST / threads, _WITNESS_COST / threads)
         self.agreements = Agreements(relation, self.book, options.nulls)
+        self._reduction = Reduction(relation, space, self.agreements)
         self._witnesses = Witnesses(relation, space, options.nulls)
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(_GAUGE)
@@ -82,6 +84,20 @@ class LocalPairs:
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
         return self.agreements.evidence(self.agreements.find(tuple(sorted(chosen))), budget)
+
+    @property
+    def telling(self) -> Chosen:
+        """The slots that tell most rows apart."""
+        return self._reduction.telling
+
+    def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
+        """The rules with these equalities that read only the given ones of the telling slots, and the pairs to see."""
+        among = self._reduction.among(chosen, read)
+        return among, self._reduction.agreement(among)
+
+    def seen(self, pairs: Agreement, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of the pairs, and whether all of them were looked at."""
+        return self.agreements.evidence(pairs, budget)
 
     def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from refute.discover.evidence import Evidence
 from refute.discover.space import Space
 from refute.discover.work import Budget
 from refute.relation import Relation
+
+if TYPE_CHECKING:
+    from refute.discover.groups import Agreement
+    from refute.discover.reduction import Among
 
 Chosen = frozenset[int]  # slots whose operands must be equal
 Masks = NDArray[np.uint8]
@@ -87,3 +91,18 @@ class Pairs(Protocol):
 
     def here(self) -> tuple[Relation, Space]:
         """The table in this process, and the space over its columns, for what needs single rows."""
+
+
+@runtime_checkable
+class Reducible(Pairs, Protocol):
+    """Pairs of which few rows can stand for all, where rules read only some of the slots."""
+
+    @property
+    def telling(self) -> Chosen:
+        """The slots that tell most rows apart."""
+
+    def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
+        """The rules with these equalities that read only the given ones of the telling slots, and the pairs to see."""
+
+    def seen(self, pairs: Agreement, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of the pairs, and whether all of them were looked at."""
