@@ -138,3 +138,14 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
+
+
+def test_parquet_files_here_are_fetched_without_counting_them_first(spark: SparkSession, tmp_path: Path) -> None:
+    for i in range(3):
+        pq.write_table(_table(), tmp_path / f"{i}.parquet")
+    engine = SparkEngine(spark.read.parquet(str(tmp_path)))
+    assert engine.source.most_rows() == 240
+    assert engine.source._n_rows is None
+    engine.count(Rule(name="r", constraint=rf.parse(TEXTS[0])))
+    assert engine.source._n_rows == 240
+    assert SparkEngine(spark.read.parquet(str(tmp_path)).where("a > 3")).source.most_rows() < 240

@@ -36,13 +36,13 @@ class Gathering:
 
     def whole(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine | None:
         """All rows of these columns, perhaps of others too; None where they are too many."""
-        if not self.fits(names, self._source.n_rows()):
+        if not self.fits(names, self._source.most_rows()):
             return None
         return self._fetched(names, None, identified and self._source.has_identity)
 
     def worthwhile(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """These columns, or all of them where that costs about the same: then nothing has to be looked up later."""
-        everything, rows = tuple(self._types.names), self._source.n_rows()
+        everything, rows = tuple(self._types.names), self._source.most_rows()
         wide = self._bytes(everything, rows)
         return everything if wide <= max(_LITTLE, 2 * self._bytes(names, rows)) else names
 
@@ -65,6 +65,8 @@ class Gathering:
             columns = [F.col(quoted(name)) for name in names]
             chosen = frame.select(*columns, *([ROW_COLUMN] if identified else []))
             table = chosen.toArrow() if limit is None else first_rows(chosen, limit)
+            if limit is None:
+                self._source.learn_rows(table.num_rows)
             made = LocalEngine(table, method=self._method)
             self._known.setdefault((limit is None, identified), []).append(made)
             return made

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError
 from refute.relation.files import local_files
 from refute.relation.formats import Format, common_format, format_of, in_order, is_packed
 from refute.spark.failures import plain_failures
 
+_MOST_FOOTERS = 64
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 
@@ -76,6 +79,21 @@ def list_files(session: SparkSession, path: str) -> Listing:
         raise DataError(f"Spark does not read Arrow files such as {names[0]!r}; use the local engine, or write Parquet")
     files, sizes = tuple(name for name, _ in sized), tuple(size for _, size in sized)
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
+
+
+def rows_by_footers(frame: DataFrame) -> int | None:
+    """The rows of the Parquet files that a frame reads, as the files themselves tell; None where they are not here,
+    or many. Some of them may be gone for the frame."""
+    if not _shares_files(frame.sparkSession):
+        return None
+    files = frame.inputFiles()
+    here = [Path(_plain(file)) for file in files if file.startswith("file:")]
+    if not len(files) == len(here) <= _MOST_FOOTERS or not all(file.is_file() for file in here):
+        return None
+    try:
+        return sum(int(pq.read_metadata(file).num_rows) for file in here)
+    except (pa.ArrowException, OSError):  # Spark will tell better what is wrong with the file
+        return None
 
 
 def _base(path: str, files: tuple[str, ...], here: bool) -> str | None:

@@ -45,7 +45,7 @@ class SparkRule:
     @cached_property
     def strategy(self) -> Strategy:
         """How the rule is answered."""
-        small = self._is_small(self._engine.n_rows)
+        small = self._is_small(self._engine.source.most_rows())
         repetitive = not small and self._seems_repetitive() and self._summary.table is not None
         return choose(self.pairing, small=small, repetitive=repetitive)
 

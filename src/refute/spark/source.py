@@ -20,7 +20,7 @@ from refute.relation.formats import Format, format_of
 from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.listing import Listing, list_files
+from refute.spark.listing import Listing, list_files, rows_by_footers
 from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
 from refute.spark.session import session as running_session
 from refute.spark.worker import ROW_COLUMN
@@ -56,6 +56,20 @@ class Source:
             if self._n_rows is None:
                 self._n_rows = self.frame.count()
             return self._n_rows
+
+    def most_rows(self) -> int:
+        """How many rows there are, or a number that is not less and comes without a job."""
+        with self._once, plain_failures(self.name):
+            if self._n_rows is None and self._scanned() == "parquet":
+                told = rows_by_footers(self.frame)
+                if told is not None:
+                    return told
+        return self.n_rows()
+
+    def learn_rows(self, number: int) -> None:
+        """Take note of the number of rows, which somebody has come to know."""
+        with self._once:
+            self._n_rows = number
 
     @property
     def has_identity(self) -> bool:
