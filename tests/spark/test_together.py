@@ -145,7 +145,7 @@ def test_parquet_files_here_are_fetched_without_counting_them_first(spark: Spark
         pq.write_table(_table(), tmp_path / f"{i}.parquet")
     engine = SparkEngine(spark.read.parquet(str(tmp_path)))
     assert engine.source.most_rows() == 240
-    assert engine.source._n_rows is None
+    assert vars(engine.source)["_n_rows"] is None
     engine.count(Rule(name="r", constraint=rf.parse(TEXTS[0])))
-    assert engine.source._n_rows == 240
+    assert vars(engine.source)["_n_rows"] == 240
     assert SparkEngine(spark.read.parquet(str(tmp_path)).where("a > 3")).source.most_rows() < 240
