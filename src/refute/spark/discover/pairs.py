@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.discover.evidence import Evidence
@@ -24,25 +22,23 @@ from refute.discover.space import Slot, Space
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
-from refute.spark.discover.blocks import BLOCK, BLOCK_ROWS, PACKED, Batches, Packing, packed, tables_of, unpacked
+from refute.spark.discover.asking import Blocks
+from refute.spark.discover.blocks import BLOCK_ROWS, PACKED, Packing, packed
 from refute.spark.discover.coding import Coding, coding_of
-from refute.spark.discover.jobs import Kept, unless_expired
+from refute.spark.discover.jobs import Kept
 from refute.spark.discover.keys import keys_of
 from refute.spark.discover.looking import (
-    COUNT,
     FOUND,
     NUMBER,
     Against,
     Look,
     Rare,
     Search,
-    read,
-    seen_columns,
     seen_schema,
     without_selves,
 )
-from refute.spark.discover.projections import Lookup, Project, SearchProjections, column_sets
-from refute.spark.discover.scatter import SCATTERED, TASK, Large, Scatter
+from refute.spark.discover.projections import Project, SearchProjections, column_sets
+from refute.spark.discover.scatter import Large, Scatter
 
 if TYPE_CHECKING:
     from refute.spark.discover.table import SparkTable
@@ -84,15 +80,13 @@ class SparkPairs:
         self._coded = coding.space
         self._nulls = options.nulls
         self._sizes = sizes
-        self._session = coding.frame.sparkSession
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
             blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))
-        self._blocks = place.keep(blocks)
+        self._blocks = Blocks(place.keep(blocks), self._coded)
         share = min(1.0, sizes.sample_rows / max(1, n_rows))
-        drawn = self._blocks.mapInArrow(Draw(share, options.seed), PACKED).toArrow()
-        tables = list(tables_of(iter(drawn.to_batches())))
+        tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
         self._near = LocalPairs(Relation.of(rows), self._coded, options)
@@ -137,8 +131,10 @@ class SparkPairs:
         for chosen in done:
             buckets, large = self._tasks(chosen)
             rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, RARE_PAIRS // buckets))
-            answers = self._sent(Scatter(self._coded, chosen, self._nulls, buckets, large)).mapInArrow(rare, FOUND)
-            found.extend(rows for _, rows in self._collected(answers, budget) or ())
+            answers = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large)).mapInArrow(
+                rare, FOUND
+            )
+            found.extend(rows for _, rows in self._blocks.collected(answers, budget) or ())
         if not found:
             return ()
         counted = pa.concat_tables(found).group_by(found[0].column_names).aggregate([([], "count_all")])
@@ -152,15 +148,15 @@ class SparkPairs:
         if nearby.evidence or not nearby.complete:
             return Hunt((), tuple(self._true(one) for one in nearby.evidence), nearby.complete)
         sets, boxes = column_sets(self._coded, masks)
-        projected = self._blocks.mapInArrow(Project(sets, self._sizes.points), FOUND)
+        projected = self._blocks.frame.mapInArrow(Project(sets, self._sizes.points), FOUND)
         search = SearchProjections(sets, boxes, masks, self._coded, self._nulls, self._sizes.points)
         answers = projected.repartitionById(len(sets), F.col(NUMBER)).mapInArrow(search, FOUND)
-        found = self._collected(answers, budget)
+        found = self._blocks.collected(answers, budget)
         if found is None:
             return Hunt((), (), complete=False)
         broken = {number: values for number, values in found if number >= 0}
         unsettled = {-1 - number for number, _ in found if number < 0}
-        rows = self._looked_up(list(broken.values()), budget)
+        rows = self._blocks.looked_up(list(broken.values()), budget)
         searched = self._searched(masks, sorted(unsettled), budget)
         if rows is None or searched is None:
             return Hunt((), (), complete=False)
@@ -169,15 +165,10 @@ class SparkPairs:
         if not pairs:
             return Hunt(held, (), complete=True)
         together = pa.concat_tables(pairs).combine_chunks()
-        book = codebook(Relation.of(together), self.space_coded, self._nulls)
+        book = codebook(Relation.of(together), self._coded, self._nulls)
         first = np.arange(0, together.num_rows, 2)
         evidence = self._true(pair_evidence(book, first, first + 1))
         return Hunt(held, (evidence, *self._against_all(together, budget)), complete=True)
-
-    @property
-    def space_coded(self) -> Space:
-        """The space over what stands in the coded columns."""
-        return self._coded
 
     def here(self) -> tuple[Relation, Space]:
         """The coded table in this process; raises OptionError where it is too large."""
@@ -186,8 +177,7 @@ class SparkPairs:
                 f"this needs single rows in this process, and a table of {self.n_rows:,} rows is too large for that; "
                 "measure by g1, use method='guided', or look at fewer rows"
             )
-        tables = list(tables_of(iter(self._blocks.toArrow().to_batches())))
-        return Relation.of(pa.concat_tables(tables).combine_chunks()), self._coded
+        return Relation.of(pa.concat_tables(self._blocks.drawn(1.0, 0)).combine_chunks()), self._coded
 
     def _tasks(self, chosen: Chosen) -> tuple[int, tuple[Large, ...]]:
         """How many buckets there are, and which groups are too large for one."""
@@ -208,46 +198,8 @@ class SparkPairs:
     def _look(self, chosen: Chosen, buckets: int, large: tuple[Large, ...], budget: Budget) -> tuple[Evidence, bool]:
         scatter = Scatter(self._coded, chosen, self._nulls, buckets, large)
         look = Look(self._coded, chosen, self._nulls, buckets)
-        found = self._seen(self._sent(scatter).mapInArrow(look, seen_schema(self.space)), budget)
+        found = self._blocks.seen(self._blocks.sent(scatter).mapInArrow(look, seen_schema(self.space)), budget)
         return (Evidence.empty(self.space), False) if found is None else (self._true(found), True)
-
-    def _sent(self, scatter: Scatter) -> DataFrame:
-        """The rows in the tasks where they meet."""
-        return self._blocks.mapInArrow(scatter, SCATTERED).repartitionById(scatter.tasks, F.col(TASK))
-
-    def _seen(self, answers: DataFrame, budget: Budget) -> Evidence | None:
-        """The evidence that tasks saw, each distinct one once; None when the time was up."""
-        names = seen_columns(self.space)
-        counted = answers.groupBy(*names).agg(F.sum(COUNT).alias(COUNT))
-        found = unless_expired(self._session, budget, counted.toArrow)
-        return None if found is None else read(self._coded, found)
-
-    def _collected(self, answers: DataFrame, budget: Budget) -> list[tuple[int, pa.Table]] | None:
-        """The numbered blocks that tasks gave; None when the time was up."""
-        found = unless_expired(self._session, budget, answers.toArrow)
-        if found is None:
-            return None
-        return [
-            (number, unpacked(cell))
-            for number, cell in zip(found.column(NUMBER).to_pylist(), found.column(BLOCK), strict=True)
-        ]
-
-    def _looked_up(self, wanted: list[pa.Table], budget: Budget) -> list[pa.Table] | None:
-        """For each wanted pair of values, two rows of the table that have them; None when the time was up."""
-        if not wanted:
-            return []
-        lookup = Lookup(tuple(packed(values) for values in wanted))
-        found = self._collected(self._blocks.mapInArrow(lookup, FOUND), budget)
-        if found is None:
-            return None
-        pairs = []
-        for place, values in enumerate(wanted):
-            first, second = (
-                pa.concat_tables([rows for number, rows in found if number == 2 * place + role]) for role in (0, 1)
-            )
-            alike = values.slice(0, 1).equals(values.slice(1, 1))
-            pairs.append(pa.concat_tables([first.slice(0, 1), first.slice(1, 1) if alike else second.slice(0, 1)]))
-        return pairs
 
     def _searched(self, masks: Masks, numbers: list[int], budget: Budget) -> dict[int, pa.Table] | None:
         """The rows of a witness for each of the numbered boxes that has one, from tasks where the rows meet."""
@@ -264,8 +216,8 @@ class SparkPairs:
             else:
                 buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
             search = Search(self._coded, masks[boxes], self._nulls, buckets)
-            sent = self._sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
-            found = self._collected(sent.mapInArrow(search, FOUND), budget)
+            sent = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
+            found = self._blocks.collected(sent.mapInArrow(search, FOUND), budget)
             if found is None:
                 return None
             witnesses |= {boxes[number]: rows for number, rows in found}
@@ -280,30 +232,12 @@ class SparkPairs:
         self._peeled.update(packed(row) for row in fresh)
         together = pa.concat_tables(fresh).combine_chunks()
         task = Against(packed(together), self._coded, self._nulls)
-        found = self._seen(self._blocks.mapInArrow(task, seen_schema(self.space)), budget)
+        found = self._blocks.seen(self._blocks.frame.mapInArrow(task, seen_schema(self.space)), budget)
         return () if found is None else (self._true(without_selves(together, found, self._nulls)),)
 
     def _true(self, evidence: Evidence) -> Evidence:
         """The evidence as that of the space itself; points do not depend on what stands for a text."""
         return Evidence(self.space, evidence.points, evidence.counts)
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """The task that draws a share of the rows of each block, the same ones each time."""
-
-    share: float
-    seed: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        """One block for each block."""
-        for table in tables_of(batches):
-            if self.share < 1.0:
-                random = np.random.default_rng((self.seed, zlib.crc32(packed(table.slice(0, 16)))))
-                size = int(table.num_rows * self.share + random.random())
-                table = table.take(pa.array(np.sort(random.choice(table.num_rows, size, replace=False))))
-            if table.num_rows:
-                yield pa.record_batch({BLOCK: pa.array([packed(table.combine_chunks())], pa.binary())})
 
 
 def _single_rows(rows: pa.Table) -> Iterable[pa.Table]:
