@@ -10,11 +10,11 @@ breaks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discover.bargain import Bargain
 from refute.discover.evidence import Evidence, merged
 from refute.discover.groups import equal_masks
 from refute.discover.inversion import cut, inverted
@@ -50,7 +50,7 @@ class Guided:
         self._done: list[Chosen] = []
         self._among: list[Among] = []
         self._verified: set[bytes] = set()
-        self._costs: dict[Chosen, float] = {}
+        self._bargain = Bargain(pairs)
 
     def run(self, *, give_up: float | None = None) -> Outcome | None:
         """The rules of the table, or those verified until the time was up.
@@ -87,7 +87,7 @@ class Guided:
 
     def _left(self) -> float:
         """Seconds that searching witnesses for all open boxes would take."""
-        return int(np.count_nonzero(self._is_open(self._boxes))) * self._witness()
+        return int(np.count_nonzero(self._is_open(self._boxes))) * self._bargain.witness
 
     def _look(self) -> None:
         """First evidence: some rows against each other, selective groups, partners drawn for their values."""
@@ -95,8 +95,8 @@ class Guided:
         n = self._pairs.n_rows
         parts = [self._pairs.some(self._budget)]
         pairs = [k for k in range(len(self._space.slots)) if self._equal[k]]
-        cheap = self._overhead() + self._pairs.costs.pair * max(20_000_000, 100 * n)
-        costs = {k: self._cost(frozenset([k])) for k in pairs}
+        cheap = self._bargain.overhead + self._pairs.costs.pair * max(20_000_000, 100 * n)
+        costs = {k: self._bargain.cost(frozenset([k])) for k in pairs}
         for k in sorted(pairs, key=lambda k: (costs[k], k)):
             if costs[k] > cheap or self._budget.expired:
                 break
@@ -159,7 +159,7 @@ class Guided:
 
     def _standing_in(self, chosen: Chosen) -> tuple[list[Evidence], bool]:
         """The evidence of rows that stand for all in the open boxes that ask for the equalities, where that pays."""
-        if not isinstance(self._pairs, Reducible) or self._cost(chosen) < _FEW_LOOKS * self._overhead():
+        if not isinstance(self._pairs, Reducible) or self._bargain.cost(chosen) < _FEW_LOOKS * self._bargain.overhead:
             return [], True
         masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
@@ -169,7 +169,7 @@ class Guided:
         for number in np.argsort(-counts, kind="stable")[:_KINDS].tolist():
             read = frozenset(slot for slot, reads in zip(telling, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
-            if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._witness():
+            if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness:
                 continue
             found, finished = self._pairs.seen(pairs, self._budget)
             parts.append(found)
@@ -179,10 +179,7 @@ class Guided:
         return parts, complete
 
     def _worthwhile(self) -> list[Chosen]:
-        """Sets of equalities whose pairs are cheaper to look at than the witnesses of the boxes they settle.
-
-        Greedy: the set that saves most comes first, and boxes that it settles no longer count for the others.
-        """
+        """Sets of equalities whose pairs are cheaper to look at than the witnesses of the boxes they settle."""
         masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
         patterns, counts = np.unique(self._requires_equal(masks), axis=0, return_counts=True)
         demands = {
@@ -190,44 +187,7 @@ class Guided:
             for row, count in zip(patterns, counts, strict=True)
             if row.any()
         }
-        chosen: list[Chosen] = []
-        while demands and len(chosen) < _SETS:
-            best = self._best(demands)
-            if best is None:
-                break
-            chosen.append(best)
-            demands = {demanded: number for demanded, number in demands.items() if not best <= demanded}
-        return chosen
-
-    def _best(self, demands: dict[Chosen, int]) -> Chosen | None:
-        """The set of equalities that saves most time, given how many open boxes demand which equalities."""
-        gains: dict[Chosen, int] = {}
-        for demanded, number in demands.items():
-            subsets = {demanded, *(frozenset(c) for size in (1, 2, 3) for c in combinations(sorted(demanded), size))}
-            for subset in subsets:
-                gains[subset] = gains.get(subset, 0) + number
-        best, saved = None, 0.0
-        witness = self._witness()
-        for subset, number in sorted(gains.items(), key=lambda item: (-item[1], len(item[0]), sorted(item[0]))):
-            if number * witness <= saved + self._overhead():
-                continue
-            gain = number * witness - self._cost(subset)
-            if gain > saved:
-                best, saved = subset, gain
-        return best
-
-    def _overhead(self) -> float:
-        return self._pairs.costs.job + self._pairs.costs.row * self._pairs.n_rows
-
-    def _witness(self) -> float:
-        return self._pairs.costs.witness * self._pairs.n_rows
-
-    def _cost(self, chosen: Chosen) -> float:
-        """Seconds to look at all pairs that agree on the slots."""
-        known = self._costs.get(chosen)
-        if known is None:
-            known = self._costs[chosen] = self._pairs.agree(chosen) * self._pairs.costs.pair + self._overhead()
-        return known
+        return self._bargain.best(demands, _SETS)
 
     def _hunt(self, opened: Words) -> bool:
         """Searches witnesses for some open boxes; verifies those without, refines by the others."""

@@ -52,8 +52,10 @@ class Options:
     rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
     `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
     column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
-    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. `almost`: also look for
-    rules missed by at most this many pairs. `time_limit`: seconds after which what is verified so far is returned.
+    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. The search for g1 is
+    complete; for g2 and g3, which are measured rule by rule on all rows, it ends after 20,000 candidates, and a note
+    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which what is
+    verified so far is returned.
     """
 
     columns: tuple[str, ...] | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.states import Kind
-from refute.kernels.inversion import Choices
+from refute.kernels.inversion_choices import Choices
 from refute.kernels.inversion_cut import Cuts
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from refute.discover.evidence import Counts, Evidence, merged
 from refute.discover.facts import Clues, Codebook
 from refute.discover.work import Budget, Crew
-from refute.kernels.evidence import Facts, count_clues, count_clues_wide
+from refute.kernels.evidence import Facts, count_clues
+from refute.kernels.evidence_wide import count_clues_wide
 
 Rectangles = NDArray[np.int64]
 _CELLS = 1 << 12

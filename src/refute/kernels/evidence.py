@@ -20,7 +20,7 @@ Scalar = Any  # an integer of Python or of NumPy
 
 STRETCH = 1024  # rows of side t in one buffer: 4 KB per word, so that buffer and codes stay in the first-level cache
 _EMPTY = np.int64(-1)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _ZERO = np.int32(0)
 
 
@@ -41,7 +41,7 @@ class Facts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _fill(facts: Facts, i: Scalar, start: Scalar, stop: Scalar, buffer: Array) -> None:
+def fill(facts: Facts, i: Scalar, start: Scalar, stop: Scalar, buffer: Array) -> None:
     """Write the clue words of row i of side s against rows start .. stop of side t into buffer[w, :stop - start]."""
     size = stop - start
     for w in range(facts.s_bits.shape[0]):
@@ -67,7 +67,7 @@ def _fill(facts: Facts, i: Scalar, start: Scalar, stop: Scalar, buffer: Array) -
 @njit(cache=True, nogil=True)
 def _place(keys: Array, key: Scalar, mask: Scalar) -> Scalar:
     """The position of `key` in the table, or of the empty cell where it belongs."""
-    at = np.int64((np.uint64(key) * _SPREAD) >> np.uint64(32)) & mask
+    at = np.int64((np.uint64(key) * SPREAD) >> np.uint64(32)) & mask
     while keys[at] != key and keys[at] != _EMPTY:
         at = (at + 1) & mask
     return at
@@ -140,7 +140,7 @@ def count_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, counts
                     break
                 if 2 * (used + STRETCH) > keys.shape[0]:
                     keys, counts = _grown(keys, counts)
-                _fill(facts, i, start, end, low)
+                fill(facts, i, start, end, low)
                 high = low[1] if wide else zeros
                 if not triangle and start <= own[i] < end:
                     used = _tally(low[0], high, 0, own[i] - start, keys, counts, used)
@@ -148,72 +148,6 @@ def count_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, counts
                 else:
                     used = _tally(low[0], high, 0, end - start, keys, counts, used)
     return keys, counts
-
-
-@njit(cache=True, nogil=True)
-def _place_wide(table: Array, counts: Array, clue: Array) -> Scalar:
-    """The position of a clue of many words, or of the empty cell where it belongs."""
-    mask = np.int64(counts.shape[0] - 1)
-    state = np.uint64(0)
-    for w in range(clue.shape[0]):
-        state = (state ^ np.uint64(clue[w])) * _SPREAD
-        state ^= state >> np.uint64(29)
-    at = np.int64(state >> np.uint64(20)) & mask
-    while counts[at] != 0:
-        same = True
-        for w in range(clue.shape[0]):
-            if table[at, w] != clue[w]:
-                same = False
-                break
-        if same:
-            return at
-        at = (at + 1) & mask
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _grown_wide(table: Array, counts: Array) -> tuple[Array, Array]:
-    """The table of many-word clues with twice the cells."""
-    new_table = np.zeros((2 * table.shape[0], table.shape[1]), np.int32)
-    new_counts = np.zeros(2 * counts.shape[0], np.int64)
-    for at in range(counts.shape[0]):
-        if counts[at] != 0:
-            place = _place_wide(new_table, new_counts, table[at])
-            new_table[place] = table[at]
-            new_counts[place] = counts[at]
-    return new_table, new_counts
-
-
-@njit(cache=True, nogil=True)
-def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, counts: Array) -> tuple[Array, Array]:
-    """As `count_clues` for clues of any number of words: table (cells, W) int32, a count of 0 marks an empty cell."""
-    words = facts.s_bits.shape[0]
-    buffer = np.zeros((words, STRETCH), np.int32)
-    clue = np.zeros(words, np.int32)
-    used = np.int64(np.count_nonzero(counts))
-    triangle = own.shape[0] == 0
-    for r in range(rectangles.shape[0]):
-        s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
-        for begin in range(t_start, t_stop, STRETCH):
-            end = min(begin + STRETCH, t_stop)
-            for i in range(s_start, s_stop):
-                start = max(begin, i + 1) if triangle else begin
-                if start >= end:
-                    break
-                if 2 * (used + STRETCH) > counts.shape[0]:
-                    table, counts = _grown_wide(table, counts)
-                _fill(facts, i, start, end, buffer)
-                for j in range(end - start):
-                    if not triangle and own[i] == start + j:
-                        continue
-                    for w in range(words):
-                        clue[w] = buffer[w, j]
-                    at = _place_wide(table, counts, clue)
-                    if counts[at] == 0:
-                        table[at] = clue
-                        used += 1
-                    counts[at] += 1
-    return table, counts
 
 
 @njit(cache=True, nogil=True)
@@ -235,7 +169,7 @@ def find_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, out: Ar
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
-                _fill(facts, i, start, end, buffer)
+                fill(facts, i, start, end, buffer)
                 last, known = _EMPTY, False
                 for j in range(end - start):
                     high = np.int64(buffer[1, j]) if wide else np.int64(0)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from refute.kernels.inversion import ones
+from refute.kernels.inversion_choices import ones
 
 Array = NDArray[Any]
 

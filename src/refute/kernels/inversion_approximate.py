@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from refute.kernels.inversion import Choices, Local, begun, gather, once_refused, ones, parted
+from refute.kernels.inversion_choices import Choices, Local, begun, gather, once_refused, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy

@@ -1,0 +1,80 @@
+"""Clues of more than two words, counted; for predicate spaces of any width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from refute.kernels.evidence import SPREAD, STRETCH, Facts, fill
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
+
+
+@njit(cache=True, nogil=True)
+def _place_wide(table: Array, counts: Array, clue: Array) -> Scalar:
+    """The position of a clue of many words, or of the empty cell where it belongs."""
+    mask = np.int64(counts.shape[0] - 1)
+    state = np.uint64(0)
+    for w in range(clue.shape[0]):
+        state = (state ^ np.uint64(clue[w])) * SPREAD
+        state ^= state >> np.uint64(29)
+    at = np.int64(state >> np.uint64(20)) & mask
+    while counts[at] != 0:
+        same = True
+        for w in range(clue.shape[0]):
+            if table[at, w] != clue[w]:
+                same = False
+                break
+        if same:
+            return at
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _grown_wide(table: Array, counts: Array) -> tuple[Array, Array]:
+    """The table of many-word clues with twice the cells."""
+    new_table = np.zeros((2 * table.shape[0], table.shape[1]), np.int32)
+    new_counts = np.zeros(2 * counts.shape[0], np.int64)
+    for at in range(counts.shape[0]):
+        if counts[at] != 0:
+            place = _place_wide(new_table, new_counts, table[at])
+            new_table[place] = table[at]
+            new_counts[place] = counts[at]
+    return new_table, new_counts
+
+
+@njit(cache=True, nogil=True)
+def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, counts: Array) -> tuple[Array, Array]:
+    """As `count_clues` for clues of any number of words: table (cells, W) int32, a count of 0 marks an empty cell."""
+    words = facts.s_bits.shape[0]
+    buffer = np.zeros((words, STRETCH), np.int32)
+    clue = np.zeros(words, np.int32)
+    used = np.int64(np.count_nonzero(counts))
+    triangle = own.shape[0] == 0
+    for r in range(rectangles.shape[0]):
+        s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
+        for begin in range(t_start, t_stop, STRETCH):
+            end = min(begin + STRETCH, t_stop)
+            for i in range(s_start, s_stop):
+                start = max(begin, i + 1) if triangle else begin
+                if start >= end:
+                    break
+                if 2 * (used + STRETCH) > counts.shape[0]:
+                    table, counts = _grown_wide(table, counts)
+                fill(facts, i, start, end, buffer)
+                for j in range(end - start):
+                    if not triangle and own[i] == start + j:
+                        continue
+                    for w in range(words):
+                        clue[w] = buffer[w, j]
+                    at = _place_wide(table, counts, clue)
+                    if counts[at] == 0:
+                        table[at] = clue
+                        used += 1
+                    counts[at] += 1
+    return table, counts
