@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 import refute as rf
+from refute.cli.app import run
+from refute.cli.exits import Exit
 from refute.discover import Discovery, Progress, discover
 from refute.discover import guided as guided_module
 from refute.discover.approximate import violating_pairs
@@ -222,6 +224,17 @@ def test_a_path_a_catalog_table_and_a_frame_are_taken(spark: SparkSession, tmp_p
     assert rules(spread(str(file), cross_columns=False)) == expected
     some = rf.discover(str(file), cross_columns=False, where="`group` < 3")
     assert rules(some) == rules(rf.discover(table, cross_columns=False, where="group < 3"))
+
+
+@pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")
+def test_the_command_searches_files_with_spark(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, book = tmp_path / "rows.csv", tmp_path / "proposed.yaml"
+    file.write_text("id,zip,city\n" + "".join(f"{i},{i % 5},c{i % 5 % 3}\n" for i in range(20)), encoding="utf-8")
+    assert run(["discover", str(file), "--no-cross-columns", "--where", "id < 15", "--out", str(book)]) == Exit.HOLDS
+    assert "Two rows with the same zip have the same city." in capsys.readouterr().out
+    assert "zip" in book.read_text(encoding="utf-8")
 
 
 def test_no_frame_stays_kept(spark: SparkSession) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COLUMN, VALUE, TIMES = "c", "v", "n"  # of a table of counted values: the column's place, a value, its count
 FEW = 100_000  # distinct texts up to which small numbers stand for them
+_HELD = 1_000_000  # distinct texts of all columns that come to the driver
 _SEEDS = range(4)
 _WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
 
@@ -72,7 +73,13 @@ def _hashed(value: SparkColumn, seed: int) -> SparkColumn:
 
 def _hashing(table: SparkTable, components: list[list[str]]) -> tuple[int, dict[str, NDArray[np.int64]]]:
     """A seed for which no two texts that are compared have the same hash, and the dictionaries of columns of few."""
-    few = [part for part in components if sum(table.spread(name).distinct for name in part) <= FEW]
+    sizes = [sum(table.spread(name).distinct for name in part) for part in components]
+    few: list[list[str]] = []
+    held = 0
+    for size, part in sorted(zip(sizes, components, strict=True)):
+        if size <= FEW and held + size <= _HELD:
+            few.append(part)
+            held += size
     many = [part for part in components if part not in few]
     for seed in _SEEDS:
         dictionaries = _dictionaries(table, few, seed)
