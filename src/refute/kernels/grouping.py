@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ Ints = NDArray[np.signedinteger]
 Flags = NDArray[np.bool_]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads runs of close keys over the table
+BLOCK = 1 << 16  # keys that are made at a time
 FILTER_BITS = 16  # bits per key of a filter: one key in 16 meets a stranger, and it stays within the caches
 
 
@@ -33,13 +36,20 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     return s_groups, t_groups, total
 
 
-def repeated_keys(keys: Ints) -> Flags:
-    """Flags that are set for every key that occurs more than once, and for few others. O(n)."""
-    bits = _filter_bits(len(keys))
+def repeated_keys(keys_of: Callable[[slice], Ints], n: int) -> Flags:
+    """Flags that are set for every key that occurs more than once, and for few others. O(n).
+
+    `keys_of` gives the keys of a run of positions below `n`; each run is asked for twice.
+    """
+    bits = _filter_bits(n)
     once, again = (full(1 << (bits - 3), 0, np.uint8) for _ in range(2))
-    kept = empty(len(keys), np.bool_)
-    _mark_repeats(keys, 64 - bits, once, again)
-    _test(keys, 64 - bits, again, kept)
+    kept: Flags = empty(n, np.bool_)
+    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+    for block in blocks:
+        _mark_repeats(keys_of(block), 64 - bits, once, again)
+    del once
+    for block in blocks:
+        _test(keys_of(block), 64 - bits, again, kept[block])
     return kept
 
 

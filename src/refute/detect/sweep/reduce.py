@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -46,15 +47,14 @@ def reduce(problem: Problem, share: Share | None = None) -> Points | None:
     if equal:
         labels = tuple(comparison.label for comparison in equal)
         kind = "dense grouping" if problem.order else "grouping"
-        grouping = shared(share, kind, labels, lambda: _grouped(_combined_all(equal), dense=bool(problem.order)))
+        grouping = shared(share, kind, labels, lambda: _grouped(equal, dense=bool(problem.order)))
         points = _applied(points, grouping)
     return _settled(points)
 
 
 def refined(points: Points, extra: Comparison) -> Points | None:
     """The points with one more equality, or None when no pair is left."""
-    key = extra if points.group is None else combined(points.group, extra)
-    points = _applied(points, _grouped(key))
+    points = _applied(points, _grouped((extra,) if points.group is None else (points.group, extra)))
     return points if points.n_s and points.n_t else None
 
 
@@ -139,24 +139,34 @@ def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
     return key
 
 
-def _grouped(key: Comparison, *, dense: bool = False) -> _Grouping:
+def _grouped(equal: tuple[Comparison, ...], *, dense: bool = False) -> _Grouping:
     """Group numbers, few more than points; keys from a wide range are first rid of those without a match.
 
     With `dense` each number is in use where many look unused: tables and trees per group then stay within the caches.
     """
-    n = len(key.s) + len(key.t)
+    n = len(equal[0].s) + len(equal[0].t)
+    if _RANKED * n + 1024 < prod(each.size for each in equal) < _WIDEST and all(each.twin for each in equal):
+        return _repeated(equal)
+    key = _combined_all(equal)
     if dense and _LOOSE <= key.size <= _RANKED * n and key.size >= 2 * fewest_values(key):
         return _Grouping(None, None, ranked(key))
     if key.size <= _RANKED * n + 1024:
         return _Grouping(None, None, numbered(key))
-    if key.s is key.t:
-        s_pick = t_pick = np.flatnonzero(repeated_keys(key.s))
-        s = t = key.s[s_pick]
-    else:
-        s_kept, t_kept = matching_keys(key.s, key.t)
-        s_pick, t_pick = np.flatnonzero(s_kept), np.flatnonzero(t_kept)
-        s, t = key.s[s_pick], key.t[t_pick]
-    return _Grouping(s_pick, t_pick, hashed(Comparison(s, t, key.size)))
+    if key.twin:
+        return _repeated((key,))
+    s_kept, t_kept = matching_keys(key.s, key.t)
+    s_pick, t_pick = np.flatnonzero(s_kept), np.flatnonzero(t_kept)
+    return _Grouping(s_pick, t_pick, hashed(Comparison(key.s[s_pick], key.t[t_pick], key.size)))
+
+
+def _repeated(equal: tuple[Comparison, ...]) -> _Grouping:
+    """The groups of keys that occur more than once, and of few others; keys are made as they are looked at."""
+
+    def over(part: slice | Rows) -> Comparison:
+        return _combined_all(tuple(each.picked(part, part, together=True) for each in equal))
+
+    pick = np.flatnonzero(repeated_keys(lambda part: over(part).s, len(equal[0].s)))
+    return _Grouping(pick, pick, hashed(over(pick)))
 
 
 def _applied(points: Points, grouping: _Grouping) -> Points:
