@@ -34,7 +34,7 @@ PAPERS = (
     ("airport", "airport_30k_original.csv", None, False, 8.0, 120.0),
     ("airport.cross", "airport_30k_original.csv", None, True, 8.0, 120.0),
     ("tax10k", "tax_50k_clean.csv", 10_000, False, 15.0, 120.0),
-    ("adult", "adult_32k.csv", 24_000, False, 10.0, 60.0),
+    ("adult", "adult_32k.csv", 24_000, False, 10.0, 240.0),
     ("hospital", "hospital_10k_original.csv", None, False, 5.0, 120.0),
     ("stock", "stock_127k.csv", None, False, 15.0, 120.0),
     ("small.airport", "airport_30k_original.csv", 1_000, True, 1.0, 30.0),
