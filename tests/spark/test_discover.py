@@ -276,6 +276,13 @@ def test_a_time_limit_ends_the_search_with_what_is_verified(spark: SparkSession,
     assert rules_of(found) <= rules_of(discover(table, cross_columns=False))
 
 
+def test_a_time_limit_ends_the_count_of_values_too(spark: SparkSession) -> None:
+    found = spread(frame_of(mixed(40, 6), spark), method="guided", time_limit=1e-6)
+    assert found.partial
+    assert not found.rules
+    assert found.notes
+
+
 def test_an_interrupt_ends_the_search(spark: SparkSession, slow: threading.Event) -> None:
     def interrupt() -> None:
         slow.wait()

@@ -65,9 +65,10 @@ class _Search:
 
     def run(self, kept: set[RuleSort] | None) -> Discovery:
         self._budget.tell("predicate space")
-        space, notes = predicate_space(self._table, self._options)
-        self._notes.extend(notes)
-        pairs = self._table.pairs(space, self._options)
+        pairs = self._table.unless_expired(self._budget, self._pairs)
+        if pairs is None:
+            return self._nothing()
+        space = pairs.space
         outcome = self._outcome(pairs)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
@@ -81,6 +82,29 @@ class _Search:
                 boxes = _of_kinds(space, boxes, kept)
                 self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
             return self._ranked(pairs, outcome, boxes)
+
+    def _pairs(self) -> Pairs:
+        space, notes = predicate_space(self._table, self._options)
+        self._notes.extend(notes)
+        return self._table.pairs(space, self._options)
+
+    def _nothing(self) -> Discovery:
+        """What is known when the search is stopped before it looked at pairs."""
+        space, none = Space(()), np.zeros(0)
+        return Discovery(
+            table=self._table,
+            space=space,
+            options=self._options,
+            boxes=space.full[None][:0],
+            ranks=Ranks(none, none, none),
+            violations=np.zeros(0, np.int64),
+            errors=none,
+            complete=False,
+            method=self._options.method.value,
+            evidences=0,
+            seconds=time.monotonic() - self._started,
+            notes=("the search was stopped before it had looked at pairs of rows, so that no rule is verified",),
+        )
 
     def _outcome(self, pairs: Pairs) -> Outcome:
         options, n_rows = self._options, pairs.n_rows
@@ -158,6 +182,8 @@ class _Search:
 
     def _ranks(self, pairs: Pairs, boxes: Words) -> Ranks:
         """The scores of the boxes; coverage is that of random pairs, fewer of them the more rules there are."""
+        if not len(boxes):
+            return Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
         number = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // max(1, len(boxes))))
         return ranks(pairs.n_rows, self._table.state_shares, pairs.space, boxes, pairs.random(number))
 

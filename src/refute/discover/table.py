@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from refute.discover.pairs import Pairs
 from refute.discover.rank import state_shares
 from refute.discover.space import Slot, Space
 from refute.discover.support import support
+from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
@@ -23,6 +24,7 @@ from refute.relation.encode import encode_columns
 from refute.relation.types import ColumnType
 
 Counts = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Table(Protocol):
@@ -62,6 +64,9 @@ class Table(Protocol):
 
     def pairs(self, space: Space, options: Options) -> Pairs:
         """The pairs of rows in this space."""
+
+    def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
+        """What `run` gives, which asks the table; None where the user, or the time limit, ended it."""
 
 
 class LocalTable:
@@ -136,6 +141,14 @@ class LocalTable:
     def support(self, constraint: DenialConstraint, nulls: Nulls) -> int:
         """How many rows have a partner that the rule speaks about."""
         return support(self.relation, constraint, nulls)
+
+    def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
+        """What `run` gives, which takes little time here; None where the user ended it."""
+        try:
+            return run()
+        except KeyboardInterrupt:
+            budget.interrupt()
+            return None
 
     def pairs(self, space: Space, options: Options) -> Pairs:
         """The pairs of rows in this space."""

@@ -20,6 +20,7 @@ from refute.spark.java import Java, find_java
 from refute.spark.memory import memory_for_spark
 from refute.spark.warning import calm
 
+OUR_NAME = "refute"  # of the application, where Refute starts Spark
 _QUIET_LOG = Path(__file__).with_name("log4j2-quiet.properties")
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
@@ -65,7 +66,7 @@ def start(
     if not verbose:
         java_options += ["-Xlog:disable", f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()}"]
     chosen = {
-        "spark.app.name": "refute",
+        "spark.app.name": OUR_NAME,
         "spark.driver.defaultJavaOptions": " ".join(java_options),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

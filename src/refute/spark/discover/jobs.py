@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from multiprocessing.pool import ThreadPool
 from typing import TypeVar
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from refute.discover.work import Budget
+from refute.spark.session import OUR_NAME
 
 _BEAT = 0.05  # seconds between looks at the clock
+_GRACE = 3.0  # seconds that cancelled jobs are waited for
 T = TypeVar("T")
 
 
 def unless_expired(session: SparkSession, budget: Budget, run: Callable[[], T]) -> T | None:
-    """What `run` gives; None once the budget has expired, when the jobs it started are cancelled."""
+    """What `run` gives; None once the budget has expired, when the jobs it started are cancelled.
+
+    Jobs that cannot be cancelled are left to end by themselves, without anybody waiting for them.
+    """
     tag = f"refute-{uuid4().hex}"
 
     def tagged() -> T:
@@ -29,24 +36,34 @@ def unless_expired(session: SparkSession, budget: Budget, run: Callable[[], T]) 
         finally:
             session.removeTag(tag)
 
-    stopped = False
-    with ThreadPoolExecutor(1) as pool:
-        future: Future[T] = pool.submit(tagged)
-        while True:
-            try:
-                if not wait([future], timeout=_BEAT).not_done:
-                    break
-                if budget.expired:
-                    stopped = True
-                    session.interruptTag(tag)
-            except KeyboardInterrupt:
-                budget.interrupt()
+    pool = ThreadPool(1)  # whose thread, unlike that of an executor, no exit of the process waits for
+    running = pool.apply_async(tagged)
+    pool.close()
+    expired: float | None = None
+    while expired is None or time.monotonic() - expired < _GRACE:
         try:
-            return future.result()
-        except PySparkException:
-            if stopped:
-                return None
+            running.wait(_BEAT)
+            if running.ready():
+                break
+            if budget.expired:
+                expired = expired or time.monotonic()
+                _cancel(session, tag)
+        except KeyboardInterrupt:
+            budget.interrupt()
+    if not running.ready():
+        return None
+    try:
+        return running.get()
+    except (PySparkException, Py4JError):
+        if expired is None:
             raise
+        return None
+
+
+def _cancel(session: SparkSession, tag: str) -> None:
+    """Cancel the jobs of a tag. A classic session finds none: if it is one of our own, all its jobs are cancelled."""
+    if not session.interruptTag(tag) and session.conf.get("spark.app.name", "") == OUR_NAME:
+        session.interruptAll()
 
 
 class Kept:

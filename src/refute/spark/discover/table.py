@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from refute.discover.pairs import Pairs
 from refute.discover.rank import states_of_column
 from refute.discover.space import Slot, Space
 from refute.discover.support import premise, silent_columns
+from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
@@ -23,11 +24,13 @@ from refute.relation import Family
 from refute.relation.types import ColumnType
 from refute.spark.budget import cores
 from refute.spark.discover.coding import COLUMN, TIMES, VALUE
-from refute.spark.discover.jobs import Kept
+from refute.spark.discover.jobs import Kept, unless_expired
 from refute.spark.discover.pairs import SparkPairs, pairs_of
 from refute.spark.expressions import column, not_null
 from refute.spark.renaming import plain_names
 from refute.spark.schema import empty_relation
+
+T = TypeVar("T")
 
 _UNNAMED = (Family.TIME, Family.DURATION)  # values that no rule can write down
 
@@ -194,6 +197,10 @@ class SparkTable:
         keys = [self.value(name).alias(self.plain_of[name]) for name in premise(constraint)]
         sizes = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias(TIMES)).where(F.col(TIMES) > 1)
         return int(sizes.agg(F.coalesce(F.sum(TIMES), F.lit(0))).collect()[0][0])
+
+    def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
+        """What `run` gives, which counts and packs the rows; None where the user, or the time limit, ended it."""
+        return unless_expired(self.frame.sparkSession, budget, run)
 
     def pairs(self, space: Space, options: Options) -> Pairs:
         """The pairs of rows in this space."""
