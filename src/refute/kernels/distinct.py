@@ -23,8 +23,8 @@ def mix(keys: Ints, codes: NDArray[np.signedinteger], size: int) -> None:
 
 def numbered(keys: NDArray[np.signedinteger], room: int) -> tuple[NDArray[np.int32], Ints] | None:
     """Each key's number among the distinct ones, and where each of these occurs first; None beyond the room."""
-    slots = np.full(1 << (2 * max(room, 1)).bit_length(), -1, dtype=np.int64)
-    firsts, numbers = np.empty(room, dtype=np.int64), np.empty(len(keys), dtype=np.int32)
+    slots = full(1 << (2 * max(room, 1)).bit_length(), -1, np.int64)
+    firsts, numbers = empty(room, np.int64), empty(len(keys), np.int32)
     found = _number(keys, slots, firsts, numbers)
     return None if found < 0 else (numbers, firsts[:found].copy())
 
@@ -63,8 +63,8 @@ class Tally:
     """The distinct keys of a table that is read in blocks: where each occurs first, and how often. For few keys."""
 
     def __init__(self, room: int) -> None:
-        self._slots = np.full(1 << (2 * max(room, 1)).bit_length(), -1, dtype=np.int32)
-        self._entries = np.empty((room, 3), dtype=np.int64)  # key, first position, number
+        self._slots = full(1 << (2 * max(room, 1)).bit_length(), -1, np.int32)
+        self._entries = empty((room, 3), np.int64)  # key, first position, number
         self._found = self._read = 0
 
     def add(self, keys: Ints) -> bool:

@@ -6,6 +6,7 @@ once, and fetching a page anew costs more than most kernels need to fill it.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,19 @@ _SMALL = 1 << 16  # bytes; what the C library keeps by itself
 _MANY = 1 << 18  # rows
 
 
-def empty(rows: int, dtype: DTypeLike) -> NDArray[Any]:
+def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """A new array of any content."""
     kind = np.dtype(dtype)
-    if rows * kind.itemsize <= _SMALL:
-        return np.empty(rows, kind)
-    return np.frombuffer(pa.allocate_buffer(rows * kind.itemsize), kind)
+    size = kind.itemsize * (shape if isinstance(shape, int) else prod(shape))
+    if size <= _SMALL:
+        return np.empty(shape, kind)
+    found = np.frombuffer(pa.allocate_buffer(size), kind)
+    return found if isinstance(shape, int) else found.reshape(shape)
 
 
-def full(rows: int, value: int, dtype: DTypeLike) -> NDArray[Any]:
+def full(shape: int | tuple[int, ...], value: int, dtype: DTypeLike) -> NDArray[Any]:
     """A new array of one value."""
-    found = empty(rows, dtype)
+    found = empty(shape, dtype)
     found.fill(value)
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from refute.kernels.memory import full
+from refute.kernels.memory import empty, full
 from refute.relation.arrays import valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
@@ -129,7 +129,7 @@ def _dictionaries(column: pa.ChunkedArray) -> tuple[list[pa.Array], list[int]]:
 
 def _through_dictionary(column: pa.ChunkedArray, codes: Ints) -> Ints:
     """The code of each row, given the codes of the dictionaries put in a row."""
-    found = np.empty(len(column), dtype=codes.dtype)
+    found: Ints = empty(len(column), codes.dtype)
     at = 0
     for chunk, place in zip(column.chunks, _dictionaries(column)[1], strict=True):
         indices = chunk.indices

@@ -14,6 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
+from refute.kernels.memory import empty
 from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.exact import unit_of
@@ -136,7 +137,7 @@ def _full_range_codes(columns: Sequence[Steps]) -> tuple[list[Ints], int]:
     size *= 4
     found: list[Ints] = []
     for column, rank in zip(columns, ranks, strict=True):
-        out: Ints = np.empty(len(rank), dtype=int_dtype(size))
+        out: Ints = empty(len(rank), int_dtype(size))
         kernel.append_low_bits(rank, column.values, out)
         found.append(out)
     return found, size
@@ -201,7 +202,7 @@ def _decimals(array: pa.Array, valid: Bytes, unit: Fraction) -> Steps | Wide:
         return Steps.of(stored(array, np.int64), valid, unit)
     width = bits // 64
     limbs = stored(array, np.uint64, per_row=width).reshape(len(array), width)
-    low = np.empty(len(array), dtype=np.int64)
+    low: NDArray[np.int64] = empty(len(array), np.int64)
     if kernel.narrow(limbs, valid, low):
         return Steps.of(low, valid, unit)
     return Wide(limbs, valid, unit)

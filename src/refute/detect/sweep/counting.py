@@ -20,7 +20,7 @@ from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of
 from refute.kernels.distinct import sum_of_squared_counts
 from refute.kernels.dominance_sweeps import count_below, count_below_few
-from refute.kernels.memory import empty, give_back
+from refute.kernels.memory import empty, full, give_back
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share
@@ -39,7 +39,7 @@ def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFA
 
 def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
     """For each point of side s, and of side t, its number of partners."""
-    s_partners, t_partners = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
+    s_partners, t_partners = full(problem.s_size, 0, np.int64), full(problem.t_size, 0, np.int64)
     points = reduce(problem, share)
     if points is not None and not surely_none(points, share, tuning):
         _Tally(share, tuning, s_partners, t_partners).total(points, 1)
@@ -48,7 +48,7 @@ def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
 
 def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
     """The same for points, whatever problem they came from."""
-    s_partners, t_partners = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
+    s_partners, t_partners = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
     if not surely_none(points, share, tuning):
         _Tally(share, tuning, s_partners, t_partners).total(replace(points, s_pick=None, t_pick=None), 1)
     return s_partners, t_partners
@@ -95,7 +95,7 @@ class _Tally:
     def _settled(self, points: Points, sign: int) -> int:
         if self.s_partners is None or self.t_partners is None:
             return sign * (self._dominance(points, None) - points.self_count())
-        s_found, t_found = np.zeros(points.n_s, np.int64), np.zeros(points.n_t, np.int64)
+        s_found, t_found = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
         if points.differ:
             found = Forests.of(points, leaf=self.tuning.leaf).partners()
             assert found is not None
@@ -134,11 +134,11 @@ class _Tally:
                 return self._halved(points, per_t)
             return count_by_dividing(points, per_t, self.share, self.tuning)
         layout = Layout.of(points, dimensions, (), self.share)
-        tree = np.zeros(layout.cells, np.int32)
+        tree = full(layout.cells, 0, np.int32)
         few = layout.few_cells(dimensions, self.tuning.few)
         total = 0
         for block in layout.blocks(self.tuning.block):
-            below = np.empty(0 if per_t is None else len(block.t), np.int64)
+            below = empty(0 if per_t is None else len(block.t), np.int64)
             start = int(block.state[1])
             if few is not None:
                 tables = tree.reshape(points.groups, -1)

@@ -14,6 +14,7 @@ from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
+from refute.kernels.memory import empty
 from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Comparison, Ints, Positions
 from refute.plan.share import Share
@@ -84,7 +85,7 @@ def _count_block(
     s_sorted = sorted_positions(s_first, first.size)
     alike = s_side is t_side and first.same_codes
     t_sorted = s_sorted if alike else sorted_positions(t_first, first.size)
-    s, t = (np.empty((len(order), n), np.int32) for n in (n_s, n_t))
+    s, t = (empty((len(order), n), np.int32) for n in (n_s, n_t))
     sequence_numbers(s_first[s_sorted], t_first[t_sorted], s[0], t[0])
     s_sorted = _by_group(s[0], s_sorted, s_starts)
     t_sorted = _by_group(t[0], t_sorted, t_starts)
@@ -93,11 +94,11 @@ def _count_block(
         np.take(comparison.t_at(t_places), t_sorted, out=t[row], mode="clip")
     below = np.zeros(0 if per_t is None else n_s + n_t, np.int32)
     room = int(max(np.diff(s_starts).max(), np.diff(t_starts).max())) + 1
-    spare = np.empty((len(s), room), np.int32)
-    arena = np.empty((len(s), tuning.arena), np.int32)
+    spare = empty((len(s), room), np.int32)
+    arena = empty((len(s), tuning.arena), np.int32)
     total = int(count_divided(s, t, s_starts, t_starts, tuning.brute, below, spare, arena))
     if per_t is not None:
-        found = np.empty(n_t, np.int64)
+        found = empty(n_t, np.int64)
         found[t_sorted] = below[t[0]]
         per_t[t_places] = found
     return total

@@ -14,7 +14,7 @@ from refute.detect.sweep.reduce import ranked, reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import flag_clashes
 from refute.kernels.dominance_sweeps import flag_two_orders
-from refute.kernels.memory import empty
+from refute.kernels.memory import empty, full
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
@@ -62,9 +62,9 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
     if dimensions is None:
         return None
     layout = Layout.of(points, dimensions, (value,), share)
-    s_found, t_found = np.empty(points.n_s, np.bool_), np.empty(points.n_t, np.bool_)
+    s_found, t_found = empty(points.n_s, np.bool_), empty(points.n_t, np.bool_)
     flag_two_orders(*layout.matrices(), points.groups, s_found, t_found)
-    s_flags, t_flags = np.empty_like(s_found), np.empty_like(t_found)
+    s_flags, t_flags = empty(points.n_s, np.bool_), empty(points.n_t, np.bool_)
     s_flags[layout.s_order], t_flags[layout.t_order] = s_found, t_found
     return s_flags, t_flags
 
@@ -72,7 +72,7 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
 def _placed(flags: Flags, pick: Rows | None, size: int) -> Flags:
     if pick is None:
         return flags
-    placed = np.zeros(size, np.bool_)
+    placed = full(size, 0, np.bool_)
     placed[pick] = flags
     return placed
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.memory import give_back
+from refute.kernels.memory import empty, full, give_back
 from refute.kernels.ranking import ranks_in_groups
 from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
 from refute.plan.problem import Comparison, Ints, Reading
@@ -124,7 +124,7 @@ class Layout:
         A kernel moves `state` on; whatever it used up is followed by its next rows.
         """
         state = np.zeros(2, np.int64)
-        buffers = np.zeros((3, min(rows, max(len(self.s_order), len(self.t_order))), len(self.s_columns)), np.int32)
+        buffers = full((3, min(rows, max(len(self.s_order), len(self.t_order))), len(self.s_columns)), 0, np.int32)
         s_at = t_at = s_start = t_start = 0  # `at`: the buffer of a side
         s = t = _fill(buffers[0], self.s_columns, self.s_order[:rows])
         if not self.twin:
@@ -176,7 +176,7 @@ def _alike(left: Reading | None, right: Reading | None) -> bool:
 
 
 def _gathered(columns: tuple[Reading | None, ...], order: Ints) -> NDArray[np.int32]:
-    return _fill(np.zeros((len(order), len(columns)), np.int32), columns, order)
+    return _fill(full((len(order), len(columns)), 0, np.int32), columns, order)
 
 
 def _fill(matrix: NDArray[np.int32], columns: tuple[Reading | None, ...], order: Ints) -> NDArray[np.int32]:
@@ -198,7 +198,7 @@ def _ragged(points: Points, comparison: Comparison) -> tuple[Comparison, NDArray
     if group is not None and group.s is group.t and comparison.s is comparison.t:
         order = sorted_positions(comparison.s, comparison.size)
         order = order[segment_order(group.s[order], segment_starts(group.s, group.size))]
-        ranks, length = np.empty(points.n_s, np.int32), np.zeros(group.size, np.int32)
+        ranks, length = empty(points.n_s, np.int32), full(group.size, 0, np.int32)
         ranks_in_groups(comparison.s, group.s, order, ranks, length)
         return Comparison(ranks, ranks, comparison.size), _bases(length), length
     comparison = ranked(comparison)
