@@ -1,4 +1,4 @@
-"""Tables larger than the memory of an executor: one of 1 GB, on a cluster of its own, answers exactly.
+"""Tables larger than the memory of an executor: one of 1 GB, on a cluster of its own, answers and discovers exactly.
 
 `REFUTE_MEMORY_ROWS=10000000 pytest tests/spark/test_memory.py -s` runs it with a table that does not fit.
 """
@@ -31,8 +31,10 @@ RULES = (
 )
 DRIVER = """
 import json, sys, time
+from refute.discover.options import options_of
 from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget
+from refute.spark.discover import discover_on_spark
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
@@ -52,7 +54,11 @@ if engine.n_rows > 1_000_000:
     marked.write.format("noop").mode("overwrite").save()
 broken = marked.where("size(refute) > 0").count()
 seconds.append(round(time.time() - started, 1))
-print(json.dumps({"counts": found, "rows": broken, "seconds": seconds}))
+started = time.time()
+options = options_of(columns=["k", "a", "b", "c"], cross_columns=False, method="guided")
+rules = sorted(rule.text for rule in discover_on_spark(data, options, gather=0).rules)
+seconds.append(round(time.time() - started, 1))
+print(json.dumps({"counts": found, "rows": broken, "rules": rules, "seconds": seconds}))
 spark.stop()
 """
 
@@ -75,6 +81,9 @@ def test_an_executor_of_one_gigabyte_answers_exactly(tmp_path: Path) -> None:
     found = json.loads(done.stdout.strip().splitlines()[-1])
     sys.stdout.write(f"{ROWS:,} rows, {data.stat().st_size / 2**20:,.0f} MB, seconds {found['seconds']}\n")
     assert found["counts"] == [rf.count(table, text) for text in RULES]
+    assert found["rules"] == sorted(
+        rule.text for rule in rf.discover(table, cross_columns=False, method="guided").rules
+    )
     broken = set()
     for text in (RULES[0], RULES[3]):
         broken |= {row for pair in rf.violations(table, text) for row in pair}
