@@ -101,7 +101,8 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
         if halved:  # each may have kept the other one of a box and its mirror image
             found = [np.concatenate([masks, mirror_masks(space, masks)]) for masks in found]
         assert len(found[0]) > 100
-        assert np.array_equal(*(np.unique(masks, axis=0) for masks in found))
+        first, second = (np.unique(masks, axis=0) for masks in found)
+        assert np.array_equal(first, second)
 
 
 @given(problems(), st.none() | st.integers(1, 3))

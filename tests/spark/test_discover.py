@@ -107,7 +107,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "sql"), (5, "equal")])
 def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: str) -> None:
     table = mixed(45, partitions).drop_columns(["wide", "day", "flag"] if nulls == "equal" else ["other", "money"])
-    options = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
+    options: dict[str, Any] = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
     options |= {"shared_values": 0.0, "average_ratio": 0.0, "error": 0.01}
     frame = frame_of(table, spark).repartition(partitions)
     assert rules(spread(frame, **options)) == rules(discover(table, **options))
@@ -117,7 +117,7 @@ def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: 
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "equal"), (3, "sql")])
 def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls: str) -> None:
     table = mixed(60, 10 + partitions).select(["label", "other", "whole"])
-    options = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
+    options: dict[str, Any] = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
     found = spread(frame_of(table, spark).repartition(partitions), method="guided", **options)
     assert found.method == "guided"
     assert rules(found) == rules(discover(table, method="tiles", **options))
@@ -136,7 +136,13 @@ def test_any_table_has_the_rules_it_has_in_process(
     spark: SparkSession, drawn: tuple[pa.Table, object], nulls: str, method: str
 ) -> None:
     table = drawn[0].select(drawn[0].column_names[:3])
-    options = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3, "one_row": True}
+    options: dict[str, Any] = {
+        "nulls": nulls,
+        "shared_values": 0.0,
+        "average_ratio": 0.0,
+        "max_predicates": 3,
+        "one_row": True,
+    }
     frame = frame_of(table, spark)
     found = spread(frame.repartition(2), method=method, **options)
     assert rules(found) == rules(discover(frame.toArrow(), method="tiles", **options))
@@ -199,7 +205,7 @@ def test_scores_and_support_are_those_of_the_table(spark: SparkSession) -> None:
 @pytest.mark.parametrize("measure", ["g2", "g3"])
 def test_errors_in_rows_are_measured_alike(spark: SparkSession, measure: str) -> None:
     table = mixed(50, 8, nulls=False).select(["label", "group"])
-    options = {"error": 0.05, "measure": measure, "cross_columns": False}
+    options: dict[str, Any] = {"error": 0.05, "measure": measure, "cross_columns": False}
     assert rules(spread(frame_of(table, spark), **options)) == rules(discover(table, **options))
 
 
@@ -240,7 +246,7 @@ def test_the_command_searches_files_with_spark(
 def test_no_frame_stays_kept(spark: SparkSession) -> None:
     table = mixed(30, 4).select(["label", "group"])
     spread(frame_of(table, spark), cross_columns=False)
-    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()  # type: ignore[attr-defined]
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 def test_tables_that_teach_nothing(spark: SparkSession) -> None:
