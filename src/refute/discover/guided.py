@@ -22,7 +22,7 @@ from refute.discover.options import Options
 from refute.discover.outcome import Outcome
 from refute.discover.pairs import Chosen, Pairs, Reducible
 from refute.discover.reduction import Among
-from refute.discover.space import Words
+from refute.discover.space import Words, mirror_masks
 from refute.discover.work import Budget
 
 _RECUT = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
@@ -72,7 +72,7 @@ class Guided:
             if chosen:
                 complete = self._settle(chosen)
                 continue
-            opened = self._open()
+            opened = self._in_order(self._open())
             if not len(opened):
                 break
             complete = self._hunt(opened)
@@ -87,7 +87,7 @@ class Guided:
 
     def _left(self) -> float:
         """Seconds that searching witnesses for all open boxes would take."""
-        return int(np.count_nonzero(self._is_open(self._boxes))) * self._bargain.witness
+        return len(self._open()) * self._bargain.witness
 
     def _look(self) -> None:
         """First evidence: some rows against each other, selective groups, partners drawn for their values."""
@@ -161,7 +161,7 @@ class Guided:
         """The evidence of rows that stand for all in the open boxes that ask for the equalities, where that pays."""
         if not isinstance(self._pairs, Reducible) or self._bargain.cost(chosen) < _FEW_LOOKS * self._bargain.overhead:
             return [], True
-        masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
+        masks = self._space.masks(self._open())
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
         telling = sorted(self._pairs.telling - chosen)
         kinds, counts = np.unique(self._used(masks)[:, telling], axis=0, return_counts=True)
@@ -180,7 +180,7 @@ class Guided:
 
     def _worthwhile(self) -> list[Chosen]:
         """Sets of equalities whose pairs are cheaper to look at than the witnesses of the boxes they settle."""
-        masks = self._space.masks(self._boxes[self._is_open(self._boxes)])
+        masks = self._space.masks(self._open())
         patterns, counts = np.unique(self._requires_equal(masks), axis=0, return_counts=True)
         demands = {
             frozenset(np.flatnonzero(row).tolist()): int(count)
@@ -193,18 +193,31 @@ class Guided:
         """Searches witnesses for some open boxes; verifies those without, refines by the others."""
         wave = opened[:_WAVE]
         found = self._pairs.hunt(self._space.masks(wave), self._budget)
-        self._verified.update(wave[number].tobytes() for number in found.held)
+        held = wave[np.array(found.held, np.int64)]
+        self._verified.update(box.tobytes() for box in (*held, *self._mirrored(held)))
         self._tell("witnesses")
         if not found.evidence:
             return found.complete
         return self._refine_by(self._learn(found.evidence)) and found.complete
 
     def _open(self) -> Words:
-        """The boxes that are neither settled nor verified, shortest rules first."""
+        """The boxes that are neither settled nor verified; one of each mirrored pair, as both hold or neither does."""
         opened = self._boxes[self._is_open(self._boxes)]
+        places = {box.tobytes(): place for place, box in enumerate(opened)}
+        twins = [places.get(box.tobytes(), place) for place, box in enumerate(self._mirrored(opened))]
+        return opened[np.arange(len(opened)) <= np.array(twins, np.int64)]
+
+    def _mirrored(self, boxes: Words) -> Words:
+        """The boxes of the same rules with the rows exchanged; the boxes themselves where not all have one."""
+        if not self._space.is_symmetric:
+            return boxes
+        return self._space.boxes(mirror_masks(self._space, self._space.masks(boxes)))
+
+    def _in_order(self, boxes: Words) -> Words:
+        """The boxes, shortest rules first."""
         full = self._space.masks(self._space.full[None])[0]
-        order = np.argsort((self._space.masks(opened) != full).sum(axis=1), kind="stable")
-        return opened[order]
+        order = np.argsort((self._space.masks(boxes) != full).sum(axis=1), kind="stable")
+        return boxes[order]
 
     def _requires_equal(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Per box and slot, whether the box asks for equality there."""

@@ -43,8 +43,8 @@ class LocalPairs:
         threads = Budget(options).threads
         self.costs = Costs(0.0, _ROW_COST, _PAIR_COST / threads, _WITNESS_COST / threads)
         self.agreements = Agreements(relation, self.book, options.nulls)
-        self._reduction = Reduction(relation, space, self.agreements)
-        self._witnesses = Witnesses(relation, space, options.nulls)
+        self._reduction = Reduction(relation, space)
+        self._witnesses = Witnesses(relation, space, options.nulls, self._reduction)
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(_GAUGE)
         self._peeled: set[int] = set()
@@ -93,7 +93,7 @@ class LocalPairs:
     def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
         """The rules with these equalities that read only the given ones of the telling slots, and the pairs to see."""
         among = self._reduction.among(chosen, read)
-        return among, self._reduction.agreement(among)
+        return among, self.agreements.find(tuple(sorted(chosen)), self._reduction.rows(among))
 
     def seen(self, pairs: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of the pairs, and whether all of them were looked at."""

@@ -2,19 +2,23 @@
 
 A rule that does not read a column cannot tell rows apart that only differ there, so two rows of each kind are enough.
 And of a column that a rule does not ask to be equal, the lowest and the highest value of each kind of rows are enough:
-if some pair satisfies an inequality between them, so do these.
+if some pair satisfies an inequality between them, so do these. Of a second column that a rule asks to differ, two
+values are enough: whichever one is barred, the other has its own lowest and highest value of the first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discover.groups import Agreement, Agreements
+from refute.discover.groups import equal_masks
 from refute.discover.pairs import Chosen
 from refute.discover.space import Space
+from refute.kernels.witness import outermost
 from refute.relation import Relation
 
 Rows = NDArray[np.int64]
@@ -26,31 +30,36 @@ _MANY_VALUES = 1_000  # distinct values from which reading a column makes most r
 class Among:
     """Rules that are settled together: those that ask for the equalities and read none of the barred slots.
 
-    Nor do they ask for equality in the slot `ends`, of which only the lowest and highest values were looked at.
+    Nor do they ask for equality in the slot `ends`, of which only the lowest and highest values were looked at, nor in
+    the slot `other`, which knows no order and of which two values were looked at.
     """
 
     chosen: Chosen
     barred: Chosen
     ends: int | None
+    other: int | None
 
     def settles(self, equal: NDArray[np.bool_], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rules are settled, given per rule and slot whether it asks for equality, and whether it asks at all."""
         settled = np.asarray(equal[:, sorted(self.chosen)].all(axis=1))
         settled &= ~used[:, sorted(self.barred)].any(axis=1)
-        if self.ends is not None:
-            settled &= ~equal[:, self.ends]
+        for free in (self.ends, self.other):
+            if free is not None:
+                settled &= ~equal[:, free]
         return settled
 
 
 class Reduction:
     """Finds the rows that stand for all, for rules of some kind."""
 
-    def __init__(self, relation: Relation, space: Space, agreements: Agreements) -> None:
+    def __init__(self, relation: Relation, space: Space) -> None:
         self._relation = relation
         self._space = space
-        self._agreements = agreements
+        self._equal = equal_masks(space)
+        self._lock = threading.Lock()
+        self._known: dict[Among, Rows] = {}
 
-    @property
+    @cached_property
     def telling(self) -> Chosen:
         """The slots that tell most rows apart."""
         return frozenset(
@@ -61,34 +70,49 @@ class Reduction:
         """The rules with these equalities that, of the slots that tell most rows apart, read only the given ones."""
         barred = self.telling - read - chosen
         free = [k for k in read - chosen if self._has_ends(k, barred)]
-        return Among(
-            chosen, barred, max(free, key=lambda k: (self._values(self._space.slots[k].left.name), k), default=None)
-        )
+        free.sort(key=lambda k: (self._has_order(k), self._values(self._space.slots[k].left.name), k))
+        ends = free.pop() if free else None
+        return Among(chosen, barred, ends, next((k for k in reversed(free) if not self._has_order(k)), None))
 
-    def agreement(self, among: Among) -> Agreement:
-        """The agreeing pairs of the rows that stand for all."""
-        return self._agreements.find(tuple(sorted(among.chosen)), self._rows(among))
+    def enough(self, masks: NDArray[np.uint8]) -> Rows | None:
+        """The rows that stand for all in the one rule with these masks per slot; None if no choice of rows does."""
+        used = masks != np.array([slot.kind.full for slot in self._space.slots], np.uint8)
+        among = self.among(frozenset(), self.telling & frozenset(np.flatnonzero(used).tolist()))
+        equal = (masks & ~self._equal) == 0
+        return self.rows(among) if among.settles(equal[None], used[None])[0] else None
 
-    def _rows(self, among: Among) -> Rows:
-        """The first and the last row, by the values of `ends`, of rows that agree in all other columns."""
-        ends = None if among.ends is None else self._space.slots[among.ends].left.name
-        read = {n for k, slot in enumerate(self._space.slots) if k not in among.barred for n in slot.columns} - {ends}
-        key, span = np.zeros(self._relation.n_rows, np.int64), 1
-        for name in sorted(read, key=self._values):
+    def rows(self, among: Among) -> Rows:
+        """The rows that stand for all, ascending; all rows where that would be most of them."""
+        among = replace(among, chosen=frozenset())
+        with self._lock:
+            if among not in self._known:
+                self._known[among] = self._found(among)
+            return self._known[among]
+
+    def _found(self, among: Among) -> Rows:
+        """Of the rows that agree in all columns but `ends` and `other`, the outermost by those."""
+        ends, other = (None if k is None else self._space.slots[k].left.name for k in (among.ends, among.other))
+        read = {n for k, slot in enumerate(self._space.slots) if k not in among.barred for n in slot.columns}
+        n = self._relation.n_rows
+        key, span = np.zeros(n, np.int64), 1
+        for name in sorted(read - {ends, other}, key=self._values):
             codes = self._relation.encode(name, ordered=False, dense=True)
             if span > _WIDEST // (codes.size + 1):
                 distinct, key = np.unique(key, return_inverse=True)
                 span = len(distinct)
             key = key * (codes.size + 1) + (codes.values + 1)
             span *= codes.size + 1
-        if ends is None:
-            order = np.argsort(key, kind="stable")
-        else:
-            order = np.lexsort((self._relation.encode(ends, ordered=True, dense=True).values, key))
-        key = key[order]
-        fresh = np.concatenate([[True], key[1:] != key[:-1]])
-        kept = fresh | np.concatenate([fresh[1:], [True]])
-        return np.sort(order[kept])
+        found = outermost(key, self._codes(ends), self._codes(other), n // 2)
+        return found if len(found) else np.arange(n)
+
+    def _codes(self, name: str | None) -> Rows:
+        """The values of a column as numbers in their order; the same one throughout without a column."""
+        if name is None:
+            return np.zeros(self._relation.n_rows, np.int64)
+        return self._relation.encode(name, ordered=True, dense=True).values.astype(np.int64, copy=False)
+
+    def _has_order(self, k: int) -> bool:
+        return any(op.is_order for op in self._space.slots[k].kind.operators)
 
     def _has_ends(self, k: int, barred: Chosen) -> bool:
         """Whether lowest and highest values are enough here: the slot alone reads its one column, without nulls."""

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect import sweep
+from refute.discover.reduction import Reduction
 from refute.discover.space import Space
-from refute.kernels.witness import first_two
+from refute.kernels.witness import first_two, outermost
 from refute.language.nulls import Nulls
 from refute.language.predicate import Row
 from refute.plan.compile import compile_rule
@@ -18,15 +19,17 @@ from refute.relation import Relation
 
 _WIDEST = 1 << 62
 _MANY = 4096  # points from which a projection is worth the look
+_MANY_ROWS = 50_000  # rows from which one for many rules is
 
 
 class Witnesses:
     """Searches a table for a pair of rows that a candidate rule forbids."""
 
-    def __init__(self, relation: Relation, space: Space, nulls: Nulls) -> None:
+    def __init__(self, relation: Relation, space: Space, nulls: Nulls, reduction: Reduction | None = None) -> None:
         self._relation = relation
         self._space = space
         self._nulls = nulls
+        self._reduction = reduction
 
     def find(self, masks: NDArray[np.uint8]) -> tuple[int, int] | None:
         """Some pair (s, t) of distinct rows inside the box with these masks per slot, or None if the rule holds."""
@@ -35,7 +38,14 @@ class Witnesses:
             return self._with_any_partner(compiled.rows, masks)
         if compiled.problem is None:
             return None
-        return sweep.exists(projected(compiled.problem), None)
+        return sweep.exists(projected(self._reduced(compiled.problem, masks)), None)
+
+    def _reduced(self, problem: Problem, masks: NDArray[np.uint8]) -> Problem:
+        """The problem over rows that stand for all in many rules, found once for all of those."""
+        if self._reduction is None or problem.s_rows is not None or problem.t_rows is not None:
+            return problem
+        rows = self._reduction.enough(masks) if problem.n_rows >= _MANY_ROWS else None
+        return problem if rows is None or len(rows) > problem.n_rows // 2 else _over(problem, rows)
 
     def _with_any_partner(self, rows: NDArray[np.int64], masks: NDArray[np.uint8]) -> tuple[int, int] | None:
         """A pair that holds a row which breaks a rule about one row, in the role that the rule reads."""
@@ -48,26 +58,32 @@ class Witnesses:
 
 
 def projected(problem: Problem) -> Problem:
-    """The problem over two rows for each distinct point, if that makes it much smaller; it has a pair iff this has."""
+    """The problem over the rows that stand for all, if that makes it much smaller; it has a pair iff this has.
+
+    Rows that are alike in what the rule reads pair alike. One order and one difference, those over the most values,
+    need not be alike: among rows alike in all else, the lowest and the highest value are enough for an order, two
+    values for a difference, and for both the lowest and highest of one value and of any other.
+    """
     size = problem.s_size
     if not problem.aligned or size < _MANY:
         return problem
-    key = np.zeros(size, np.int64)
-    span = 1
-    seen: set[int] = set()
-    for comparison in (*problem.equal, *problem.order, *problem.differ):
-        for values in comparison.codes:
-            if id(values) in seen:
-                continue
-            seen.add(id(values))
-            width = comparison.size + 1
-            if span > _WIDEST // width:
-                return problem
-            span *= width
-            key = key * width + values
-    chosen = first_two(key, size // 4)
-    if not len(chosen):
+    order, differ = _widest(problem.order), _widest(problem.differ)
+    key = _key(
+        size, [c for c in (*problem.equal, *problem.order, *problem.differ) if c is not order and c is not differ]
+    )
+    if key is None:
         return problem
+    if order is None and differ is None:
+        chosen = first_two(key, size // 4)
+    else:
+        chosen = outermost(key, _values(order, size), _values(differ, size), size // 4)
+    if not 0 < len(chosen) <= size // 2:
+        return problem
+    return _over(problem, chosen)
+
+
+def _over(problem: Problem, chosen: NDArray[np.int64]) -> Problem:
+    """An aligned problem over some of its points."""
     rows = chosen if problem.s_rows is None else problem.s_rows[chosen]
     return replace(
         problem,
@@ -77,6 +93,34 @@ def projected(problem: Problem) -> Problem:
         order=tuple(_picked(c, chosen) for c in problem.order),
         differ=tuple(_picked(c, chosen) for c in problem.differ),
     )
+
+
+def _widest(comparisons: tuple[Comparison, ...]) -> Comparison | None:
+    """The comparison of one column with itself over the most values."""
+    return max((c for c in comparisons if c.same_codes), key=lambda c: c.size, default=None)
+
+
+def _key(size: int, comparisons: list[Comparison]) -> NDArray[np.int64] | None:
+    """A number per point, equal where all that the comparisons read is; None where numbers are too small for that."""
+    key = np.zeros(size, np.int64)
+    span = 1
+    seen: set[int] = set()
+    for comparison in comparisons:
+        for values in comparison.codes:
+            if id(values) in seen:
+                continue
+            seen.add(id(values))
+            width = comparison.size + 1
+            if span > _WIDEST // width:
+                return None
+            span *= width
+            key = key * width + values
+    return key
+
+
+def _values(comparison: Comparison | None, size: int) -> NDArray[np.int64]:
+    """What a comparison of one column with itself reads; the same value throughout if there is none."""
+    return np.zeros(size, np.int64) if comparison is None else comparison.codes[0].astype(np.int64, copy=False)
 
 
 def _picked(comparison: Comparison, chosen: NDArray[np.int64]) -> Comparison:
