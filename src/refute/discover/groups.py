@@ -5,7 +5,7 @@ Once all of them are seen, every candidate rule whose equalities include the set
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from refute.discover.evidence import Evidence
 from refute.discover.facts import Codebook
 from refute.discover.space import Space
 from refute.discover.states import BOTH_NULL, EQUAL
-from refute.discover.tiles import Rectangles, rectangle_evidence, tallied
+from refute.discover.tiles import Rectangles, Tally, evidence_of, tallied
 from refute.discover.work import Budget, Crew
 from refute.kernels.evidence import Facts, clue_table, find_clues
 from refute.language.nulls import Nulls
@@ -75,13 +75,20 @@ class Agreements:
 
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
-        facts, own = self._facts(found)
-        return rectangle_evidence(self._book, facts, _tasks(found.ranges, found.same), budget, own)
+        tallies, complete = self.tallied(found, budget)
+        return evidence_of(self._book, tallies), complete
 
-    def rare_pairs(self, found: Agreement, most: int, budget: Budget) -> Rows:
-        """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs."""
+    def tallied(self, found: Agreement, budget: Budget) -> tuple[list[Tally], bool]:
+        """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
-        tallies, _ = tallied(facts, _tasks(found.ranges, found.same), budget, own)
+        return tallied(facts, _tasks(found.ranges, found.same), budget, own)
+
+    def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[Tally] = ()) -> Rows:
+        """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.
+
+        `tallies` count all of the pairs, where that was done before.
+        """
+        tallies = tallies or self.tallied(found, budget)[0]
         if tallies[0].words > 2:
             return np.empty((0, 2), np.int64)
         keys = np.concatenate([tally.keys()[0] for tally in tallies])
@@ -90,6 +97,7 @@ class Agreements:
         order = np.argsort(counts, kind="stable")
         rare = clues[order[np.cumsum(counts[order]) <= most]]
         table = clue_table(rare)
+        facts, own = self._facts(found)
 
         def search(kept: list[Rows], task: Rectangles) -> list[Rows]:
             return [*kept, _find(facts, task, own, table)]

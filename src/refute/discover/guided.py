@@ -203,9 +203,10 @@ class Guided:
     def _open(self) -> Words:
         """The boxes that are neither settled nor verified; one of each mirrored pair, as both hold or neither does."""
         opened = self._boxes[self._is_open(self._boxes)]
-        places = {box.tobytes(): place for place, box in enumerate(opened)}
-        twins = [places.get(box.tobytes(), place) for place, box in enumerate(self._mirrored(opened))]
-        return opened[np.arange(len(opened)) <= np.array(twins, np.int64)]
+        twins = self._mirrored(opened)
+        first = np.arange(len(opened)), (opened != twins).argmax(axis=1)  # the word in which they differ
+        either = np.where((twins[first] < opened[first])[:, None], twins, opened)
+        return opened[np.sort(np.unique(either, axis=0, return_index=True)[1])]
 
     def _mirrored(self, boxes: Words) -> Words:
         """The boxes of the same rules with the rows exchanged; the boxes themselves where not all have one."""
@@ -215,9 +216,7 @@ class Guided:
 
     def _in_order(self, boxes: Words) -> Words:
         """The boxes, shortest rules first."""
-        full = self._space.masks(self._space.full[None])[0]
-        order = np.argsort((self._space.masks(boxes) != full).sum(axis=1), kind="stable")
-        return boxes[order]
+        return boxes[np.argsort(self._used(self._space.masks(boxes)).sum(axis=1), kind="stable")]
 
     def _requires_equal(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Per box and slot, whether the box asks for equality there."""

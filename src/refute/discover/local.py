@@ -13,7 +13,7 @@ from refute.discover.pairs import Chosen, Costs, Hunt, Masks
 from refute.discover.reduction import Among, Reduction
 from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
 from refute.discover.space import Space
-from refute.discover.tiles import tile_evidence
+from refute.discover.tiles import Tally, evidence_of, tile_evidence
 from refute.discover.witness import Witnesses
 from refute.discover.work import Budget, Crew
 from refute.relation import Relation
@@ -48,6 +48,7 @@ class LocalPairs:
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(_GAUGE)
         self._peeled: set[int] = set()
+        self._tallies: dict[Chosen, list[Tally]] = {}  # of the sets of slots whose pairs were all looked at
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs, counted, and whether all of them were looked at."""
@@ -83,7 +84,10 @@ class LocalPairs:
 
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
-        return self.agreements.evidence(self.agreements.find(tuple(sorted(chosen))), budget)
+        tallies, complete = self.agreements.tallied(self.agreements.find(tuple(sorted(chosen))), budget)
+        if complete:
+            self._tallies[chosen] = tallies
+        return evidence_of(self.book, tallies), complete
 
     @property
     def telling(self) -> Chosen:
@@ -101,8 +105,12 @@ class LocalPairs:
 
     def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
-        parts = [self.agreements.find(tuple(sorted(one))) for one in done]
-        pairs = [self.agreements.rare_pairs(one, RARE_PAIRS, budget) for one in parts]
+        pairs = [
+            self.agreements.rare_pairs(
+                self.agreements.find(tuple(sorted(one))), RARE_PAIRS, budget, self._tallies.get(one, ())
+            )
+            for one in done
+        ]
         rows, times = np.unique(np.concatenate([np.empty((0, 2), np.int64), *pairs]), return_counts=True)
         most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
         return self._against_all(rows[np.argsort(-times, kind="stable")[:most]], budget)
