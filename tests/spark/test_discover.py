@@ -226,6 +226,7 @@ def test_a_path_a_catalog_table_and_a_frame_are_taken(spark: SparkSession, tmp_p
     frame_of(table, spark).createOrReplaceTempView("rows_to_discover")
     for held in (file, str(tmp_path / "*.parquet"), "rows_to_discover", frame_of(table, spark)):
         assert rules(rf.discover(held, cross_columns=False)) == expected
+    spark.catalog.dropTempView("rows_to_discover")
     assert rules(rf.discover(str(file), cross_columns=False, engine="local")) == expected
     assert rules(spread(str(file), cross_columns=False)) == expected
     some = rf.discover(str(file), cross_columns=False, where="`group` < 3")
