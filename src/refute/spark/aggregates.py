@@ -12,11 +12,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
-from refute.spark.expressions import all_of, literal
+from refute.spark.expressions import all_of, column_operands, literal
 from refute.spark.pairing import Pairing
+from refute.spark.spread import Spread
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
+_FEW = 2**31  # rows whose square fits 64 bits
 
 
 class Extent(NamedTuple):
@@ -30,15 +32,16 @@ class Extent(NamedTuple):
 class GroupCounts:
     """How many rows of each side share each combination of compared values, and what follows from it.
 
-    `scattered`, where not 0, says that most rows have values of their own: then they are first shuffled to this many
-    tasks, since counting before the shuffle would build as many groups as there are rows, to no gain.
+    Where the spread says that most rows have values of their own, they are shuffled before they are counted: counting
+    first would build as many groups as there are rows, to no gain.
     """
 
-    def __init__(self, pairing: Pairing, frame: DataFrame, *, scattered: int = 0) -> None:
-        assert not pairing.order and pairing.exact
+    def __init__(self, pairing: Pairing, frame: DataFrame, spread: Spread) -> None:
+        assert not pairing.order
         self._pairing = pairing
         self._frame = frame
-        self._scattered = scattered
+        self._spread = spread
+        self._few = spread.rows <= _FEW
         # Without any comparison between the rows, all of them are one group.
         self._equal = [f"e{i}" for i in range(max(len(pairing.equal), not pairing.differ))]
         self._differ = [f"d{i}" for i in range(len(pairing.differ))]
@@ -49,7 +52,7 @@ class GroupCounts:
             return 0
         if self._pairing.aligned:
             return self._aligned_extent().violations if len(self._differ) <= 1 else self._included_and_excluded()
-        total = self._with_partners().select(_total(_wide("cs") * _wide("ps"))).first()
+        total = self._with_partners().select(self._total(self._wide("cs") * self._wide("ps"))).first()
         assert total is not None
         return int(total[0] or 0) - self._self_pairs()
 
@@ -61,7 +64,7 @@ class GroupCounts:
             return self._aligned_extent()
         found = (
             self.annotated()
-            .select(_total(F.col("as_s")), F.count(F.when((F.col("as_s") > 0) | (F.col("as_t") > 0), 1)))
+            .select(self._total(F.col("as_s")), F.count(F.when((F.col("as_s") > 0) | (F.col("as_t") > 0), 1)))
             .first()
         )
         assert found is not None
@@ -144,33 +147,28 @@ class GroupCounts:
 
     def _aligned_extent(self) -> Extent:
         """The extent of a rule with the same columns and conditions on both sides."""
-        groups = self._groups()
         if len(self._differ) > 1:
             groups = self._with_partners().withColumnRenamed("cs", "c")
-            pairs, clash = _wide("c") * _wide("ps"), F.col("ps") > 0
+            pairs, clash = self._wide("c") * self._wide("ps"), F.col("ps") > 0
         elif self._differ:
-            groups = groups.groupBy(*self._equal).agg(
-                F.sum("cs").alias("c"),
-                F.sum(_wide("cs") * _wide("cs")).alias("same"),
-                F.count(F.lit(1)).alias("values"),
-            )
-            pairs, clash = _wide("c") * _wide("c") - F.col("same"), F.col("values") > 1
+            groups = self._by_value(self._equal, self._differ[0])
+            pairs, clash = self._apart, F.col("values") > 1
         else:
-            groups = groups.withColumnRenamed("cs", "c")
-            pairs, clash = _wide("c") * (_wide("c") - 1), F.col("c") > 1
-        found = groups.select(_total(F.when(clash, pairs)), F.sum(F.when(clash, F.col("c"))), F.sum("c")).first()
+            groups = self._groups().withColumnRenamed("cs", "c")
+            pairs, clash = self._wide("c") * (self._wide("c") - 1), F.col("c") > 1
+        found = groups.select(self._total(F.when(clash, pairs)), F.sum(F.when(clash, F.col("c"))), F.sum("c")).first()
         assert found is not None
         return Extent(int(found[0] or 0), int(found[1] or 0), int(found[2] or 0))
 
     def _included_and_excluded(self) -> int:
-        """The violations of a rule with several `!=`: the pairs without them, minus those with some of them equal."""
-        keyed = self._keyed(Row.S)
+        """The violations of a rule with several `!=`: the pairs that differ in the last one, whatever the others are,
+        minus those with some of the others equal. The last has fewest values, so that counts by it are few."""
+        *others, last = sorted(self._differ, key=lambda name: -self._spread.distinct(self._sources([name])))
         parts = []
-        for subset in _subsets(self._differ):
-            names = [*self._equal, *subset]
-            counted = keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("c"))
+        for subset in _subsets(others):
+            groups = self._by_value([*self._equal, *subset], last)
             sign = F.lit(-1 if len(subset) % 2 else 1)
-            parts.append(counted.select(_total(sign * _wide("c") * _wide("c")).alias("n")))
+            parts.append(groups.select(self._total(sign * self._apart).alias("n")))
         found = reduce(DataFrame.unionByName, parts).select(F.sum("n")).first()
         assert found is not None
         return int(found[0] or 0)
@@ -185,12 +183,14 @@ class GroupCounts:
         """One row per combination of compared values: `cs` rows of side s and `ct` rows of side t have it."""
         names = self._equal + self._differ
         if self._pairing.aligned:
-            return self._shuffled(self._keyed(Row.S)).groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
+            return self._counted(names)
         parts = []
         for row in Row:
             roles = {"is_s": F.lit(int(row is Row.S)), "is_t": F.lit(int(row is Row.T))}
             parts.append(self._keyed(row).withColumns(roles))
-        both = self._shuffled(parts[0].unionByName(parts[1]))
+        both = parts[0].unionByName(parts[1])
+        if self._spread.is_scattered(self._spread.sample.column_names):
+            both = both.repartition(self._spread.tasks, *names)
         return both.groupBy(*names).agg(F.sum("is_s").alias("cs"), F.sum("is_t").alias("ct"))
 
     def _keyed(self, row: Row) -> DataFrame:
@@ -199,8 +199,44 @@ class GroupCounts:
         keys = [key.alias(name) for key, name in zip(self._keys(row), names, strict=True)]
         return self._pairing.side(self._frame, row).select(*keys)
 
-    def _shuffled(self, keyed: DataFrame) -> DataFrame:
-        return keyed.repartition(self._scattered, *self._equal, *self._differ) if self._scattered else keyed
+    def _counted(self, names: list[str], whole: list[str] | None = None) -> DataFrame:
+        """The number of rows, `cs`, of each combination of these compared values, where both sides have the same ones;
+        with all rows of `whole` values in one task where that costs nothing."""
+        keyed = self._keyed(Row.S).select(*names)
+        if self._spread.is_scattered(self._sources(names)):
+            together = whole if whole and self._spread.is_even(self._sources(whole)) else names
+            keyed = keyed.repartition(self._spread.tasks, *together)
+        return keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
+
+    def _by_value(self, keys: list[str], value: str) -> DataFrame:
+        """One row per combination of keys: its rows `c`, the pairs of these with the `same` value, and its `values`."""
+        return (
+            self._counted([*keys, value], keys)
+            .groupBy(*keys)
+            .agg(
+                F.sum("cs").alias("c"),
+                F.sum(self._wide("cs") * self._wide("cs")).alias("same"),
+                F.count(F.lit(1)).alias("values"),
+            )
+        )
+
+    @property
+    def _apart(self) -> SparkColumn:
+        """The pairs of a row of `_by_value` that differ in the value."""
+        return self._wide("c") * self._wide("c") - F.col("same")
+
+    def _sources(self, names: list[str]) -> list[str]:
+        """The columns of the table behind compared values, where both sides have the same ones."""
+        compared = dict(zip(self._equal + self._differ, self._pairing.equal + self._pairing.differ, strict=False))
+        return [column_operands(compared[name])[0] for name in names if name in compared]
+
+    def _wide(self, name: str) -> SparkColumn:
+        """A count in a type in which the product of two is exact."""
+        return F.col(name) if self._few else F.col(name).cast("decimal(18,0)")
+
+    def _total(self, values: SparkColumn) -> SparkColumn:
+        """The sum, wide enough for the square of the number of rows."""
+        return F.sum(values if self._few else values.cast(_WIDE))
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""
@@ -220,16 +256,6 @@ class GroupCounts:
         if not self._pairing.self_pairs:
             return 0
         return self._frame.where(self._pairing.pairs_with_itself()).count()
-
-
-def _wide(name: str) -> SparkColumn:
-    """A count as a decimal, so that the product of two is exact."""
-    return F.col(name).cast("decimal(18,0)")
-
-
-def _total(values: SparkColumn) -> SparkColumn:
-    """The sum, wide enough for the square of any number of rows."""
-    return F.sum(values.cast(_WIDE))
 
 
 def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:

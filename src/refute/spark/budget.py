@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
+from refute.detect.local import available_cores
+from refute.spark.listing import shares_files
 
 _STRING_BYTES = 24
 
@@ -43,5 +47,9 @@ def width(kind: pa.DataType) -> int:
 
 
 def cores(session: SparkSession) -> int:
-    """The cores that Spark uses by default: the number of parts of a range, which classic and Connect both tell."""
+    """The cores that Spark uses by default: what its master says where it is on this machine, else the number of parts
+    of a range, which classic and Connect both tell."""
+    local = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", str(session.conf.get("spark.master", "")))
+    if local is not None and shares_files(session):
+        return available_cores() if local[1] == "*" else int(local[1] or 1)
     return max(session.range(0, 4096).select(F.spark_partition_id().alias("part")).distinct().count(), 1)

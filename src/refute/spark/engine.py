@@ -154,7 +154,7 @@ class SparkEngine:
 
     def ordered(self, pairing: Pairing, frame: DataFrame) -> OrderedAnswers:
         """The answers of tasks to a rule over the frame."""
-        rows = self.source.n_rows()
+        rows = self.source.most_rows()
         return OrderedAnswers(pairing, frame, rows=rows, tasks=self.tasks, method=self.method)
 
     def with_rows(self, rule: Rule) -> DataFrame:
@@ -179,7 +179,7 @@ class SparkEngine:
     @cached_property
     def tasks(self) -> int:
         """The number of tasks that shuffled rows go to."""
-        return self.budget.tasks(self.source.frame.sparkSession, self.source.n_rows())
+        return self.budget.tasks(self.source.frame.sparkSession, self.source.most_rows())
 
     def prepared(self, rule: Rule) -> SparkRule:
         """The rule bound to this table."""

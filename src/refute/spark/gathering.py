@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
@@ -49,6 +50,15 @@ class Gathering:
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
         return self._fetched(names, self._budget.sample_rows, identified and self._source.has_identity)
+
+    def glimpse(self, names: tuple[str, ...]) -> pa.Table:
+        """Some rows of these columns to form expectations by, at the least cost: no answer may depend on them."""
+        with self._lock:
+            known = [one for kept in self._known.values() for one in kept if set(names) <= set(one.columns)]
+        if known:
+            return known[0].relation.arrow.select(list(names))
+        found = self._source.glimpse(names, self._budget.sample_rows)
+        return self.first(names, identified=False).relation.arrow.select(list(names)) if found is None else found
 
     def forget(self) -> None:
         """Fetch anew what is next asked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -66,7 +67,7 @@ def literally(path: str) -> str:
 
 def list_files(session: SparkSession, path: str) -> Listing:
     """The files that a path, glob or folder names; raises DataError where there are none, or of several formats."""
-    here = _shares_files(session) and not _REMOTE.match(path)
+    here = shares_files(session) and not _REMOTE.match(path)
     sized = _listed_here(path) if here else _listed_by_spark(session, path)
     names = [name for name, _ in sized]
     if _REMOTE.match(path) and not any(format_of(name) for name in names):
@@ -84,16 +85,36 @@ def list_files(session: SparkSession, path: str) -> Listing:
 def rows_by_footers(frame: DataFrame) -> int | None:
     """The rows of the Parquet files that a frame reads, as the files themselves tell; None where they are not here,
     or many. Some of them may be gone for the frame."""
-    if not _shares_files(frame.sparkSession):
+    here = _files_here(frame)
+    try:
+        return None if here is None else sum(int(pq.read_metadata(file).num_rows) for file in here)
+    except (pa.ArrowException, OSError):  # Spark will tell better what is wrong with the file
+        return None
+
+
+def glimpse_of_files(frame: DataFrame, names: Sequence[str], rows: int) -> pa.Table | None:
+    """The first rows of these columns in the Parquet files that a frame reads, without a job; None where they are not
+    here. The frame may make other values of them: good for expectations, not for answers."""
+    here = _files_here(frame)
+    try:
+        for path in here or ():
+            with pq.ParquetFile(path) as file:
+                if not set(names) <= set(file.schema_arrow.names):
+                    return None
+                if file.metadata.num_rows:
+                    return pa.table(next(file.iter_batches(rows, columns=list(names))))
+    except (pa.ArrowException, OSError, StopIteration):
+        return None
+    return None
+
+
+def _files_here(frame: DataFrame) -> list[Path] | None:
+    """The files that a frame reads, where this process sees them and they are not many."""
+    if not shares_files(frame.sparkSession):
         return None
     files = frame.inputFiles()
     here = [Path(_plain(file)) for file in files if file.startswith("file:")]
-    if not len(files) == len(here) <= _MOST_FOOTERS or not all(file.is_file() for file in here):
-        return None
-    try:
-        return sum(int(pq.read_metadata(file).num_rows) for file in here)
-    except (pa.ArrowException, OSError):  # Spark will tell better what is wrong with the file
-        return None
+    return here if len(files) == len(here) <= _MOST_FOOTERS and all(file.is_file() for file in here) else None
 
 
 def _base(path: str, files: tuple[str, ...], here: bool) -> str | None:
@@ -106,7 +127,7 @@ def _plain(path: str) -> str:
     return unquote(re.sub(r"^file:/*", "/", path)) if path.startswith("file:") else path
 
 
-def _shares_files(session: SparkSession) -> bool:
+def shares_files(session: SparkSession) -> bool:
     """Whether Spark runs in this machine's processes, so that asking the file system is asking Spark."""
     if type(session).__module__.startswith("pyspark.sql.connect") and "SPARK_LOCAL_REMOTE" not in os.environ:
         return False

@@ -77,7 +77,8 @@ def _shared(engine: SparkEngine, rules: list[SparkRule]) -> float:
         pairings = [one.pairing for one in distributed if one.pairing is not None]
         if not pairings:
             return 0.0
-        shuffle = SharedShuffle(pairings, engine.plain, rows=engine.n_rows, tasks=engine.tasks, method=engine.method)
+        rows = engine.source.most_rows()
+        shuffle = SharedShuffle(pairings, engine.plain, rows=rows, tasks=engine.tasks, method=engine.method)
         for one, extent in zip(distributed, shuffle.extents() or (), strict=False):
             one.shared_extent = extent
     return (time.perf_counter() - started) / len(pairings)

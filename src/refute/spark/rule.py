@@ -22,15 +22,13 @@ from refute.spark.extremes import Extremes
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.single import violating_rows
+from refute.spark.spread import Spread
 from refute.spark.strategy import Strategy, choose
-from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, distinct_rows, suits
+from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, suits
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
-
-
-LEAST_SCATTERED = 1_000_000  # rows below which the order of counting and shuffling does not matter
 
 
 class SparkRule:
@@ -220,14 +218,17 @@ class SparkRule:
 
     @cached_property
     def _summary(self) -> Summary:
-        names = tuple(self._engine.names[name] for name in self.columns)
-        return Summary(self._plain, names, self._engine.plain_types, self._engine.plain)
+        return Summary(self._plain, self._plain_columns, self._engine.plain_types, self._engine.plain)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns that the rule and its `where` read."""
         chosen = () if self.rule.where is None else columns_of(self.rule.where)
         return tuple(dict.fromkeys((*self.rule.constraint.columns, *chosen)))
+
+    @property
+    def _plain_columns(self) -> tuple[str, ...]:
+        return tuple(self._engine.names[name] for name in self.columns)
 
     @property
     def _barred(self) -> list[str]:
@@ -238,15 +239,13 @@ class SparkRule:
         """Whether the rule can be answered from distinct values, and the first rows let expect few."""
         if not suits(self.pairing):
             return False
-        return self._expected_distinct() < min(MOST_DISTINCT, self._engine.n_rows / LEAST_REPEATS)
+        return self._spread.distinct(self._plain_columns) < min(MOST_DISTINCT, self._spread.rows / LEAST_REPEATS)
 
-    def _seems_scattered(self) -> bool:
-        """Whether most rows have values of their own, judged by the first ones."""
-        return self._engine.n_rows >= LEAST_SCATTERED and self._expected_distinct() > self._engine.n_rows / 2
-
-    def _expected_distinct(self) -> float:
-        first = self._engine.gathering.first(self.columns, identified=False).relation.arrow
-        return distinct_rows(first.select(list(self.columns)))
+    @cached_property
+    def _spread(self) -> Spread:
+        """What some rows let expect of the columns that the rule reads, under their plain names."""
+        sample = self._engine.gathering.glimpse(self.columns).rename_columns(list(self._plain_columns))
+        return Spread(self._engine.source.most_rows(), sample, lambda: self._engine.tasks)
 
     @cached_property
     def _frame(self) -> DataFrame:
@@ -260,7 +259,7 @@ class SparkRule:
     def _groups(self, frame: DataFrame | None = None) -> GroupCounts:
         assert self.pairing is not None
         chosen = self._engine.plain if frame is None else frame
-        return GroupCounts(self.pairing, chosen, scattered=self._engine.tasks if self._seems_scattered() else 0)
+        return GroupCounts(self.pairing, chosen, self._spread)
 
     def _ordered(self, frame: DataFrame | None = None) -> OrderedAnswers:
         assert self.pairing is not None

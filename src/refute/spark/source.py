@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,7 +21,7 @@ from refute.relation.formats import Format, format_of
 from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.listing import Listing, list_files, rows_by_footers
+from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
 from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
 from refute.spark.session import session as running_session
 from refute.spark.worker import ROW_COLUMN
@@ -45,6 +46,7 @@ class Source:
         self.key = tuple(key)
         self._layout = layout
         self._n_rows: int | None = layout.n_rows if layout is not None else None
+        self._most_rows: int | None = None
         self._format = scanned
         self._format_known = scanned is not None
         self._once = threading.RLock()  # several rules may ask at a time
@@ -60,11 +62,16 @@ class Source:
     def most_rows(self) -> int:
         """How many rows there are, or a number that is not less and comes without a job."""
         with self._once, plain_failures(self.name):
-            if self._n_rows is None and self._scanned() == "parquet":
-                told = rows_by_footers(self.frame)
-                if told is not None:
-                    return told
+            if self._n_rows is None and self._most_rows is None and self._scanned() == "parquet":
+                self._most_rows = rows_by_footers(self.frame)
+            if self._n_rows is None and self._most_rows is not None:
+                return self._most_rows
         return self.n_rows()
+
+    def glimpse(self, names: Sequence[str], rows: int) -> pa.Table | None:
+        """Some rows of these columns to form expectations by, where they come without a job; else None."""
+        with self._once, plain_failures(self.name):
+            return glimpse_of_files(self.frame, names, rows) if self._scanned() == "parquet" else None
 
     def learn_rows(self, number: int) -> None:
         """Take note of the number of rows, which somebody has come to know."""

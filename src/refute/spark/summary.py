@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.detect.summary import expected_distinct
 from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartners, weighted_partners
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
@@ -88,9 +87,3 @@ def suits(pairing: Pairing | None) -> bool:
         and 0 < len(pairing.order) <= MOST_ORDERS
         and len(pairing.differ) <= MOST_DIFFERENCES
     )
-
-
-def distinct_rows(sample: pa.Table) -> float:
-    """How many distinct rows a table has, judged by a sample."""
-    seen = sample.group_by(sample.column_names).aggregate([]).num_rows
-    return expected_distinct(sample.num_rows, seen)
