@@ -40,6 +40,9 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "polars": lambda: pl.DataFrame(ROWS),
     "lazy polars": lambda: pl.DataFrame(ROWS).lazy(),
     "polars with categories": lambda: pl.DataFrame(ROWS).with_columns(pl.col("name").cast(pl.Categorical)),
+    "string views": lambda: TABLE.set_column(
+        TABLE.column_names.index("name"), "name", TABLE["name"].cast(pa.string_view())
+    ),
     "relation": lambda: Relation.of(TABLE),
 }
 
@@ -56,6 +59,11 @@ def test_every_kind_of_table_gives_the_same_codes(maker: str) -> None:
         assert relation.is_null(name).tolist() == expected.is_null(name).tolist()
     assert relation.head(2).encode("n", ordered=True).values.tolist() == [0, -1]
     assert relation.arrow.num_rows == 4
+
+
+def test_rows_of_string_views_can_be_taken() -> None:
+    views = pa.table({"name": pa.array(["a" * 40, None, "b" * 40], pa.string_view())})
+    assert Relation.of(views).column("name").take([2, 1]).to_pylist() == ["b" * 40, None]
 
 
 def test_what_is_no_table_is_named_in_the_error() -> None:

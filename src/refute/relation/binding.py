@@ -18,9 +18,13 @@ READABLE = "rules read numbers, strings, booleans, dates and times"
 
 def bind(relation: Relation, constraint: DenialConstraint, rule: str | None) -> None:
     """Raises SchemaError unless every column exists and every comparison makes sense."""
-    where = f" (in {rule if rule is not None else render_text(constraint)})"
-    for predicate in constraint.predicates:
-        check_predicate(relation, predicate, where)
+    try:
+        for predicate in constraint.predicates:
+            check_predicate(relation, predicate)
+    except SchemaError:  # once more for a message that names the rule, which is seldom asked for
+        for predicate in constraint.predicates:
+            check_predicate(relation, predicate, f" (in {rule if rule is not None else render_text(constraint)})")
+        raise
 
 
 def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -> None:

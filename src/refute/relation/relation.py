@@ -74,7 +74,7 @@ class Relation:
             raise SchemaError(f"there is no column {name!r}.{did_you_mean(name, self.names)}")
         if name in self._repeated:
             raise SchemaError(f"the table has more than one column {name!r}; rename one of them")
-        return self._once.get(("column", name), lambda: self._source.column(position))
+        return self._once.get(("column", name), lambda: _with_take(self._source.column(position)))
 
     def type_of(self, name: str) -> ColumnType:
         """The type of one column; a column whose objects have no single type is unsupported."""
@@ -150,3 +150,8 @@ class Relation:
         if pa.types.is_dictionary(column.type):  # null in its indices, or in the entry that they point to
             return self.encode(name, ordered=False).values < 0
         return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)).to_numpy(), dtype=np.bool_)
+
+
+def _with_take(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in a type that Arrow can take rows of: it cannot of string views."""
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
