@@ -18,7 +18,9 @@ from refute.plan.share import Share
 WAYS = {
     "default": Tuning(),
     "no tables": Tuning(cells=0),
-    "trees": Tuning(few=0),
+    "trees": Tuning(few=0, packed=0),
+    "small tables": Tuning(packed=0),
+    "packed": Tuning(packed=1 << 8),
     "blocks": Tuning(cells=0.01, block=2),
     "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
     "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.weighted import WeightedPartners, can_weigh, weighted_partners
-from refute.kernels.distinct import Tally, mix, numbered
+from refute.kernels.distinct import Tally, distinct_values, mix, numbered
 from refute.language.conditions import columns_of
 from refute.language.predicate import Column
 from refute.language.rulebook import Rule
@@ -70,7 +70,7 @@ def expected_distinct(sampled: int, seen: int) -> float:
 
 
 def _expected_distinct(sample: NDArray[np.signedinteger]) -> float:
-    return expected_distinct(len(sample), len(np.unique(sample)))
+    return expected_distinct(len(sample), distinct_values(sample))
 
 
 def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int) -> tuple[Ints, Ints] | None:
@@ -79,7 +79,7 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
     digits: list[int] = []
     step = max(relation.n_rows // _SAMPLE_ROWS, 1)
     encoded = _encoded(relation, rule, names)
-    for name, one in zip(names, encoded, strict=True):
+    for name, one in sorted(zip(names, encoded, strict=True), key=lambda each: -each[1].size):
         sample = one.values[::step]
         if relation.shared(("expected distinct", name), partial(_expected_distinct, sample)) > room:
             return None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
+VECTORS = 4  # dimensions up to which pairs are compared by vector instructions
 IN_ARENA, RESTORE, OF_S = 1, 2, 4  # kinds of tasks
 
 
@@ -47,8 +48,9 @@ def count_divided(
 ) -> int:
     """The number of pairs inside groups; partners are added to `per_t` by sequence number unless it is empty.
 
-    Group g has the columns `s_starts[g]` to `s_starts[g + 1]`. At most `brute` pairs are compared one by one. `spare`
-    (k, n) has room for the larger side and one more; `arena` (k, any) is scratch that the caches should hold.
+    Group g has the columns `s_starts[g]` to `s_starts[g + 1]`. At most `brute` pairs are compared one by one, fewer in
+    more than VECTORS dimensions. `spare` (k, n) has room for the larger side and one more; `arena` (k, any) is scratch
+    that the caches should hold.
     """
     total = 0
     stack = np.empty((160 * (len(s) + 1), 7), np.int64)
@@ -104,7 +106,7 @@ def _count(
         if high < low:
             continue
         n_s, n_t = s_stop - s_start, t_stop - t_start
-        if n_s * n_t <= brute:
+        if n_s * n_t <= (brute if d <= VECTORS else brute >> 6):
             total += _count_brute(s, t, (s_start, s_stop, t_start, t_stop), d, per_t)
             continue
         pivot = low + (high - low + 1) // 2
@@ -182,27 +184,32 @@ def _count_merged(s: NDArray[np.int32], t: NDArray[np.int32], per_t: NDArray[np.
 
 @njit(cache=True, nogil=True)
 def _count_brute(s: Matrix, t: Matrix, span: tuple[int, int, int, int], d: int, per_t: NDArray[np.int32]) -> int:
-    """Compares all with all; contiguous rows and no branches, so that it becomes vector instructions."""
+    """Compares each of t with all s before it; contiguous rows and no branches, so that it becomes vector instructions.
+
+    Both sides ascend in row 0.
+    """
     s_start, s_stop, t_start, t_stop = span
-    total = 0
+    total, n = 0, 0
     s0, s1 = s[0][s_start:s_stop], s[1][s_start:s_stop]
     s2, s3 = s[min(2, d - 1)][s_start:s_stop], s[min(3, d - 1)][s_start:s_stop]
     for j in range(t_start, t_stop):
         t0, t1 = t[0, j], t[1, j]
         t2, t3 = t[min(2, d - 1), j], t[min(3, d - 1), j]
+        while n < len(s0) and s0[n] < t0:
+            n += 1
         found = np.int32(0)
         if d == 2:
-            for i in range(len(s0)):
-                found += np.int32((s0[i] < t0) & (s1[i] < t1))
+            for i in range(n):
+                found += np.int32(s1[i] < t1)
         elif d == 3:
-            for i in range(len(s0)):
-                found += np.int32((s0[i] < t0) & (s1[i] < t1) & (s2[i] < t2))
+            for i in range(n):
+                found += np.int32((s1[i] < t1) & (s2[i] < t2))
         elif d == 4:
-            for i in range(len(s0)):
-                found += np.int32((s0[i] < t0) & (s1[i] < t1) & (s2[i] < t2) & (s3[i] < t3))
+            for i in range(n):
+                found += np.int32((s1[i] < t1) & (s2[i] < t2) & (s3[i] < t3))
         else:
-            for i in range(len(s0)):
-                if (s0[i] < t0) & (s1[i] < t1) & (s2[i] < t2) & (s3[i] < t3):
+            for i in range(n):
+                if (s1[i] < t1) & (s2[i] < t2) & (s3[i] < t3):
                     held = True
                     for row in range(4, d):
                         held &= s[row, s_start + i] < t[row, j]

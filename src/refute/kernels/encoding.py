@@ -252,15 +252,20 @@ def rank_nearly_sorted(packed: Words, row_bits: int, codes: NDArray[np.int64], o
 @njit(cache=True, nogil=True)
 def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> bool:
     """Fills `out` with two's complement numbers of shape (n, limbs) if all valid ones fit 64 bits, else False. O(n)."""
-    for i in range(len(limbs)):
-        low = np.int64(limbs[i, 0])
-        out[i] = low
-        if len(valid) == 0 or valid[i]:
-            sign = np.uint64(low >> 63)
-            for j in range(1, limbs.shape[1]):
-                if limbs[i, j] != sign:
-                    return False
-    return True
+    wider = np.uint64(0)
+    for j in range(1, limbs.shape[1]):
+        if len(valid) == 0:
+            for i in range(len(limbs)):
+                low = np.int64(limbs[i, 0])
+                out[i] = low
+                wider |= limbs[i, j] ^ np.uint64(low >> 63)
+        else:
+            for i in range(len(limbs)):
+                low = np.int64(limbs[i, 0])
+                out[i] = low
+                if valid[i]:
+                    wider |= limbs[i, j] ^ np.uint64(low >> 63)
+    return bool(wider == 0)
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.distinct import distinct_values
 from refute.kernels.encoding import hash_codes, relabel
 from refute.kernels.memory import empty, full
 from refute.kernels.sorting import sorted_positions
@@ -55,7 +56,7 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
 def _by_hash(sides: Sequence[Ints]) -> tuple[list[NDArray[np.int32]], int] | None:
     """The ranks of each side, and how many values occur; None where these are many, by a sample or in fact."""
     sample = np.concatenate([side[:: len(side) // SAMPLE + 1] for side in sides])
-    distinct = len(np.unique(sample))
+    distinct = distinct_values(sample)
     if distinct > len(sample) // REPEATS:
         return None
     room = 4 * distinct

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels import encoding as kernel
+from refute.kernels.distinct import distinct_values
 from refute.kernels.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -56,7 +57,7 @@ def _expected_distinct(codes: Sequence[Ints], rows: int) -> int:
     """A guess from rows spread over the table: m of D equally likely values repeat about m^2 / 2D times."""
     step = rows // SAMPLE + 1
     sample = np.concatenate([part[::step] for part in codes])
-    distinct = len(np.unique(sample))
+    distinct = distinct_values(sample)
     repeats = len(sample) - distinct
     return rows if repeats < 8 else max(distinct, len(sample) ** 2 // (2 * repeats))
 

@@ -13,6 +13,7 @@ from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.existence import surely_none
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Layout, choose
+from refute.detect.sweep.packed import counted_packed
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, reduce, refined
 from refute.detect.sweep.threads import threads_for
@@ -133,6 +134,9 @@ class _Tally:
             if points.group is None and threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel) > 1:
                 return self._halved(points, per_t)
             return count_by_dividing(points, per_t, self.share, self.tuning)
+        packed = counted_packed(points, dimensions, self.tuning) if per_t is None else None
+        if packed is not None:
+            return packed
         layout = Layout.of(points, dimensions, (), self.share)
         tree = full(layout.cells, 0, np.int32)
         few = layout.few_cells(dimensions, self.tuning.few)

@@ -54,7 +54,10 @@ def surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
     """Whether tables of extrema, which cost little, show that there is no pair."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs) or not (points.order or points.differ):
         return False
-    return _Search(share, tuning).first_by_table(points) == -1
+    search = _Search(share, tuning)
+    if max(points.n_s, points.n_t) > 8 * tuning.probe > 0 and search.first_by_table(points.prefix(tuning.probe)) != -1:
+        return False
+    return search.first_by_table(points) == -1
 
 
 class _Search:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, normal
+from refute.kernels.distinct import distinct_values
 from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
 from refute.kernels.memory import empty
 from refute.kernels.ranking import dense_ranks
@@ -103,7 +104,7 @@ def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
 def fewest_values(comparison: Comparison) -> int:
     """A number that the distinct values are no fewer than, from a sample: ranks that would be too many are not made."""
     step = max(1, len(comparison.codes[0]) // _SAMPLE)
-    return min(comparison.size, len(np.unique(comparison.codes[0][::step])))
+    return min(comparison.size, distinct_values(comparison.codes[0][::step]))
 
 
 def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], build: Callable[[], T]) -> T:

@@ -11,9 +11,10 @@ class Tuning:
 
     `cells`: entries of a table per point.
     `few`: cells of a group that a point is added to all at once rather than by way of a tree.
+    `packed`: cells of a group that are counted in lanes of packed words.
     `leaf`: points in a leaf of a box tree.
     `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
-    `brute`: pairs that dividing compares one by one.
+    `brute`: pairs that dividing compares one by one; far fewer in more than four dimensions.
     `divided`: points of the largest group up to which a search divides rather than builds boxes.
     `arena`: points that dividing copies rather than moves about, as they stay within the caches.
     `patience`: pairs of boxes looked at per point before dividing is tried instead.
@@ -26,9 +27,10 @@ class Tuning:
 
     cells: float = 2.0
     few: int = 160
+    packed: int = 32
     leaf: int = 12
     tree_steps: int = 400
-    brute: int = 1 << 16
+    brute: int = 1 << 20
     divided: int = 1 << 14
     arena: int = 1 << 17
     patience: int = 32

@@ -1,0 +1,60 @@
+"""Buffers of small arrays are used again, and never while an array or a view of it lives."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+
+from refute.kernels.memory import empty, full, give_back
+
+SIZE = 1 << 17  # bytes that are kept
+
+
+def test_the_buffer_of_an_array_that_is_gone_is_used_again() -> None:
+    give_back(1 << 20)
+    first = empty(SIZE, np.uint8)
+    place = first.ctypes.data
+    del first
+    gc.collect()
+    assert empty(SIZE - 100, np.uint8).ctypes.data == place
+
+
+def test_a_view_keeps_its_buffer() -> None:
+    view = full((4, SIZE // 16), 7, np.int32)[1:, ::2]
+    others = [full(SIZE // 4, 9, np.int32) for _ in range(20)]
+    assert (view == 7).all()
+    assert all((other == 9).all() for other in others)
+
+
+def test_arrays_of_many_threads_share_nothing() -> None:
+    wrong = []
+
+    def work(number: int) -> None:
+        for _ in range(200):
+            held = [full(SIZE // 8, number, np.int64) for _ in range(3)]
+            if any((array != number).any() for array in held):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_shapes_and_types_are_as_asked() -> None:
+    for shape, dtype in (
+        ((300, 100), np.int32),
+        (70_000, np.uint8),
+        ((2, 3), np.int64),
+        (0, np.int32),
+        (10**6, np.int8),
+    ):
+        array = empty(shape, dtype)
+        assert array.shape == (shape if isinstance(shape, tuple) else (shape,))
+        assert array.dtype == dtype
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
