@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.kernels.distinct import Tally, sum_of_squared_counts
-from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
+from refute.kernels.grouping import keep_common_values, matching_keys, number_groups
 from refute.kernels.ranking import dense_ranks
 from refute.kernels.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
 
@@ -69,8 +69,6 @@ def test_groups_are_numbered_densely_and_equal_for_equal_keys(s_keys: list[int],
 @given(st.lists(st.integers(0, 300)), st.lists(st.integers(0, 300)))
 def test_filters_keep_every_key_that_has_a_match(s_keys: list[int], t_keys: list[int]) -> None:
     s, t = np.array(s_keys, np.int64), np.array(t_keys, np.int64)
-    repeated = repeated_keys(s.__getitem__, len(s))
-    assert all(kept for key, kept in zip(s_keys, repeated, strict=True) if s_keys.count(key) > 1)
     s_kept, t_kept = matching_keys(s, t)
     assert all(kept for key, kept in zip(s_keys, s_kept, strict=True) if key in t_keys)
     assert all(kept for key, kept in zip(t_keys, t_kept, strict=True) if key in s_keys)
@@ -82,7 +80,6 @@ def test_filters_keep_every_key_that_has_a_match(s_keys: list[int], t_keys: list
 
 def test_filters_drop_nearly_every_key_without_a_match() -> None:
     keys = np.random.default_rng(0).permutation(200_000) * 7919
-    assert repeated_keys(keys.__getitem__, len(keys)).mean() < 0.15
     s_kept, t_kept = matching_keys(keys[:100_000], keys[100_000:])
     assert s_kept.mean() < 0.15
     assert t_kept.mean() < 0.15

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from refute.plan.method import MethodName
 from refute.plan.planner import Plan, plan_rules
 from refute.relation import Relation
 from refute.relation.binding import check_column
+from refute.relation.together import together
 
 BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
@@ -96,10 +97,7 @@ class LocalEngine:
             return Timed(_with_witness(finding, named), values, seconds)
 
         self._check_fit(rules)
-        if self._threads == 1 or len(rules) == 1:
-            return [run(rule) for rule in rules]
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(run, rules))
+        return together(self._threads, [partial(run, rule) for rule in rules])
 
     def _check_fit(self, rules: Sequence[Rule]) -> None:
         """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -14,7 +12,6 @@ Ints = NDArray[np.signedinteger]
 Flags = NDArray[np.bool_]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads runs of close keys over the table
-BLOCK = 1 << 16  # keys that are made at a time
 FILTER_BITS = 16  # bits per key of a filter: one key in 16 meets a stranger, and it stays within the caches
 
 
@@ -36,35 +33,18 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     return s_groups, t_groups, total
 
 
-def repeated_keys(keys_of: Callable[[slice], Ints], n: int) -> Flags:
-    """Flags that are set for every key that occurs more than once, and for few others. O(n).
-
-    `keys_of` gives the keys of a run of positions below `n`; each run is asked for twice.
-    """
-    bits = _filter_bits(n)
-    once, again = (full(1 << (bits - 3), 0, np.uint8) for _ in range(2))
-    kept: Flags = empty(n, np.bool_)
-    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-    for block in blocks:
-        _mark_repeats(keys_of(block), 64 - bits, once, again)
-    del once
-    for block in blocks:
-        _test(keys_of(block), 64 - bits, again, kept[block])
-    return kept
-
-
 def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
     """Flags per side that are set for every key that occurs on the other side, and for few others. O(n)."""
     s_kept, t_kept = empty(len(s), np.bool_), empty(len(t), np.bool_)
-    bits = _filter_bits(len(t))
+    bits = filter_bits(len(t))
     seen = full(1 << (bits - 3), 0, np.uint8)
-    _mark(t, 64 - bits, seen)
-    _test(s, 64 - bits, seen, s_kept)
+    mark_keys(t, 64 - bits, seen)
+    test_keys(s, 64 - bits, seen, s_kept)
     survivors = s[s_kept]
-    bits = _filter_bits(len(survivors))
+    bits = filter_bits(len(survivors))
     seen = full(1 << (bits - 3), 0, np.uint8)
-    _mark(survivors, 64 - bits, seen)
-    _test(t, 64 - bits, seen, t_kept)
+    mark_keys(survivors, 64 - bits, seen)
+    test_keys(t, 64 - bits, seen, t_kept)
     return s_kept, t_kept
 
 
@@ -77,12 +57,12 @@ def keep_common_values(s: Ints, t: Ints, size: int, s_kept: Flags, t_kept: Flags
     _keep_marked(t, seen[0], t_kept)
 
 
-def _filter_bits(n: int) -> int:
+def filter_bits(n: int) -> int:
     return max(10, (FILTER_BITS * n - 1).bit_length())
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(key: int, shift: int) -> np.int64:
+def slot_of(key: int, shift: int) -> np.int64:
     mixed = np.uint64(key)
     mixed ^= mixed >> np.uint64(29)
     mixed *= _MULTIPLIER
@@ -94,7 +74,7 @@ def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np
     mask = len(known) - 1
     for i in range(len(keys)):
         key = keys[i]
-        slot = _slot(key, shift)
+        slot = slot_of(key, shift)
         while True:
             number = numbers[slot]
             if number < 0:
@@ -111,9 +91,9 @@ def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def _mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
+def mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
     for i in range(len(keys)):
-        slot = _slot(keys[i], shift)
+        slot = slot_of(keys[i], shift)
         byte, bit = slot >> 3, np.uint8(1 << (slot & 7))
         again[byte] |= once[byte] & bit
         once[byte] |= bit
@@ -132,14 +112,14 @@ def _keep_marked(values: Ints, seen: Flags, kept: Flags) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _mark(keys: Ints, shift: int, seen: NDArray[np.uint8]) -> None:
+def mark_keys(keys: Ints, shift: int, seen: NDArray[np.uint8]) -> None:
     for i in range(len(keys)):
-        slot = _slot(keys[i], shift)
+        slot = slot_of(keys[i], shift)
         seen[slot >> 3] |= np.uint8(1 << (slot & 7))
 
 
 @njit(cache=True, nogil=True)
-def _test(keys: Ints, shift: int, seen: NDArray[np.uint8], kept: Flags) -> None:
+def test_keys(keys: Ints, shift: int, seen: NDArray[np.uint8], kept: Flags) -> None:
     for i in range(len(keys)):
-        slot = _slot(keys[i], shift)
+        slot = slot_of(keys[i], shift)
         kept[i] = (seen[slot >> 3] >> (slot & 7)) & 1

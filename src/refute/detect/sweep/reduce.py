@@ -11,9 +11,10 @@ import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, normal
 from refute.kernels.distinct import distinct_values
-from refute.kernels.grouping import keep_common_values, matching_keys, number_groups, repeated_keys
+from refute.kernels.grouping import keep_common_values, matching_keys, number_groups
 from refute.kernels.memory import empty
 from refute.kernels.ranking import dense_ranks
+from refute.kernels.repeats import repeated_positions
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.plan.share import Share
 
@@ -166,7 +167,7 @@ def _repeated(equal: tuple[Comparison, ...]) -> _Grouping:
     def over(part: slice | Rows) -> Comparison:
         return _combined_all(tuple(each.picked(part, part, together=True) for each in equal))
 
-    pick = np.flatnonzero(repeated_keys(lambda part: over(part).s, len(equal[0].s)))
+    pick = repeated_positions(lambda part: over(part).s, len(equal[0].s))
     return _Grouping(pick, pick, hashed(over(pick)))
 
 
