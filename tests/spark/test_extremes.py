@@ -15,7 +15,6 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.extremes import Extremes, suits
 from refute.spark.frames import frame_of
 
 pytestmark = pytest.mark.spark
@@ -35,6 +34,17 @@ RULES = (
     "not (s.a <= t.a and t.h = 2)",
     "not (s.g = t.g and s.d < t.d)",
     "not (s.g = t.g and s.w <= t.w)",
+)
+
+LABELLED = (
+    "not (s.g = t.g and s.a < t.a and s.h != t.h)",
+    "not (s.a >= t.a and s.w != t.w)",
+    "not (s.g = t.g and s.a <= t.b and s.h != t.h)",
+    "not (s.h = t.h and s.b > t.a and s.w != t.w)",
+    "not (s.g = t.h and s.a <= t.b and s.w != t.w)",
+    "not (s.g = t.g and s.a < t.a and s.h != t.b)",
+    "not (s.a > t.a and s.g != t.h and s.h = 1)",
+    "not (s.d < t.d and s.h != t.h and t.w = 'w1')",
 )
 
 
@@ -57,13 +67,13 @@ def _table(seed: int, rows: int) -> pa.Table:
     )
 
 
-def _agrees(spark: SparkSession, text: str, table: pa.Table, nulls: str) -> bool:
+def _agrees(spark: SparkSession, text: str, table: pa.Table, nulls: str, parts: int = 2) -> bool:
     rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
     truth = oracle.violations(table, rule.constraint, nulls)
-    frame = frame_of(table.append_column("id", pa.array(range(table.num_rows), pa.int64())), spark).coalesce(2)
+    frame = frame_of(table.append_column("id", pa.array(range(table.num_rows), pa.int64())), spark).repartition(parts)
     engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1))
     prepared = engine.prepared(rule)
-    assert suits(prepared.pairing)
+    assert prepared._extremes is not None
     verdict = prepared.verify()
     assert verdict.holds == (not truth), (text, nulls, table.to_pylist())
     assert verdict.witness is None or tuple(verdict.witness) in truth
@@ -77,6 +87,31 @@ def test_one_order_predicate_is_verified_as_the_definition_says(spark: SparkSess
         _agrees(spark, text, _table(seed, rows), nulls)
 
 
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+@pytest.mark.parametrize("text", LABELLED)
+def test_one_order_with_one_difference_is_verified_as_the_definition_says(
+    spark: SparkSession, text: str, nulls: str
+) -> None:
+    for seed, rows, parts in ((2, 4, 1), (3, 12, 3), (5, 7, 8)):
+        _agrees(spark, text, _table(seed, rows), nulls, parts)
+
+
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+def test_the_best_of_other_labels_decide_where_the_extremes_share_one(spark_kind: SparkSession, nulls: str) -> None:
+    text = "not (s.g = t.g and s.a < t.a and s.h != t.h)"
+    within = pa.table({"g": [1, 1, 2, 2], "a": [1, 9, 5, 5], "h": [7, 7, 1, 2]})
+    assert _agrees(spark_kind, text, within, nulls)
+    as_t = pa.table({"g": [1, 1, 1], "a": [1, 9, 9], "h": [7, 7, 8]})
+    as_s = pa.table({"g": [1, 1, 1], "a": [1, 9, 1], "h": [7, 7, 8]})
+    assert not _agrees(spark_kind, text, as_t, nulls)
+    assert not _agrees(spark_kind, text, as_s, nulls)
+    alone = "not (s.a < t.a and s.h != t.h)"
+    assert not _agrees(spark_kind, alone, as_t, nulls)
+    assert _agrees(spark_kind, alone, within.slice(0, 2), nulls)
+    of_null = pa.table({"g": [1, 1, 1], "a": [1, 9, 4], "h": pa.array([None, None, 8], pa.int64())})
+    assert _agrees(spark_kind, alone, of_null, nulls) == (nulls == "sql")
+
+
 def test_a_row_is_never_its_own_partner(spark_kind: SparkSession) -> None:
     alone = pa.table({"g": [1, 2, 3], "h": [0, 0, 0], "a": [1, 2, 3], "b": [1, 2, 3]})
     assert _agrees(spark_kind, "not (s.g = t.g and s.a <= t.b)", alone, "sql")
@@ -88,13 +123,13 @@ def test_a_row_is_never_its_own_partner(spark_kind: SparkSession) -> None:
     assert not _agrees(spark_kind, "not (s.a < t.b)", twins, "sql")
 
 
-@pytest.mark.parametrize("text", [RULES[0], RULES[3], RULES[6]])
+@pytest.mark.parametrize("text", [RULES[0], RULES[3], RULES[6], LABELLED[0], LABELLED[1], LABELLED[4]])
 def test_no_plan_has_a_python_worker_or_a_nested_loop(spark: SparkSession, text: str) -> None:
     engine = SparkEngine(frame_of(_table(3, 12), spark))
     prepared = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))
-    assert prepared.pairing is not None
+    assert prepared._extremes is not None
     plans = io.StringIO()
-    for groups in Extremes(prepared.pairing, engine.plain).broken_groups():
+    for groups in prepared._extremes.broken_groups():
         with redirect_stdout(plans):
             groups.explain()
     assert "HashAggregate" in plans.getvalue()

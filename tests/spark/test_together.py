@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -17,7 +18,8 @@ import oracle
 import refute as rf
 from refute.errors import SchemaError
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule
+from refute.language.parser import parse_condition
+from refute.language.rulebook import Rule, RuleBook
 from refute.spark import measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
@@ -90,6 +92,49 @@ def test_a_group_too_large_for_a_task_is_not_shared_but_answered(spark: SparkSes
     assert prepared.count() == rf.count(frame.toArrow(), TEXTS[0])
 
 
+FEW = (
+    "not (s.g = t.g and s.h = t.h and s.e != t.e)",
+    "not (s.g = t.g and s.a > t.a and s.e < t.e)",
+    "not (s.h != t.h and s.e != t.e)",
+    "not (s.g = t.h and s.a >= t.e)",
+    "not (s.g = t.g and s.x = t.x)",
+)
+
+
+def _few(rows: int) -> pa.Table:
+    """Rows of few distinct values, but for `x`, with nulls among them."""
+    mixed = [i * 104729 % 9973 for i in range(rows)]
+    return pa.table(
+        {
+            "id": range(rows),
+            "g": [value % 2 if value % 11 else None for value in mixed],
+            "h": [value % 3 for value in mixed],
+            "a": [float(value % 2) if value % 13 else float("nan") for value in mixed],
+            "e": [value % 2 if value % 7 else None for value in mixed],
+            "x": mixed,
+        }
+    )
+
+
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
+    spark_kind: SparkSession, parts: int, nulls: str
+) -> None:
+    table = _few(1600)
+    rules = [Rule(name=f"r{i}", constraint=rf.parse(text), nulls=Nulls(nulls)) for i, text in enumerate(FEW)]
+    rules.append(Rule(name="last", constraint=rf.parse(FEW[1]), where=parse_condition("h = 1"), nulls=Nulls(nulls)))
+    budget = Budget(gather_bytes=-1, sample_rows=1600)
+    engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
+    prepared = [engine.prepared(rule) for rule in rules]
+    (counted,) = measuring._count_values_together(engine, prepared)
+    assert [one.shared_values is counted for one in prepared] == [True, True, True, True, False, True]
+    local = rf.check(table, RuleBook.of(rules), key="id").results
+    for timed, known in zip(engine.measure(rules, counts=True), local, strict=True):
+        for name in ("holds", "violations", "rows", "skipped_nulls"):
+            assert getattr(timed.finding, name) == getattr(known.finding, name), (known.rule.name, name)
+
+
 def test_all_rules_that_do_not_fit_are_told_at_once(spark_kind: SparkSession) -> None:
     frame = frame_of(_table(), spark_kind)
     with pytest.raises(SchemaError) as told:
@@ -139,6 +184,14 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
+    listed = engine.violations(Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
+    expected = sorted(listed)
+    assert (20, 0) in expected
+    engine.source._layout = Layout(moved)
+    stale = engine.violations(listed.rule, None)
+    with pytest.raises(PySparkException, match=r"cuts the files into other tasks .* key="):
+        stale.to_spark().collect()
+    assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected
 
 
 def test_parquet_files_here_are_fetched_without_counting_them_first(spark: SparkSession, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def command(options: Shared, engine: str) -> Exit:
     _say(options, describe(TABLE.name, found, 8) + "\n")
     _say(options, f"$ refute check {TABLE.name} {RULES.name}")
     book = refute.load_rules(RULES)
-    with counting("Checking", len(book), options.quiet) as step:
+    with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(table, book, key=book.dataset.key, nulls=options.nulls, name=TABLE.name, progress=step)
     _say(options, str(report))
     return Exit.HOLDS

@@ -52,7 +52,7 @@ class GroupCounts:
             return 0
         if self._pairing.aligned:
             return self._aligned_extent().violations if len(self._differ) <= 1 else self._included_and_excluded()
-        total = self._with_partners().select(self._total(self._wide("cs") * self._wide("ps"))).first()
+        total = self._with_partners().selectExpr(self._total(f"{self._wide('cs')} * {self._wide('ps')}")).first()
         assert total is not None
         return int(total[0] or 0) - self._self_pairs()
 
@@ -63,9 +63,7 @@ class GroupCounts:
         if self._pairing.aligned:
             return self._aligned_extent()
         found = (
-            self.annotated()
-            .select(self._total(F.col("as_s")), F.count(F.when((F.col("as_s") > 0) | (F.col("as_t") > 0), 1)))
-            .first()
+            self.annotated().selectExpr(self._total("as_s"), "count(case when as_s > 0 or as_t > 0 then 1 end)").first()
         )
         assert found is not None
         return Extent(int(found[0] or 0), int(found[1]))
@@ -149,14 +147,16 @@ class GroupCounts:
         """The extent of a rule with the same columns and conditions on both sides."""
         if len(self._differ) > 1:
             groups = self._with_partners().withColumnRenamed("cs", "c")
-            pairs, clash = self._wide("c") * self._wide("ps"), F.col("ps") > 0
+            pairs, clash = f"{self._wide('c')} * {self._wide('ps')}", "ps > 0"
         elif self._differ:
             groups = self._by_value(self._equal, self._differ[0])
-            pairs, clash = self._apart, F.col("values") > 1
+            pairs, clash = self._apart, "values > 1"
         else:
             groups = self._groups().withColumnRenamed("cs", "c")
-            pairs, clash = self._wide("c") * (self._wide("c") - 1), F.col("c") > 1
-        found = groups.select(self._total(F.when(clash, pairs)), F.sum(F.when(clash, F.col("c"))), F.sum("c")).first()
+            pairs, clash = f"{self._wide('c')} * ({self._wide('c')} - 1)", "c > 1"
+        found = groups.selectExpr(
+            self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)", "sum(c)"
+        ).first()
         assert found is not None
         return Extent(int(found[0] or 0), int(found[1] or 0), int(found[2] or 0))
 
@@ -167,9 +167,9 @@ class GroupCounts:
         parts = []
         for subset in _subsets(others):
             groups = self._by_value([*self._equal, *subset], last)
-            sign = F.lit(-1 if len(subset) % 2 else 1)
-            parts.append(groups.select(self._total(sign * self._apart).alias("n")))
-        found = reduce(DataFrame.unionByName, parts).select(F.sum("n")).first()
+            sign = "-" if len(subset) % 2 else ""
+            parts.append(groups.selectExpr(f"{sign}{self._total(self._apart)} as n"))
+        found = reduce(DataFrame.unionByName, parts).selectExpr("sum(n)").first()
         assert found is not None
         return int(found[0] or 0)
 
@@ -193,50 +193,44 @@ class GroupCounts:
             both = both.repartition(self._spread.tasks, *names)
         return both.groupBy(*names).agg(F.sum("is_s").alias("cs"), F.sum("is_t").alias("ct"))
 
-    def _keyed(self, row: Row) -> DataFrame:
-        """The compared values of the rows of one side."""
-        names = self._equal + self._differ
-        keys = [key.alias(name) for key, name in zip(self._keys(row), names, strict=True)]
+    def _keyed(self, row: Row, names: list[str] | None = None) -> DataFrame:
+        """The compared values of the rows of one side, all or those named."""
+        made = zip(self._keys(row), self._equal + self._differ, strict=True)
+        keys = [key.alias(name) for key, name in made if names is None or name in names]
         return self._pairing.side(self._frame, row).select(*keys)
 
     def _counted(self, names: list[str], whole: list[str] | None = None) -> DataFrame:
         """The number of rows, `cs`, of each combination of these compared values, where both sides have the same ones;
         with all rows of `whole` values in one task where that costs nothing."""
-        keyed = self._keyed(Row.S).select(*names)
+        keyed = self._keyed(Row.S, names)
         if self._spread.is_scattered(self._sources(names)):
             together = whole if whole and self._spread.is_even(self._sources(whole)) else names
             keyed = keyed.repartition(self._spread.tasks, *together)
-        return keyed.groupBy(*names).agg(F.count(F.lit(1)).alias("cs"))
+        return keyed.groupBy(*names).agg(F.expr("count(1) as cs"))
 
     def _by_value(self, keys: list[str], value: str) -> DataFrame:
         """One row per combination of keys: its rows `c`, the pairs of these with the `same` value, and its `values`."""
-        return (
-            self._counted([*keys, value], keys)
-            .groupBy(*keys)
-            .agg(
-                F.sum("cs").alias("c"),
-                F.sum(self._wide("cs") * self._wide("cs")).alias("same"),
-                F.count(F.lit(1)).alias("values"),
-            )
-        )
+        same = f"{self._wide('cs')} * {self._wide('cs')}"
+        measures = ("sum(cs) as c", f"sum({same}) as same", "count(1) as values")
+        return self._counted([*keys, value], keys).groupBy(*keys).agg(*map(F.expr, measures))
 
     @property
-    def _apart(self) -> SparkColumn:
+    def _apart(self) -> str:
         """The pairs of a row of `_by_value` that differ in the value."""
-        return self._wide("c") * self._wide("c") - F.col("same")
+        return f"({self._wide('c')} * {self._wide('c')} - same)"
 
     def _sources(self, names: list[str]) -> list[str]:
         """The columns of the table behind compared values, where both sides have the same ones."""
         compared = dict(zip(self._equal + self._differ, self._pairing.equal + self._pairing.differ, strict=False))
         return [column_operands(compared[name])[0] for name in names if name in compared]
 
-    def _wide(self, name: str) -> SparkColumn:
+    def _wide(self, name: str) -> str:
         """A count in a type in which the product of two is exact."""
-        return F.col(name) if self._few else F.col(name).cast("decimal(18,0)")
+        return name if self._few else f"cast({name} as decimal(18,0))"
 
-    def _total(self, values: SparkColumn) -> SparkColumn:
+    def _total(self, values: str) -> str:
         """The sum, wide enough for the square of the number of rows."""
-        return F.sum(values if self._few else values.cast(_WIDE))
+        return f"sum({values})" if self._few else f"sum(cast({values} as {_WIDE}))"
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""

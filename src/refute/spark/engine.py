@@ -17,7 +17,7 @@ from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.spark.budget import Budget
 from refute.spark.expressions import quoted
-from refute.spark.failures import LayoutChangedError, plain_failures
+from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
 from refute.spark.measuring import measure
 from refute.spark.ordered_answers import OrderedAnswers
@@ -32,7 +32,6 @@ from refute.spark.violations import SparkViolations
 from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
-_CUTS_TRIED = 3
 
 
 class SparkEngine:
@@ -84,8 +83,7 @@ class SparkEngine:
         """The violations, as a DataFrame of row ids when asked for."""
         with plain_failures(self.source.name):
             self._require_identity("listing violations")
-            listed = self.prepared(rule).pairs(limit)
-            return SparkViolations(listed, rule, limit, self.key, self.source.identified())
+        return self._answered(lambda: SparkViolations(self, rule, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -189,15 +187,19 @@ class SparkEngine:
     def _answered(self, ask: Callable[[], Answer]) -> Answer:
         """The answer; asked for again where Spark meanwhile cut the files into other tasks, as it does when it loses
         or wins executors: positions are the same for any cut, only learnt by one."""
-        for _ in range(_CUTS_TRIED - 1):
+        for _ in range(CUTS_TRIED - 1):
             try:
                 with plain_failures(self.source.name):
                     return ask()
             except LayoutChangedError:
-                self.source.forget_layout()
-                self.gathering.forget()
+                self.forget_layout()
         with plain_failures(self.source.name):
             return ask()
+
+    def forget_layout(self) -> None:
+        """Learn anew where rows are in their files when that is next needed."""
+        self.source.forget_layout()
+        self.gathering.forget()
 
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:

@@ -22,11 +22,11 @@ from refute.spark.expressions import all_of, compare, literal
 from refute.spark.pairing import Pairing
 from refute.spark.worker import ROW_COLUMN
 
-_BEST = {Row.S: "__s_best", Row.T: "__t_best"}
-_NEXT = {Row.S: "__s_next", Row.T: "__t_next"}
-_CASE = "__case"
+BEST = {Row.S: "__s_best", Row.T: "__t_best"}
+NEXT = {Row.S: "__s_next", Row.T: "__t_next"}
+CASE = "__case"
 # Which extremes of a group are a pair: the best of both sides, or one of them with the next of the other.
-_PAIRS = ((_BEST[Row.S], _BEST[Row.T]), (_BEST[Row.S], _NEXT[Row.T]), (_NEXT[Row.S], _BEST[Row.T]))
+PAIRS = ((BEST[Row.S], BEST[Row.T]), (BEST[Row.S], NEXT[Row.T]), (NEXT[Row.S], BEST[Row.T]))
 
 
 def suits(pairing: Pairing | None) -> bool:
@@ -43,7 +43,7 @@ class Extremes:
         self._keys = [f"__e{i}" for i in range(len(pairing.equal))]
         ascending = pairing.order[0].op in (Operator.LT, Operator.LE)
         self._best = {Row.S: F.min if ascending else F.max, Row.T: F.max if ascending else F.min}
-        sides = [frame.select(*self._key(row), self._value(row)).schema for row in Row]
+        sides = [frame.select(*self._columns(row)).schema for row in Row]
         self._types = {row: [one.dataType.simpleString() for one in side] for row, side in zip(Row, sides, strict=True)}
 
     def witness(self, identified: DataFrame) -> tuple[Any, Any] | None:
@@ -60,22 +60,22 @@ class Extremes:
 
     def broken_groups(self) -> Iterator[DataFrame]:
         """Frames of groups with a violation: those that the extremes tell, then those told without one row each."""
-        crossed = self._groups().where(self._crosses(*_PAIRS[0]))
+        crossed = self._groups().where(self._crosses(*PAIRS[0]))
         if not self._pairing.self_pairs:
-            yield crossed.withColumn(_CASE, F.lit(0))
+            yield crossed.withColumn(CASE, F.lit(0))
             return
-        yield crossed.where("__own = 0").withColumn(_CASE, F.lit(0))
+        yield crossed.where("__own = 0").withColumn(CASE, F.lit(0))
         # A row that satisfies the rule with itself may be both extremes; where it is alone there is no pair.
         unclear = crossed.where("__own > 0 and not (__s_rows = 1 and __t_rows = 1)")
         again = self._looked_at_again(unclear)
         if again is not None:
             rows_at_best = F.col("__s_hits") + F.col("__t_hits") - F.col("__both_hits")
-            case = F.when(rows_at_best > 1, 0).when(self._crosses(*_PAIRS[1]), 1).when(self._crosses(*_PAIRS[2]), 2)
-            yield again.withColumn(_CASE, case).where(F.col(_CASE).isNotNull())
+            case = F.when(rows_at_best > 1, 0).when(self._crosses(*PAIRS[1]), 1).when(self._crosses(*PAIRS[2]), 2)
+            yield again.withColumn(CASE, case).where(F.col(CASE).isNotNull())
 
     def _groups(self) -> DataFrame:
         """One row per group: the extremes, the rows of each side, and the rows that pair with themselves."""
-        measures = [self._best[row](f"__{row.value}").alias(_BEST[row]) for row in Row]
+        measures = [self._best[row](f"__{row.value}").alias(BEST[row]) for row in Row]
         if self._pairing.self_pairs:
             measures += [F.count(f"__{row.value}").alias(f"__{row.value}_rows") for row in Row]
             measures.append(F.count("__own_t").alias("__own"))
@@ -84,20 +84,20 @@ class Extremes:
     def _looked_at_again(self, unclear: DataFrame) -> DataFrame | None:
         """Groups with how many rows have the extremes, and with the next ones; None where there is no group."""
         if self._keys:
-            renamed = unclear.select(*(F.col(key).alias(f"{key}_") for key in self._keys), *_BEST.values())
+            renamed = unclear.select(*(F.col(key).alias(f"{key}_") for key in self._keys), *BEST.values())
             rows = self._rows().join(renamed, all_of([F.col(key).eqNullSafe(F.col(f"{key}_")) for key in self._keys]))
         else:
             found = unclear.collect()
             if not found:
                 return None
-            best = {name: literal(found[0][name], self._types[row][-1]) for row, name in _BEST.items()}
+            best = {name: literal(found[0][name], self._types[row][-1]) for row, name in BEST.items()}
             rows = self._rows().withColumns(best)
-        hits = {row: F.col(f"__{row.value}") == F.col(_BEST[row]) for row in Row}
+        hits = {row: F.col(f"__{row.value}") == F.col(BEST[row]) for row in Row}
         measures = [F.count(F.when(hits[row], 1)).alias(f"__{row.value}_hits") for row in Row]
-        measures += [self._best[row](F.when(~hits[row], F.col(f"__{row.value}"))).alias(_NEXT[row]) for row in Row]
-        both = hits[Row.S] & (F.col("__own_t") == F.col(_BEST[Row.T]))
+        measures += [self._best[row](F.when(~hits[row], F.col(f"__{row.value}"))).alias(NEXT[row]) for row in Row]
+        both = hits[Row.S] & (F.col("__own_t") == F.col(BEST[Row.T]))
         measures.append(F.count(F.when(both, 1)).alias("__both_hits"))
-        return rows.groupBy(*self._keys, *_BEST.values()).agg(*measures)
+        return rows.groupBy(*self._keys, *BEST.values()).agg(*measures)
 
     def _rows(self) -> DataFrame:
         """Keys, the value as `s` and as `t` (null where a row does not stand there), and as its own `t`."""
@@ -118,14 +118,20 @@ class Extremes:
 
     def _ids(self, identified: DataFrame, row: Row, group: SparkRow) -> list[Any]:
         """The ids of up to two rows of this side that have the group's extreme."""
-        wanted = [group[key] for key in self._keys] + [group[_PAIRS[group[_CASE]][0 if row is Row.S else 1]]]
-        columns = [*self._key(row), self._value(row)]
         same = [
             column.eqNullSafe(literal(value, kind))
-            for column, value, kind in zip(columns, wanted, self._types[row], strict=True)
+            for column, value, kind in zip(self._columns(row), self._wanted(row, group), self._types[row], strict=True)
         ]
         found = identified.where(self._admits(row)).where(all_of(same)).select(ROW_COLUMN).limit(2).collect()
         return [one[0].asDict(recursive=True) if hasattr(one[0], "asDict") else one[0] for one in found]
+
+    def _columns(self, row: Row) -> list[SparkColumn]:
+        """What rows of a side are looked up by: keys first, the compared value last."""
+        return [*self._key(row), self._value(row)]
+
+    def _wanted(self, row: Row, group: SparkRow) -> list[object]:
+        """The values of these that a group with a violation names."""
+        return [*(group[key] for key in self._keys), group[PAIRS[group[CASE]][0 if row is Row.S else 1]]]
 
     def _crosses(self, s_name: str, t_name: str) -> SparkColumn:
         return compare(F.col(s_name), self._pairing.order[0].op, F.col(t_name), Nulls.SQL)

@@ -14,13 +14,18 @@ from pyspark.logger import PySparkLogger
 
 from refute.errors import DataError, EngineError, RefuteError, SchemaError
 
-LAYOUT_CHANGED = "refute: the input was cut into other tasks than before"
+# A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
+LAYOUT_CHANGED = (
+    "refute: Spark now cuts the files into other tasks than when the positions of their rows were learnt (the cluster "
+    "or a setting changed); ask Refute for this DataFrame again, or name the columns that identify a row: key=[...]"
+)
 
 
 class LayoutChangedError(EngineError):
     """Spark has cut files into other tasks than when the positions of their rows were learnt."""
 
 
+CUTS_TRIED = 3  # how often a question is asked where Spark cuts files in another way each time
 _CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LONGEST = 300
 

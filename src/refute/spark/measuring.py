@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,14 +15,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from refute.detect.results import Timed
-from refute.errors import SchemaError
+from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
 from refute.spark.expressions import all_of, literal
 from refute.spark.failures import plain_failures
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind
 from refute.spark.sharing import SharedShuffle, shared_key
+from refute.spark.spread import distinct_rows
 from refute.spark.strategy import Strategy
+from refute.spark.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ def measure(
     together = tuple(dict.fromkeys(name for one in prepared for name in one.columns))
     # One fetch for all rules, where it may be; else each rule fetches what it reads, or nothing.
     engine.gathering.whole(engine.gathering.worthwhile(together), identified=True)
+    counted = _count_values_together(engine, prepared) if counts else []  # verifying looks at the first rows first
     units: dict[Hashable, list[SparkRule]] = {}
     for one in prepared:
         key = shared_key(one.pairing) if counts else None
@@ -46,6 +50,8 @@ def measure(
             units.setdefault(key, []).append(one)
     with ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
         # What is shared is begun first, so that no thread waits for what none has begun.
+        for values in counted:
+            pool.submit(_read, engine, values)
         shares = {key: pool.submit(_shared, engine, unit) for key, unit in units.items()}
         unit_of = {one: shares[key] for key, unit in units.items() for one in unit}
         jobs = [pool.submit(_timed, engine, one, counts, progress, unit_of.get(one)) for one in prepared]
@@ -67,6 +73,39 @@ def _timed(
         progress(prepared.rule)
     own = time.perf_counter() - started
     return Timed(finding, values, own + (shared if prepared.shared_extent is not None else 0.0))
+
+
+def _count_values_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> list[DistinctRows]:
+    """Give rules the same counts of values where they read few distinct ones, all of them taken together."""
+    able = [one for one in rules if one.may_share_values]
+    if len(able) < 2:
+        return []
+    sample = engine.gathering.glimpse(tuple(dict.fromkeys(name for one in able for name in one.columns)))
+    most = min(MOST_SHARED, engine.source.most_rows() / LEAST_REPEATS)
+    units: list[tuple[tuple[str, ...], list[SparkRule]]] = []
+    for one in able:
+        for i, (names, unit) in enumerate(units):
+            both = tuple(dict.fromkeys((*names, *one.columns)))
+            if distinct_rows(sample.select(list(both))) <= most:
+                units[i] = both, [*unit, one]
+                break
+        else:
+            if distinct_rows(sample.select(list(one.columns))) <= most:
+                units.append((one.columns, [one]))
+    counted = []
+    for names, unit in units:
+        if len(unit) > 1:
+            values = DistinctRows(tuple(engine.names[name] for name in names), engine.plain_types, engine.plain)
+            counted.append(values)
+            for one in unit:
+                one.shared_values = values
+    return counted
+
+
+def _read(engine: SparkEngine, values: DistinctRows) -> None:
+    """Count the values; a failure comes to the rules that ask for them."""
+    with contextlib.suppress(RefuteError), plain_failures(engine.source.name):
+        _ = values.table
 
 
 def _shared(engine: SparkEngine, rules: list[SparkRule]) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -36,6 +37,7 @@ class Pairing:
     differ: tuple[Predicate, ...]
     possible: bool  # False when two predicates exclude each other
     barred: dict[Row, set[str]]  # the columns in which a row of each side must not be null
+    _made: dict[Row | Predicate, Any] = field(init=False, repr=False, default_factory=dict)  # expressions made before
 
     @classmethod
     def of(cls, rule: Rule, relation: Relation) -> Pairing:
@@ -94,15 +96,28 @@ class Pairing:
 
     def operands(self, predicate: Predicate) -> tuple[SparkColumn, SparkColumn] | None:
         """The columns of both sides in a type in which they compare exactly; None where there is none."""
+        if predicate not in self._made:
+            self._made[predicate] = self._operands(predicate)
+        found: tuple[SparkColumn, SparkColumn] | None = self._made[predicate]
+        return found
+
+    def _operands(self, predicate: Predicate) -> tuple[SparkColumn, SparkColumn] | None:
         s_name, t_name = column_operands(predicate)
         s_kind, t_kind = self.relation.type_of(s_name), self.relation.type_of(t_name)
         if s_name == t_name:
-            return column(s_kind), column(t_kind)
+            same = column(s_kind)
+            return same, same
         first, second = operand(s_kind, t_kind), operand(t_kind, s_kind)
         return None if first is None or second is None else (first, second)
 
     def filters(self, row: Row) -> SparkColumn | None:
         """The condition under which a row may stand on this side; None where Spark cannot tell exactly."""
+        if row not in self._made:
+            self._made[row] = self._filters(row)
+        found: SparkColumn | None = self._made[row]
+        return found
+
+    def _filters(self, row: Row) -> SparkColumn | None:
         conditions: list[SparkColumn | None] = []
         if self.rule.where is not None:
             conditions.append(condition_expression(self.relation, self.rule.where))

@@ -1,4 +1,4 @@
-"""How far Spark is: stages and tasks of the jobs under way, told while they run."""
+"""How far Spark is: stages, tasks and rows of the jobs under way, told while they run."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ _PAUSE = 0.3  # seconds between two looks
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages that run, their tasks, how many of these are done, and the bytes read so far where Spark tells."""
+    """The stages that run, their tasks, how many of these are done, and what was read so far: rows where Spark tells
+    them, as it does for a session in this process, else bytes."""
 
     running: int
     tasks: int
     done: int
     read_bytes: int = 0
+    rows: int = 0
 
     def __str__(self) -> str:
         told = f"{self.running} stage{'' if self.running == 1 else 's'}, {self.done} of {self.tasks} tasks"
+        if self.rows:
+            return f"{told}, {self.rows:,} rows read"
         return f"{told}, {self.read_bytes / 2**20:,.0f} MB read" if self.read_bytes else told
 
 
@@ -70,19 +74,17 @@ def _handled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[
 
 @contextlib.contextmanager
 def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[None]:
-    tracker = session.sparkContext.statusTracker()
+    stages = _ActiveStages(session)
     ended = threading.Event()
 
     def poll() -> None:
         while not ended.wait(_PAUSE):
             try:
-                found = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+                found = stages.look()
             except Py4JError:  # Spark has ended meanwhile
                 return
-            known = [stage for stage in found if stage is not None]
-            if known:
-                done = sum(stage.numCompletedTasks for stage in known)
-                tell(Stages(len(known), sum(stage.numTasks for stage in known), done))
+            if found.running:
+                tell(found)
 
     thread = threading.Thread(target=poll, name="refute-progress", daemon=True)
     thread.start()
@@ -91,3 +93,25 @@ def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[N
     finally:
         ended.set()
         thread.join()
+
+
+class _ActiveStages:
+    """The stages that a session of this process runs, as its context tells."""
+
+    def __init__(self, session: SparkSession) -> None:
+        context = session.sparkContext
+        self._tracker = context.statusTracker()
+        self._store = context._jsc.sc().statusStore()
+
+    def look(self) -> Stages:
+        """The stages that run now."""
+        found = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
+        known = [stage for stage in found if stage is not None]
+        done, tasks = sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
+        return Stages(len(known), tasks, done, rows=self._rows_read())
+
+    def _rows_read(self) -> int:
+        """The rows that tasks of these stages have read, from files or from a shuffle, by the last they have told."""
+        active = self._store.activeStages()
+        stages = [active.apply(i) for i in range(active.size())]
+        return sum(stage.inputRecords() + stage.shuffleReadRecords() for stage in stages)

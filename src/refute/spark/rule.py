@@ -15,16 +15,17 @@ from refute.language.conditions import columns_of
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
-from refute.spark import extremes
+from refute.spark import extremes, labelled
 from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
 from refute.spark.extremes import Extremes
+from refute.spark.labelled import LabelledExtremes
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
 from refute.spark.single import violating_rows
 from refute.spark.spread import Spread
-from refute.spark.strategy import Strategy, choose
-from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, Summary, suits
+from refute.spark.strategy import Strategy, choose, is_native
+from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, DistinctRows, Summary, suits
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -37,15 +38,25 @@ class SparkRule:
     def __init__(self, engine: SparkEngine, rule: Rule, plain: Rule) -> None:
         self.rule = rule
         self.shared_extent: Extent | None = None  # what a shuffle shared with other rules has told
+        self.shared_values: DistinctRows | None = None  # the columns of this rule counted with those of others
+        self._strategy: Strategy | None = None
         self._engine = engine
         self._plain = plain
 
-    @cached_property
+    @property
     def strategy(self) -> Strategy:
-        """How the rule is answered."""
-        small = self._is_small(self._engine.source.most_rows())
-        repetitive = not small and self._seems_repetitive() and self._summary.table is not None
-        return choose(self.pairing, small=small, repetitive=repetitive)
+        """How the rule is answered. Rules are asked side by side, so that none may wait for what another looks up."""
+        if self._strategy is None:
+            small = self._is_small(self._engine.source.most_rows())
+            repetitive = not small and self._seems_repetitive() and self._summary.table is not None
+            shared = repetitive and self.shared_values is not None
+            self._strategy = Strategy.SUMMARISE if shared else choose(self.pairing, small=small, repetitive=repetitive)
+        return self._strategy
+
+    @property
+    def may_share_values(self) -> bool:
+        """Whether counts of distinct values, also of columns that other rules read, would answer the rule."""
+        return suits(self.pairing) and not self._is_small(self._engine.source.most_rows())
 
     def strategy_for(self, rows: int) -> Strategy:
         """How the rule would be answered for this many rows, without looking at any."""
@@ -61,16 +72,16 @@ class SparkRule:
         verdict = first.verify(self.rule)
         if not verdict.holds:
             return self._named(verdict, first)
-        if extremes.suits(self.pairing):
-            assert self.pairing is not None
-            return _verdict(Extremes(self.pairing, self._engine.plain).witness(self._frame))
+        by_extremes = self._extremes
+        if by_extremes is not None:
+            return _verdict(by_extremes.witness(self._frame))
         if self.strategy is Strategy.FILTER:
             found = self._single().select(ROW_COLUMN).limit(1).collect()
             return Verdict(False, Witness(plain_id(found[0][0]))) if found else Verdict(True)
-        if self.strategy is Strategy.AGGREGATE:
-            return self._verify_groups()
         if self.strategy is Strategy.SUMMARISE and self._summary.partners.violations == 0:
             return Verdict(True)
+        if is_native(self.pairing):
+            return self._verify_groups()
         return _verdict(self._ordered().witness())
 
     def count(self) -> int:
@@ -104,7 +115,7 @@ class SparkRule:
         else:
             verdict = self.verify()
             violations, rows = (0, 0) if verdict.holds else (None, None)
-            method = Strategy.AGGREGATE.value if extremes.suits(self.pairing) else self.strategy.value
+            method = Strategy.AGGREGATE.value if self._extremes is not None else self.strategy.value
         nulls = self.skipped_nulls() if skipped is None else skipped
         return Finding(verdict.holds, violations, rows, nulls, verdict.witness, method), None
 
@@ -161,6 +172,9 @@ class SparkRule:
             return self._with_skipped(self._groups().extent())
         if self.strategy is Strategy.SUMMARISE:
             partners = self._summary.partners
+            rows = self._summary.n_rows
+            if rows is not None:
+                self._engine.source.learn_rows(rows)
             return partners.violations, partners.rows, self._summary.skipped(self._barred)
         if self.shared_extent is not None:
             return self._with_skipped(self.shared_extent)
@@ -210,6 +224,14 @@ class SparkRule:
             return None
         return Pairing.of(self._plain, self._engine.plain_types)
 
+    @cached_property
+    def _extremes(self) -> Extremes | None:
+        """The extremes of groups, where they verify the rule."""
+        for suits_rule, made in ((extremes.suits, Extremes), (labelled.suits, LabelledExtremes)):
+            if self.pairing is not None and suits_rule(self.pairing):
+                return made(self.pairing, self._engine.plain)
+        return None
+
     def _local(self, *, identified: bool) -> LocalEngine | None:
         return self._engine.gathering.whole(self.columns, identified=identified)
 
@@ -218,7 +240,10 @@ class SparkRule:
 
     @cached_property
     def _summary(self) -> Summary:
-        return Summary(self._plain, self._plain_columns, self._engine.plain_types, self._engine.plain)
+        values = self.shared_values
+        if values is None:
+            values = DistinctRows(self._plain_columns, self._engine.plain_types, self._engine.plain)
+        return Summary(self._plain, self._plain_columns, values)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -228,6 +253,7 @@ class SparkRule:
 
     @property
     def _plain_columns(self) -> tuple[str, ...]:
+        """The same under their plain names."""
         return tuple(self._engine.names[name] for name in self.columns)
 
     @property
@@ -237,7 +263,9 @@ class SparkRule:
 
     def _seems_repetitive(self) -> bool:
         """Whether the rule can be answered from distinct values, and the first rows let expect few."""
-        if not suits(self.pairing):
+        if self.shared_values is not None:
+            return True
+        if not suits(self.pairing) or is_native(self.pairing):
             return False
         return self._spread.distinct(self._plain_columns) < min(MOST_DISTINCT, self._spread.rows / LEAST_REPEATS)
 

@@ -85,9 +85,14 @@ def choose(pairing: Pairing | None, *, small: bool, repetitive: bool) -> Strateg
         return Strategy.GATHER
     if pairing is None:
         return Strategy.FILTER
-    if not pairing.order and pairing.exact and len(pairing.differ) <= MOST_DIFFERENCES:
+    if is_native(pairing):
         return Strategy.AGGREGATE
     return Strategy.SUMMARISE if repetitive else Strategy.DISTRIBUTE
+
+
+def is_native(pairing: Pairing | None) -> bool:
+    """Whether the sizes of groups alone answer a rule, which Spark's own aggregates tell."""
+    return pairing is not None and not pairing.order and pairing.exact and len(pairing.differ) <= MOST_DIFFERENCES
 
 
 def plan_of(rule: Rule, strategy: Strategy, rows: int) -> SparkRulePlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 
 import numpy as np
@@ -21,24 +22,53 @@ from refute.spark.worker import ROW_COLUMN
 
 MOST_DISTINCT = 500_000
 LEAST_REPEATS = 8  # rows per distinct value below which a summary saves nothing
+MOST_SHARED = 20_000  # distinct values of the columns of several rules that are counted together
 _COUNT = "__count"
 
 
-class Summary:
-    """The distinct values that a rule reads, with how many rows have each."""
+class DistinctRows:
+    """The distinct values of some columns with how many rows have each: counted once, for all rules that read them."""
 
-    def __init__(self, rule: Rule, names: tuple[str, ...], types: Relation, frame: DataFrame) -> None:
-        self._rule = rule
+    def __init__(self, names: tuple[str, ...], types: Relation, frame: DataFrame) -> None:
         self._frame = frame
-        self._columns = {name: column(types.type_of(name)).cast(frame.schema[name].dataType) for name in names}
+        self.columns = {name: column(types.type_of(name)).cast(frame.schema[name].dataType) for name in names}
+        self._lock = threading.Lock()
+        self._found: list[pa.Table | None] = []
 
-    @cached_property
+    @property
     def table(self) -> pa.Table | None:
         """The distinct values and their counts; None where they are too many."""
-        keyed = self._frame.select(*(value.alias(name) for name, value in self._columns.items()))
-        counted = keyed.groupBy(*self._columns).agg(F.count(F.lit(1)).alias(_COUNT))
-        found = counted.limit(MOST_DISTINCT + 1).toArrow()
-        return None if found.num_rows > MOST_DISTINCT else found
+        with self._lock:
+            if not self._found:
+                keyed = self._frame.select(*(value.alias(name) for name, value in self.columns.items()))
+                counted = keyed.groupBy(*self.columns).agg(F.count(F.lit(1)).alias(_COUNT))
+                found = counted.limit(MOST_DISTINCT + 1).toArrow()
+                self._found.append(None if found.num_rows > MOST_DISTINCT else found)
+            return self._found[0]
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are; None where the values are too many."""
+        return None if self.table is None else int(pc.sum(self.table.column(_COUNT)).as_py() or 0)
+
+
+class Summary:
+    """What the distinct values that a rule reads tell of it; there may be values of other columns beside them."""
+
+    def __init__(self, rule: Rule, names: tuple[str, ...], distinct: DistinctRows) -> None:
+        self._rule = rule
+        self._names = names
+        self._distinct = distinct
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The distinct values and their counts; None where they are too many."""
+        return self._distinct.table
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows the table has; None where the values are too many."""
+        return self._distinct.n_rows
 
     @cached_property
     def partners(self) -> WeightedPartners:
@@ -67,15 +97,15 @@ class Summary:
         """The rows in some violation: `__row`, `as_s` and `as_t`; the frame is the summarised one with `__row`."""
         assert self.table is not None
         broken = (self.partners.as_s > 0) | (self.partners.as_t > 0)
-        counts = self.table.drop_columns([_COUNT]).append_column("as_s", pa.array(self.partners.as_s))
+        counts = self.table.select(list(self._names)).append_column("as_s", pa.array(self.partners.as_s))
         counts = counts.append_column("as_t", pa.array(self.partners.as_t)).filter(pa.array(broken))
-        renamed = counts.rename_columns(
-            [f"__{name}" if name in self._columns else name for name in counts.column_names]
-        )
-        small = F.broadcast(frame_of(renamed, self._frame.sparkSession))
+        # Where there are values of other columns too, those of the rule come more than once, with the same partners.
+        counts = counts.group_by(list(self._names)).aggregate([("as_s", "max"), ("as_t", "max")])
+        renamed = counts.rename_columns([*(f"__{name}" for name in self._names), "as_s", "as_t"])
+        small = F.broadcast(frame_of(renamed, frame.sparkSession))
         same = F.lit(True)
-        for name, value in self._columns.items():
-            same = same & value.eqNullSafe(F.col(f"__{name}"))
+        for name in self._names:
+            same = same & self._distinct.columns[name].eqNullSafe(F.col(f"__{name}"))
         return frame.join(small, same).select(ROW_COLUMN, "as_s", "as_t")
 
 
@@ -84,6 +114,6 @@ def suits(pairing: Pairing | None) -> bool:
     return (
         pairing is not None
         and pairing.possible
-        and 0 < len(pairing.order) <= MOST_ORDERS
+        and len(pairing.order) <= MOST_ORDERS
         and len(pairing.differ) <= MOST_DIFFERENCES
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from refute.language.rulebook import Rule
 from refute.spark.expressions import quoted
-from refute.spark.failures import plain_failures
+from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 
@@ -19,23 +19,44 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from refute.spark.engine import SparkEngine
+
+Answer = TypeVar("Answer")
+
 
 class SparkViolations:
     """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
 
-    def __init__(
-        self, listed: DataFrame, rule: Rule, limit: int | None, key: tuple[str, ...], identified: DataFrame
-    ) -> None:
+    def __init__(self, engine: SparkEngine, rule: Rule, limit: int | None) -> None:
         self.rule = rule
         self.limit = limit
-        self._identified = identified
-        self._sides = [name for name in ("s", "t") if name in listed.columns]
-        columns = [F.col(side) for side in self._sides]
-        for side in self._sides:
-            for name in key:
-                value = F.col(side) if len(key) == 1 else F.col(f"{side}.{quoted(name)}")
-                columns.append(value.alias(f"{side}_{name}"))
-        self._listed = listed.select(*columns)
+        self._engine = engine
+        self._sides = ["s"] if rule.constraint.is_single_row else ["s", "t"]
+        self._listed, self._identified = self._made()
+
+    def _made(self) -> tuple[DataFrame, DataFrame]:
+        """The violations with the keys of their rows, and the table with ids."""
+        with plain_failures(self._engine.source.name):
+            key = self._engine.key
+            columns = [F.col(side) for side in self._sides]
+            for side in self._sides:
+                for name in key:
+                    value = F.col(side) if len(key) == 1 else F.col(f"{side}.{quoted(name)}")
+                    columns.append(value.alias(f"{side}_{name}"))
+            listed = self._engine.prepared(self.rule).pairs(self.limit)
+            return listed.select(*columns), self._engine.source.identified()
+
+    def _asked(self, ask: Callable[[], Answer]) -> Answer:
+        """What these DataFrames answer; made anew where Spark meanwhile cuts the files in another way."""
+        for _ in range(CUTS_TRIED - 1):
+            try:
+                with plain_failures(self._engine.source.name):
+                    return ask()
+            except LayoutChangedError:
+                self._engine.forget_layout()
+                self._listed, self._identified = self._made()
+        with plain_failures(self._engine.source.name):
+            return ask()
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
         """The violations as a Spark DataFrame of the table's own session."""
@@ -43,28 +64,30 @@ class SparkViolations:
 
     def to_arrow(self) -> pa.Table:
         """The violations as one Arrow table; all of them come to this process."""
-        with plain_failures():
-            return self._listed.toArrow()
+        return self._asked(lambda: self._listed.toArrow())
 
     def with_values(self) -> list[list[tuple[str, Any, dict[str, Any]]]]:
         """The violations with the columns that the rule reads: for each the role, id and values of its rows.
 
         All of them come to this process.
         """
-        with plain_failures():
-            found = self._listed.select(*self._sides).toArrow()
-            ids = pa.chunked_array([chunk for side in self._sides for chunk in found.column(side).chunks])
-            if not len(ids):
-                return []
-            wanted = frame_of(pa.table({"__wanted": ids}), self._listed.sparkSession).distinct()
-            columns = [F.col(quoted(name)) for name in self.rule.constraint.columns]
-            rows = self._identified.join(F.broadcast(wanted), F.col(ROW_COLUMN) == F.col("__wanted"))
-            table = rows.select(ROW_COLUMN, *columns).toArrow()
+        found = self._asked(lambda: self._listed.select(*self._sides).toArrow())
+        ids = pa.chunked_array([chunk for side in self._sides for chunk in found.column(side).chunks])
+        if not len(ids):
+            return []
+        table = self._asked(lambda: self._rows(ids).toArrow())
         known = {repr(row.pop(ROW_COLUMN)): row for row in table.to_pylist()}
         return [
             [(side, row_id, known[repr(row_id)]) for side, row_id in violation.items()]
             for violation in found.to_pylist()
         ]
+
+    def _rows(self, ids: pa.ChunkedArray) -> DataFrame:
+        """The rows with these ids: the columns that the rule reads."""
+        wanted = frame_of(pa.table({"__wanted": ids}), self._listed.sparkSession).distinct()
+        columns = [F.col(quoted(name)) for name in self.rule.constraint.columns]
+        rows = self._identified.join(F.broadcast(wanted), F.col(ROW_COLUMN) == F.col("__wanted"))
+        return rows.select(ROW_COLUMN, *columns)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The violations as a pandas DataFrame."""
@@ -79,7 +102,7 @@ class SparkViolations:
         return frame
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        with plain_failures():
+        with plain_failures(self._engine.source.name):
             for row in self._listed.select(*self._sides).toLocalIterator():
                 yield tuple(value.asDict(recursive=True) if hasattr(value, "asDict") else value for value in row)
 
