@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.memory import empty
+
 Matrix = NDArray[np.int32]
 Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
@@ -42,14 +44,14 @@ def grow_forest(codes: Longs, starts: Longs, leaf: int) -> tuple[Matrix, NDArray
     """
     roots = np.empty(len(starts) - 1, np.int32)
     total = _grow(codes, starts, leaf, np.empty((0, 3), np.int32), roots)
-    nodes = np.empty((total, 3), np.int32)
+    nodes = empty((total, 3), np.int32)
     _grow(codes, starts, leaf, nodes, roots)
     return nodes, roots
 
 
 def enclosing_boxes(points: Matrix, nodes: Matrix, dims: int) -> Boxes:
     """The box of every node over the first `dims` columns of its points. O(n)."""
-    boxes = np.empty((len(nodes), 2, dims), np.int32)
+    boxes = empty((len(nodes), 2, dims), np.int32)
     _enclose(points, nodes, boxes)
     return boxes
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -65,6 +67,32 @@ def segment_order(keys: Ints, starts: NDArray[np.int64]) -> Ints:
     positions: Ints = empty(len(keys), index_dtype(len(keys)))
     _place(keys, starts[:-1].copy(), positions)
     return positions
+
+
+def taken(values: NDArray[Any], positions: Ints) -> NDArray[Any]:
+    """`values[positions]`; NumPy would widen narrow positions first, which takes more memory than the result."""
+    found = empty(len(positions), values.dtype)
+    _take(values, positions, found)
+    return found
+
+
+def numbers_below(n: int) -> Ints:
+    """The integers below n, in the narrowest type of `index_dtype`."""
+    found: Ints = empty(n, index_dtype(n))
+    _fill_ascending(found)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _take(values: NDArray[Any], positions: Ints, out: NDArray[Any]) -> None:
+    for i in range(len(positions)):
+        out[i] = values[positions[i]]
+
+
+@njit(cache=True, nogil=True)
+def _fill_ascending(out: Ints) -> None:
+    for i in range(len(out)):
+        out[i] = i
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,7 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.memory import empty
-from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
+from refute.kernels.sorting import segment_order, segment_starts, sorted_positions, taken
 from refute.plan.problem import Comparison, Ints, Positions
 from refute.plan.share import Share
 from refute.relation.together import together
@@ -36,7 +36,7 @@ def count_by_dividing(points: Points, per_t: Longs | None, share: Share | None, 
         t_side = _Side.of(None if points.group is None else points.group.t, points.groups, points.n_t)
     threads = threads_for(share, points.n_s + points.n_t, tuning.parallel)
     bounds = s_side.starts + t_side.starts
-    parts = max(threads, -(-int(bounds[-1]) // max(tuning.block, 1)))
+    parts = max(threads, -(-int(bounds[-1]) // max(2 * tuning.block, 1)))
     blocks = [
         partial(_count_block, order, s_side, t_side, groups, per_t, tuning)
         for groups in pairwise(_even_cuts(bounds, parts))
@@ -117,7 +117,7 @@ def _by_group(numbers: NDArray[np.int32], positions: Ints, starts: Longs) -> Int
     """
     if len(starts) == 2:
         return positions
-    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))[positions]
-    inside = segment_order(group, starts)
-    numbers[:] = numbers[inside]
-    return positions[inside]
+    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    inside = segment_order(taken(group, positions), starts)
+    numbers[:] = taken(numbers, inside)
+    return taken(positions, inside)

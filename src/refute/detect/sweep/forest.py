@@ -14,7 +14,7 @@ from refute.detect.sweep.reduce import ranked
 from refute.kernels.box_forest import BitTables, bit_tables, enclosing_boxes, grow_forest, interleave
 from refute.kernels.dominance_boxes import Trees, count_partners, find_pair, list_pairs, share_out
 from refute.kernels.memory import empty, full, give_back
-from refute.kernels.sorting import gather_column, segment_order, segment_starts, sorted_positions
+from refute.kernels.sorting import gather_column, segment_order, segment_starts, sorted_positions, taken
 from refute.plan.problem import Comparison, Rows
 from refute.relation.together import together
 
@@ -44,15 +44,20 @@ class Forest:
                 block = slice(start, start + _BLOCK)
                 interleave(ranks.t_at(block) if side else ranks.s_at(block), table, codes[block])
             del ranks
+            give_back(size)
         order = sorted_positions(codes, tables[1])
+        give_back(size)
         starts = np.array([0, size], np.int64)
         if source.group is not None:
             numbers = source.group.codes[side]
             starts = segment_starts(numbers, source.groups)
-            order = order[segment_order(numbers[order], starts)]
-        codes = codes[order]
-        nodes, roots = grow_forest(codes, starts, leaf)
+            order = taken(order, segment_order(taken(numbers, order), starts))
+        ordered = taken(codes, order)
         del codes
+        give_back(size)
+        leaf = leaf * max(len(compared) - 1, 2) // 2  # boxes of more dimensions are larger, and should be fewer
+        nodes, roots = grow_forest(ordered, starts, leaf)
+        del ordered
         give_back(size)
         rows = None if source.aligned else source.row_numbers()[side]
         points = empty(size * (len(compared) + (1 if rows is None else 2)), np.int32).reshape(size, -1)
@@ -62,6 +67,7 @@ class Forest:
         if rows is not None:
             gather_column(rows, False, 0, order, points, len(compared) + 1)
         del order
+        give_back(size)
         return cls(points, nodes, enclosing_boxes(points, nodes, len(compared)), roots)
 
     def trees(self, lag: NDArray[np.int32]) -> Trees:

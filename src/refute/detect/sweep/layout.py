@@ -14,7 +14,7 @@ from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.memory import empty, full, give_back
 from refute.kernels.ranking import ranks_in_groups
-from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions
+from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions, taken
 from refute.plan.problem import Comparison, Ints, Reading
 from refute.plan.share import Share
 
@@ -46,9 +46,11 @@ def choose(
     if len(by_size) - 1 > most:
         return None
     swept, *rest = by_size
-    if _cells(points, rest) > table and points.groups * prod(fewest_values(each) + 1 for each in rest) <= table:
-        by_size = sorted((ranked(each, share) for each in by_size), key=lambda each: each.size, reverse=True)
-        swept, *rest = by_size
+    if _cells(points, rest) > table:
+        values = {id(each): fewest_values(each) for each in by_size}
+        widest, *others = sorted(by_size, key=lambda each: values[id(each)], reverse=True)
+        if points.groups * prod(values[id(each)] + 1 for each in others) <= table:
+            swept, rest = widest, [ranked(each, share) for each in others]
     if swept.size > INT32:
         swept = ranked(swept, share)
     if _cells(points, rest) <= table:
@@ -195,11 +197,12 @@ def _free(s_at: int, t_at: int) -> int:
 def _ragged(points: Points, comparison: Comparison) -> tuple[Comparison, NDArray[np.int64], NDArray[np.int32]]:
     """The order ranked inside each group, and where each group's tree starts and how long it is."""
     group = points.group
-    if group is not None and group.s is group.t and comparison.s is comparison.t:
-        order = sorted_positions(comparison.s, comparison.size)
-        order = order[segment_order(group.s[order], segment_starts(group.s, group.size))]
+    if group is not None and group.twin and comparison.twin:
+        codes = comparison.codes[0]
+        order = sorted_positions(codes, comparison.size, turned=comparison.turned)
+        order = taken(order, segment_order(taken(group.s, order), segment_starts(group.s, group.size)))
         ranks, length = empty(points.n_s, np.int32), full(group.size, 0, np.int32)
-        ranks_in_groups(comparison.s, group.s, order, ranks, length)
+        ranks_in_groups(codes, group.s, order, ranks, length)
         return Comparison(ranks, ranks, comparison.size), _bases(length), length
     comparison = ranked(comparison)
     if points.group is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refute.kernels.sorting import common_positions, index_dtype
+from refute.kernels.sorting import common_positions, numbers_below
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 
 INT32 = 2**31
@@ -143,7 +143,7 @@ class Points:
     def row_numbers(self) -> tuple[Ints, Ints]:
         """A number per point of each side that is equal for equal rows only, and fits 32 bits."""
         if self.aligned:
-            every: Ints = np.arange(self.n_s, dtype=index_dtype(self.n_s))
+            every = numbers_below(self.n_s)
             return every, every
         s = np.arange(self.n_s) if self.s_rows is None else self.s_rows
         t = np.arange(self.n_t) if self.t_rows is None else self.t_rows

@@ -37,7 +37,7 @@ class Tuning:
     subsets: int = 10
     probe: int = 2048
     chunk: int = 1 << 16
-    block: int = 1 << 16
+    block: int = 1 << 15
     parallel: int = 200_000
 
     def table(self, n: int) -> int:
