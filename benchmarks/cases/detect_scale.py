@@ -14,13 +14,18 @@ from benchmarks.measure import Measurement
 from benchmarks.rules import RULES, BenchRule
 from benchmarks.tables import MILLION, holding, read, tax
 from refute import check, count, parse, verify
+from refute.detect.detector import Detector
+from refute.detect.local import available_cores
 from refute.language.predicate import Column
+from refute.language.rulebook import RuleBook
 from refute.relation import Relation
 
 ONE_THREAD = "refute, one thread"
 ONE_BY_ONE = "refute, one rule at a time"
 TEN_TIMES = "refute, ten times the rows"
 FOUR_SORTS = "four sorts"
+FULL_PASS = "refute, all rows at once"
+HOLDING = ("c1", "c2", "c3", "c4", "h7", "h8", "h10", "h11", "h11g")
 NO_CALL = "the same process without a call"
 
 FRESH = """
@@ -45,6 +50,13 @@ def cases() -> Iterator[Case]:
             f"all cores on one rule: {RULES[name].text}",
             lambda rule=RULES[name]: _threads(rule),  # type: ignore[misc]
             [Claim("all cores are no slower than one", lambda found: _ratio(found, ONE_THREAD) >= 0.9)],
+        )
+    for name in HOLDING:
+        yield Case(
+            f"detect.early.{name}",
+            f"what looking at prefixes first costs a rule that holds: {RULES[name].text}",
+            lambda rule=RULES[name]: _early(rule),  # type: ignore[misc]
+            [Claim("at most 1.5 times a full pass", lambda found: _ratio(found, FULL_PASS) >= 1 / 1.5)],
         )
     yield Case(
         "detect.first",
@@ -104,6 +116,20 @@ def _threads(rule: BenchRule) -> Sequence[Contestant]:
     return [
         Contestant(US, call=lambda: count(table, rule.text)),
         Contestant(ONE_THREAD, call=lambda: count(table, rule.text, threads=1)),
+    ]
+
+
+def _early(rule: BenchRule) -> Sequence[Contestant]:
+    table = read(rule.table(MILLION))
+    whole = RuleBook.of(rule.text)[0]
+
+    def full_pass() -> bool:
+        detector = Detector(Relation.of(table), threads=available_cores())
+        return detector.verify_all(whole).holds
+
+    return [
+        Contestant(US, call=lambda: verify(table, rule.text).holds),
+        Contestant(FULL_PASS, call=full_pass),
     ]
 
 

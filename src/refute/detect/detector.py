@@ -56,10 +56,21 @@ class Detector:
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds. Growing prefixes are looked at first, so that a broken rule costs little."""
         for size in prefix_sizes(self.relation.n_rows):
-            verdict = self._prefix(size)._verify_all(rule)
+            verdict = self._prefix(size).verify_all(rule)
             if not verdict.holds:
                 return verdict
-        return self._verify_all(rule)
+        return self.verify_all(rule)
+
+    def verify_all(self, rule: Rule) -> Verdict:
+        """The same without a look at prefixes first."""
+        compiled = self.compiled(rule)
+        if compiled.rows is not None:
+            found = compiled.rows
+            return Verdict(True) if len(found) == 0 else Verdict(False, Witness(int(found[0])))
+        if compiled.problem is None:
+            return Verdict(True)
+        pair = self._run(compiled.problem).exists(compiled.problem, self._share)
+        return Verdict(True) if pair is None else Verdict(False, Witness(*pair))
 
     def count(self, rule: Rule) -> int:
         """The exact number of violations."""
@@ -163,16 +174,6 @@ class Detector:
 
     def _run(self, problem: Problem) -> Method:
         return method_of(self.method_for(problem))
-
-    def _verify_all(self, rule: Rule) -> Verdict:
-        compiled = self.compiled(rule)
-        if compiled.rows is not None:
-            found = compiled.rows
-            return Verdict(True) if len(found) == 0 else Verdict(False, Witness(int(found[0])))
-        if compiled.problem is None:
-            return Verdict(True)
-        pair = self._run(compiled.problem).exists(compiled.problem, self._share)
-        return Verdict(True) if pair is None else Verdict(False, Witness(*pair))
 
 
 def prefix_sizes(n_rows: int) -> list[int]:
