@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from refute import errors
 
 if TYPE_CHECKING:
-    from refute.api import Violations, check, count, discover, explain, verify, violations
+    from refute.api.discovery import discover
+    from refute.api.functions import check, count, explain, verify, violations
+    from refute.api.violations import Violations
     from refute.detect.results import Verdict
     from refute.discover import Discovery
     from refute.language.constraint import DenialConstraint
@@ -49,15 +51,15 @@ _HOMES = {
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
     "Verdict": "refute.detect.results",
-    "Violations": "refute.api",
-    "check": "refute.api",
-    "count": "refute.api",
-    "discover": "refute.api",
-    "explain": "refute.api",
+    "Violations": "refute.api.violations",
+    "check": "refute.api.functions",
+    "count": "refute.api.functions",
+    "discover": "refute.api.discovery",
+    "explain": "refute.api.functions",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",
-    "verify": "refute.api",
-    "violations": "refute.api",
+    "verify": "refute.api.functions",
+    "violations": "refute.api.functions",
 }
 
 

@@ -109,9 +109,10 @@ class Forests:
         stop = np.zeros(1, np.uint8)
         k = len(self.source.order)
         roots = self.roots if threads == 1 else self._tasks(64 * threads)
+        parts = 1 if threads == 1 else min(32 * threads, len(roots))  # many, as some take far longer than others
         calls = [
-            partial(find_pair, *self._trees, np.ascontiguousarray(roots[part::threads]), k, stop)
-            for part in range(threads)
+            partial(find_pair, *self._trees, np.ascontiguousarray(roots[part::parts]), k, stop)
+            for part in range(parts)
         ]
         for s, t in together(threads, calls):
             if s >= 0:
