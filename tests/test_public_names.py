@@ -43,7 +43,7 @@ def test_every_public_name_exists_and_is_listed_by_dir() -> None:
 def test_a_folder_does_not_hide_the_function_of_its_name() -> None:
     importlib.import_module("refute.discover.options")
     assert callable(refute.discover)
-    assert refute.discover is importlib.import_module("refute.api").discover
+    assert refute.discover is importlib.import_module("refute.api.discovery").discover
 
 
 def test_an_unknown_name_is_an_attribute_error_that_names_the_nearest() -> None:
