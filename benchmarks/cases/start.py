@@ -7,18 +7,23 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.case import US, Case, Claim, Contestant
-from refute.data import TABLE
+from refute.data import RULES, TABLE
 
 PLAIN = f"""
 from pyspark.sql import SparkSession
 session = SparkSession.builder.master("local[*]").getOrCreate()
 print(session.read.csv({str(TABLE)!r}, header=True, inferSchema=True).count())
 """
+# The command as its user calls it, but for its exit code: the sample breaks rules, which is 1.
+CHECK = f"""
+from refute.cli.app import run
+assert run(["check", {str(TABLE)!r}, {str(RULES)!r}]) == 1
+"""
 PEERS = ("duckdb", "pandas", "polars", "desbordante", "pyspark.sql")
 
 
 def cases() -> Iterator[Case]:
-    """The import, and the help of the command line."""
+    """The import, the demonstration, a check, and the help of the command line."""
     yield Case(
         "import",
         "import the package in a fresh process",
@@ -30,6 +35,21 @@ def cases() -> Iterator[Case]:
         "check the sample on Spark, whole process, against a plain PySpark script that only counts its rows",
         lambda: [
             Contestant(US, command=[sys.executable, "-m", "refute", "demo"]),
+            Contestant("plain pyspark", command=[sys.executable, "-W", "ignore", "-c", PLAIN]),
+        ],
+        [
+            Claim(
+                "at most 1.4 times as long",
+                lambda results: results[US].seconds <= 1.4 * results["plain pyspark"].seconds,
+            )
+        ],
+        same_answer=False,
+    )
+    yield Case(
+        "check",
+        "refute check of the sample on Spark, whole process, against a plain PySpark script that only counts its rows",
+        lambda: [
+            Contestant(US, command=[sys.executable, "-c", CHECK]),
             Contestant("plain pyspark", command=[sys.executable, "-W", "ignore", "-c", PLAIN]),
         ],
         [

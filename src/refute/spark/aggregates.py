@@ -52,9 +52,9 @@ class GroupCounts:
             return 0
         if self._pairing.aligned:
             return self._aligned_extent().violations if len(self._differ) <= 1 else self._included_and_excluded()
-        total = self._with_partners().selectExpr(self._total(f"{self._wide('cs')} * {self._wide('ps')}")).first()
-        assert total is not None
-        return int(total[0] or 0) - self._self_pairs()
+        pairs = self._total(f"{self._wide('cs')} * {self._wide('ps')}")
+        ((total,),) = self._with_partners().selectExpr(pairs).collect()
+        return int(total or 0) - self._self_pairs()
 
     def extent(self) -> Extent:
         """The number of violations and of rows in some violation."""
@@ -62,11 +62,9 @@ class GroupCounts:
             return Extent(0, 0)
         if self._pairing.aligned:
             return self._aligned_extent()
-        found = (
-            self.annotated().selectExpr(self._total("as_s"), "count(case when as_s > 0 or as_t > 0 then 1 end)").first()
-        )
-        assert found is not None
-        return Extent(int(found[0] or 0), int(found[1]))
+        measures = (self._total("as_s"), "count(case when as_s > 0 or as_t > 0 then 1 end)")
+        ((violations, rows),) = self.annotated().selectExpr(*measures).collect()
+        return Extent(int(violations or 0), int(rows))
 
     def annotated(self) -> DataFrame:
         """The frame with two more columns, `as_s` and `as_t`: each row's number of partners in each role."""
@@ -154,11 +152,9 @@ class GroupCounts:
         else:
             groups = self._groups().withColumnRenamed("cs", "c")
             pairs, clash = f"{self._wide('c')} * ({self._wide('c')} - 1)", "c > 1"
-        found = groups.selectExpr(
-            self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)", "sum(c)"
-        ).first()
-        assert found is not None
-        return Extent(int(found[0] or 0), int(found[1] or 0), int(found[2] or 0))
+        broken = (self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)")
+        (found,) = groups.selectExpr(*broken, "sum(c)").collect()
+        return Extent(*(int(number or 0) for number in found))
 
     def _included_and_excluded(self) -> int:
         """The violations of a rule with several `!=`: the pairs that differ in the last one, whatever the others are,
@@ -169,9 +165,7 @@ class GroupCounts:
             groups = self._by_value([*self._equal, *subset], last)
             sign = "-" if len(subset) % 2 else ""
             parts.append(groups.selectExpr(f"{sign}{self._total(self._apart)} as n"))
-        found = reduce(DataFrame.unionByName, parts).selectExpr("sum(n)").first()
-        assert found is not None
-        return int(found[0] or 0)
+        return sum(int(number or 0) for (number,) in reduce(DataFrame.unionByName, parts).collect())
 
     def _keys(self, row: Row) -> list[SparkColumn]:
         """The compared values of one side: equalities first, then differences."""

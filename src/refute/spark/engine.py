@@ -15,6 +15,7 @@ from refute.errors import DataError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
+from refute.relation import Relation
 from refute.spark.budget import Budget
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
@@ -55,7 +56,7 @@ class SparkEngine:
             self.types = empty_relation(self.source.frame)
             self.names = plain_names(self.source.frame.columns)
             self.plain = self.source.frame.toDF(*self.names.values())
-            self.plain_types = empty_relation(self.plain)
+            self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
             self.gathering = Gathering(self.source, self.types, self.budget, method)
             if key:
                 self.source.check_key()
