@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -102,13 +104,14 @@ def test_dividing_counts_the_pairs_and_leaves_the_columns_as_they_were(
     s, t = random_points(3, 300, dims, size), random_points(4, 250, dims, size)
     s, t = s[np.argsort(s[:, 0], kind="stable")], t[np.argsort(t[:, 0], kind="stable")]
     s_numbers, t_numbers = np.empty(300, np.int32), np.empty(250, np.int32)
-    sequence_numbers(np.ascontiguousarray(s[:, 0]), np.ascontiguousarray(t[:, 0]), s_numbers, t_numbers)
+    bounds = np.array([0, 300], np.int64), np.array([0, 250], np.int64)
+    s_first, t_first = (np.ascontiguousarray(side[:, 0]) for side in (s, t))
+    sequence_numbers(s_first, t_first, bounds[0], bounds[1], False, 0, s_numbers, t_numbers)
     assert sorted([*s_numbers, *t_numbers]) == list(range(550))
     assert ((s_numbers[:, None] < t_numbers) == (s[:, :1] < t[:, 0])).all()
     columns = [np.vstack((numbers, side.T[1:])) for numbers, side in ((s_numbers, s), (t_numbers, t))]
     s_columns, t_columns = (np.ascontiguousarray(each) for each in columns)
     per_t = np.zeros(550, np.int32)
-    bounds = np.array([0, 300], np.int64), np.array([0, 250], np.int64)
     spare, scratch = np.empty((dims, 301), np.int32), np.empty((dims, arena), np.int32)
     total = count_divided(s_columns, t_columns, *bounds, brute, per_t, spare, scratch)
     held = naive(s, t)
@@ -116,6 +119,25 @@ def test_dividing_counts_the_pairs_and_leaves_the_columns_as_they_were(
     assert (per_t[t_numbers] == held.sum(axis=0)).all()
     assert (s_columns == columns[0]).all()
     assert (t_columns == columns[1]).all()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("lag", [0, 1])
+def test_sequence_numbers_compare_as_values_do_inside_each_group(turned: bool, lag: int) -> None:
+    draw = np.random.default_rng(5)
+    s_starts, t_starts = np.array([0, 20, 20, 60], np.int64), np.array([0, 10, 25, 40], np.int64)
+    sides = []
+    for starts in (s_starts, t_starts):
+        values = draw.integers(0, 9, starts[-1])
+        groups = [np.sort(values[a:b])[:: -1 if turned else 1] for a, b in pairwise(starts)]
+        sides.append(np.concatenate(groups))
+    numbers = np.empty(60, np.int32), np.empty(40, np.int32)
+    sequence_numbers(sides[0], sides[1], s_starts, t_starts, turned, lag, numbers[0], numbers[1])
+    assert sorted([*numbers[0], *numbers[1]]) == list(range(100))
+    for g in range(3):
+        own_s, own_t = slice(*s_starts[g : g + 2]), slice(*t_starts[g : g + 2])
+        s, t = (-side if turned else side for side in sides)
+        assert ((numbers[0][own_s, None] < numbers[1][own_t]) == (s[own_s, None] < t[own_t] + lag)).all()
 
 
 def swept(points: Matrix, carried: list[NDArray[np.int32]], group: NDArray[np.int32]) -> Matrix:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+Ints = NDArray[np.signedinteger]
 Matrix = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
@@ -21,18 +22,31 @@ IN_ARENA, RESTORE, OF_S = 1, 2, 4  # kinds of tasks
 
 @njit(cache=True, nogil=True)
 def sequence_numbers(
-    s: NDArray[np.int32], t: NDArray[np.int32], s_out: NDArray[np.int32], t_out: NDArray[np.int32]
+    s: Ints,
+    t: Ints,
+    s_starts: Longs,
+    t_starts: Longs,
+    turned: bool,
+    lag: int,
+    s_out: NDArray[np.int32],
+    t_out: NDArray[np.int32],
 ) -> None:
-    """Numbers of both sides in one order where `s_out[i] < t_out[j]` exactly if `s[i] < t[j]`. Both sides ascend."""
-    i = 0
-    for j in range(len(t)):
-        while i < len(s) and s[i] < t[j]:
-            s_out[i] = i + j
+    """Numbers of both sides where, in each group, `s_out[i] < t_out[j]` exactly if `s[i] < t[j] + lag`.
+
+    Both sides ascend inside each group; with `turned` they descend, and `>` is asked for.
+    """
+    sign = -1 if turned else 1
+    for g in range(len(s_starts) - 1):
+        i = s_starts[g]
+        for j in range(t_starts[g], t_starts[g + 1]):
+            bound = sign * t[j] + lag
+            while i < s_starts[g + 1] and sign * s[i] < bound:
+                s_out[i] = i + j
+                i += 1
+            t_out[j] = i + j
+        while i < s_starts[g + 1]:
+            s_out[i] = i + t_starts[g + 1]
             i += 1
-        t_out[j] = i + j
-    while i < len(s):
-        s_out[i] = i + len(t)
-        i += 1
 
 
 @njit(cache=True, nogil=True)

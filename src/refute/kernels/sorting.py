@@ -109,6 +109,14 @@ def gather_column(
 
 
 @njit(cache=True, nogil=True)
+def gather_row(codes: Ints, turned: bool, offset: int, positions: Ints, out: NDArray[np.int32]) -> None:
+    """Fills `out` with `offset + code`, or `offset - code` if turned, at these positions."""
+    sign = -1 if turned else 1
+    for i in range(len(positions)):
+        out[i] = offset + sign * codes[positions[i]]
+
+
+@njit(cache=True, nogil=True)
 def _count(keys: Ints, sizes: NDArray[np.int64]) -> None:
     for i in range(len(keys)):
         sizes[keys[i]] += 1

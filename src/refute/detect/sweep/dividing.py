@@ -15,8 +15,8 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_divide import count_divided, sequence_numbers
 from refute.kernels.memory import empty
-from refute.kernels.sorting import segment_order, segment_starts, sorted_positions, taken
-from refute.plan.problem import Comparison, Ints, Positions
+from refute.kernels.sorting import gather_row, numbers_below, segment_order, segment_starts, sorted_positions, taken
+from refute.plan.problem import Comparison, Ints
 from refute.plan.share import Share
 from refute.relation.together import together
 
@@ -47,23 +47,22 @@ def count_by_dividing(points: Points, per_t: Longs | None, share: Share | None, 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The points of one side by group. `places`: their positions, None where there is one group only."""
+    """The points of one side by group: where each group starts among `places`, their positions."""
 
     starts: Longs
-    places: Ints | None
+    places: Ints
 
     @classmethod
     def of(cls, group: Ints | None, groups: int, size: int) -> _Side:
         if group is None:
-            return cls(np.array([0, size], np.int64), None)
+            return cls(np.array([0, size], np.int64), numbers_below(size))
         starts = segment_starts(group, groups)
         return cls(starts, segment_order(group, starts))
 
-    def of_groups(self, first: int, last: int) -> tuple[Longs, Positions]:
+    def of_groups(self, first: int, last: int) -> tuple[Longs, Ints]:
         """Where these groups start among themselves, and the positions of their points."""
         starts = self.starts[first : last + 1]
-        within = slice(int(starts[0]), int(starts[-1]))
-        return starts - starts[0], within if self.places is None else self.places[within]
+        return starts - starts[0], self.places[starts[0] : starts[-1]]
 
 
 def _count_block(
@@ -80,44 +79,41 @@ def _count_block(
     n_s, n_t = int(s_starts[-1]), int(t_starts[-1])
     if not n_s or not n_t:
         return 0
-    first = order[0]
-    s_first, t_first = first.s_at(s_places), first.t_at(t_places)
-    s_sorted = sorted_positions(s_first, first.size)
-    alike = s_side is t_side and first.same_codes
-    t_sorted = s_sorted if alike else sorted_positions(t_first, first.size)
+    first, *others = order
     s, t = (empty((len(order), n), np.int32) for n in (n_s, n_t))
-    sequence_numbers(s_first[s_sorted], t_first[t_sorted], s[0], t[0])
-    s_sorted = _by_group(s[0], s_sorted, s_starts)
-    t_sorted = _by_group(t[0], t_sorted, t_starts)
-    for row, comparison in enumerate(order[1:], start=1):
-        np.take(comparison.s_at(s_places), s_sorted, out=s[row], mode="clip")
-        np.take(comparison.t_at(t_places), t_sorted, out=t[row], mode="clip")
+    s_places = _arranged(first, 0, s_places, s_starts)
+    for row, comparison in enumerate(others, start=1):
+        gather_row(*comparison.reading(0), s_places, s[row])
+    alike = s_side is t_side and all(each.same_codes for each in order)
+    t_places = s_places if alike else _arranged(first, 1, t_places, t_starts)
+    for row, comparison in enumerate(others, start=1):
+        if alike:
+            np.add(s[row], np.int32(comparison.lag), out=t[row])
+        else:
+            gather_row(*comparison.reading(1), t_places, t[row])
+    s_first = taken(first.codes[0], s_places)
+    t_first = s_first if alike else taken(first.codes[1], t_places)
+    sequence_numbers(s_first, t_first, s_starts, t_starts, first.turned, first.lag, s[0], t[0])
     below = np.zeros(0 if per_t is None else n_s + n_t, np.int32)
     room = int(max(np.diff(s_starts).max(), np.diff(t_starts).max())) + 1
     spare = empty((len(s), room), np.int32)
     arena = empty((len(s), tuning.arena), np.int32)
     total = int(count_divided(s, t, s_starts, t_starts, tuning.brute, below, spare, arena))
     if per_t is not None:
-        found = empty(n_t, np.int64)
-        found[t_sorted] = below[t[0]]
-        per_t[t_places] = found
+        per_t[t_places] = taken(below, t[0])
     return total
+
+
+def _arranged(first: Comparison, side: int, places: Ints, starts: Longs) -> Ints:
+    """The places, which are given by group, in ascending order of the comparison inside each group."""
+    order = sorted_positions(taken(first.codes[side], places), first.size, turned=first.turned)
+    if len(starts) > 2:
+        group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+        order = taken(order, segment_order(taken(group, order), starts))
+    return taken(places, order)
 
 
 def _even_cuts(bounds: Longs, parts: int) -> list[int]:
     """Groups at which to cut, so that parts have about as many points each; `bounds` are where groups start."""
     goals = [int(bounds[-1]) * part // parts for part in range(1, parts)]
     return [0, *(int(cut) for cut in np.searchsorted(bounds[:-1], goals)), len(bounds) - 1]
-
-
-def _by_group(numbers: NDArray[np.int32], positions: Ints, starts: Longs) -> Ints:
-    """The positions by group, as they are given inside each; `numbers`, given in their order, follow them.
-
-    `starts` says which positions a group has.
-    """
-    if len(starts) == 2:
-        return positions
-    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    inside = segment_order(taken(group, positions), starts)
-    numbers[:] = taken(numbers, inside)
-    return taken(positions, inside)

@@ -111,8 +111,7 @@ class Forests:
         roots = self.roots if threads == 1 else self._tasks(64 * threads)
         parts = 1 if threads == 1 else min(32 * threads, len(roots))  # many, as some take far longer than others
         calls = [
-            partial(find_pair, *self._trees, np.ascontiguousarray(roots[part::parts]), k, stop)
-            for part in range(parts)
+            partial(find_pair, *self._trees, np.ascontiguousarray(roots[part::parts]), k, stop) for part in range(parts)
         ]
         for s, t in together(threads, calls):
             if s >= 0:
