@@ -140,8 +140,9 @@ def _cores(name: str) -> Case:
         from benchmarks.worker import Worker
 
         arguments = [str(_large(name)), RULES[name].text]
+        made = partial(Worker, "benchmarks.cases.spark:counting", limit=300, memory_gb=256)  # Java reserves a lot
         return [
-            Contestant(who, worker=Worker("benchmarks.cases.spark:counting", [master, *arguments], limit=300))
+            Contestant(who, worker=made([master, *arguments]))
             for who, master in ((US, "local[2]"), ("one core", "local[1]"))
         ]
 
