@@ -17,7 +17,7 @@ DIRTY = 0.001  # wrong cells per row
 KEYS = ("c1",)
 GROUPED = ("c1", "c2", "c3")  # answered by group sizes alone
 HARD = ("h11", "h10g", "h11g")
-SHORT, LONG = 15, 60  # seconds after which a peer is stopped
+SHORT, LONG = 15, 90  # seconds after which a peer is stopped
 TWO_ORDERS = ("c4", "c6", "c7", "c8", "c10", "c11")
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.kernels.distinct import Tally, sum_of_squared_counts
-from refute.kernels.grouping import keep_common_values, matching_keys, number_groups
+from refute.kernels.grouping import common_values, matching_keys, number_by_table, number_groups
 from refute.kernels.ranking import dense_ranks
 from refute.kernels.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
 
@@ -64,6 +64,10 @@ def test_groups_are_numbered_densely_and_equal_for_equal_keys(s_keys: list[int],
     keys, groups = s_keys + t_keys, [*s_groups.tolist(), *t_groups.tolist()]
     assert total == len(set(keys)) == len(set(groups)) == len(set(zip(keys, groups, strict=True)))
     assert set(groups) == set(range(total))
+    small = [number_by_table(s % 50, t % 50, 50), number_groups(s % 50, t % 50)]
+    assert [[*s.tolist(), *t.tolist(), total] for s, t, total in small[:1]] == [
+        [*s.tolist(), *t.tolist(), total] for s, t, total in small[1:]
+    ]
 
 
 @given(st.lists(st.integers(0, 300)), st.lists(st.integers(0, 300)))
@@ -72,10 +76,21 @@ def test_filters_keep_every_key_that_has_a_match(s_keys: list[int], t_keys: list
     s_kept, t_kept = matching_keys(s, t)
     assert all(kept for key, kept in zip(s_keys, s_kept, strict=True) if key in t_keys)
     assert all(kept for key, kept in zip(t_keys, t_kept, strict=True) if key in s_keys)
-    s_exact, t_exact = np.ones(len(s), np.bool_), np.ones(len(t), np.bool_)
-    keep_common_values(s, t, 301, s_exact, t_exact)
-    assert s_exact.tolist() == [key in t_keys for key in s_keys]
-    assert t_exact.tolist() == [key in s_keys for key in t_keys]
+    s_exact, t_exact = common_values([(s, t, 301)])
+    assert s_exact.tolist() == [i for i, key in enumerate(s_keys) if key in t_keys]
+    assert t_exact.tolist() == [i for i, key in enumerate(t_keys) if key in s_keys]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9))))
+def test_values_of_several_pairs_are_common_where_all_are(rows: list[tuple[int, int]]) -> None:
+    a, b = (np.array([row[i] for row in rows], np.int64) for i in range(2))
+    exchanged = [i for i, (x, y) in enumerate(rows) if x in b and y in a]
+    s, t = common_values([(a, b, 10), (b, a, 10)])
+    assert s is t
+    assert s.tolist() == exchanged
+    s, t = common_values([(a, b, 10), (b, b, 10)])
+    assert s.tolist() == [i for i, (x, _) in enumerate(rows) if x in b]
+    assert t.tolist() == [i for i, (_, y) in enumerate(rows) if y in a]
 
 
 def test_filters_drop_nearly_every_key_without_a_match() -> None:

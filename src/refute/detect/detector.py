@@ -22,6 +22,7 @@ from refute.plan.share import Share
 from refute.relation import Relation
 
 FIRST_PREFIX = 1024
+FEW_ROWS = 1 << 18  # rows of which distinct ones are not worth looking for where a count is simple
 PREFIX_GROWTH = 32  # prefixes of n/32 and n/1024 and ... rows cost a small part of a full pass together
 
 
@@ -79,9 +80,12 @@ class Detector:
             return len(compiled.rows)
         if compiled.problem is None:
             return 0
+        simple = _counts_as_it_verifies(compiled.problem)
+        if simple and self.relation.n_rows < FEW_ROWS:
+            return self._run(compiled.problem).count(compiled.problem, self._share)
         weighted = self._weighted(rule, MANY_REPEATS)
         if weighted is None and not _takes_one_pass(compiled.problem):
-            if not _counts_as_it_verifies(compiled.problem):
+            if not simple:
                 if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
                     return 0
             weighted = self._weighted(rule, FEW_REPEATS)

@@ -18,12 +18,16 @@ Words = NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def add_digit(codes: Ints, turned: bool, offset: int, factor: int, keys: Longs) -> None:
-    """Adds `factor` times `offset + code`, or `offset - code` if turned, to each key."""
+def add_digit(codes: Ints, turned: bool, offset: int, factor: int, keys: Longs, is_first: bool) -> None:
+    """Adds `factor` times `offset + code`, or `offset - code` if turned, to each key; the first digit starts it."""
     sign = -factor if turned else factor
     offset *= factor
-    for i in range(len(codes)):
-        keys[i] += offset + sign * codes[i]
+    if is_first:
+        for i in range(len(codes)):
+            keys[i] = offset + sign * codes[i]
+    else:
+        for i in range(len(codes)):
+            keys[i] += offset + sign * codes[i]
 
 
 @njit(cache=True, nogil=True)

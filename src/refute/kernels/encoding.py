@@ -250,22 +250,34 @@ def rank_nearly_sorted(packed: Words, row_bits: int, codes: NDArray[np.int64], o
 
 
 @njit(cache=True, nogil=True)
-def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> bool:
-    """Fills `out` with two's complement numbers of shape (n, limbs) if all valid ones fit 64 bits, else False. O(n)."""
+def narrow(limbs: NDArray[np.uint64], valid: Bytes, out: NDArray[np.int64]) -> tuple[bool, np.integer, np.integer, int]:
+    """Fills `out` with two's complement numbers of shape (n, limbs); whether all valid ones fit 64 bits, and if so,
+    their `bounds`. O(n)."""
     wider = np.uint64(0)
-    for j in range(1, limbs.shape[1]):
-        if len(valid) == 0:
-            for i in range(len(limbs)):
-                low = np.int64(limbs[i, 0])
-                out[i] = low
-                wider |= limbs[i, j] ^ np.uint64(low >> 63)
-        else:
-            for i in range(len(limbs)):
-                low = np.int64(limbs[i, 0])
-                out[i] = low
-                if valid[i]:
-                    wider |= limbs[i, j] ^ np.uint64(low >> 63)
-    return bool(wider == 0)
+    for j in range(2, limbs.shape[1]):
+        for i in range(len(limbs)):
+            if len(valid) == 0 or valid[i]:
+                wider |= limbs[i, j] ^ limbs[i, 1]
+    least, most = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(-0x7FFFFFFFFFFFFFFF - 1)
+    count = 0
+    if len(valid) == 0:
+        count = len(limbs)
+        for i in range(len(limbs)):
+            low = np.int64(limbs[i, 0])
+            out[i] = low
+            wider |= limbs[i, 1] ^ np.uint64(low >> 63)
+            least, most = min(least, low), max(most, low)
+    else:
+        for i in range(len(limbs)):
+            low = np.int64(limbs[i, 0])
+            out[i] = low
+            if valid[i]:
+                wider |= limbs[i, 1] ^ np.uint64(low >> 63)
+                least, most = min(least, low), max(most, low)
+                count += 1
+    if count == 0:
+        least = most = np.int64(0)
+    return wider == 0, least, most, count
 
 
 @njit(cache=True, nogil=True)

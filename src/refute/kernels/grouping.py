@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from refute.kernels.memory import empty, full
 
 Ints = NDArray[np.signedinteger]
 Flags = NDArray[np.bool_]
+Positions = NDArray[np.int64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads runs of close keys over the table
 FILTER_BITS = 16  # bits per key of a filter: one key in 16 meets a stranger, and it stays within the caches
@@ -33,6 +36,17 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     return s_groups, t_groups, total
 
 
+def number_by_table(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """As `number_groups`, for keys in `[0, size)` that a table of this size may hold. O(n + size)."""
+    numbers = full(size, -1, np.int32)
+    t_groups = empty(len(t), np.int32)
+    total = int(_number_by_table(t, 0, numbers, t_groups))
+    if s is t:
+        return t_groups, t_groups, total
+    s_groups = empty(len(s), np.int32)
+    return s_groups, t_groups, int(_number_by_table(s, total, numbers, s_groups))
+
+
 def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
     """Flags per side that are set for every key that occurs on the other side, and for few others. O(n)."""
     s_kept, t_kept = empty(len(s), np.bool_), empty(len(t), np.bool_)
@@ -48,13 +62,30 @@ def matching_keys(s: Ints, t: Ints) -> tuple[Flags, Flags]:
     return s_kept, t_kept
 
 
-def keep_common_values(s: Ints, t: Ints, size: int, s_kept: Flags, t_kept: Flags) -> None:
-    """Clears the flags of values in `[0, size)` that do not occur on the other side. O(n + size)."""
-    seen = np.zeros((2, size), np.bool_)
-    _mark_values(s, seen[0])
-    _mark_values(t, seen[1])
-    _keep_marked(s, seen[1], s_kept)
-    _keep_marked(t, seen[0], t_kept)
+def common_values(pairs: Sequence[tuple[Ints, Ints, int]]) -> tuple[Positions, Positions]:
+    """The positions of each side whose values, all in `[0, size)`, occur on the other side in every pair (s, t, size).
+
+    O(n + size). Where both sides ask the same of the same arrays, one array of positions serves both.
+    """
+    seen: dict[tuple[int, int], Flags] = {}
+    for values, size in ((values, size) for s, t, size in pairs for values in (s, t)):
+        if (id(values), size) not in seen:
+            seen[id(values), size] = full(size, 0, np.bool_)
+            _mark_values(values, seen[id(values), size])
+    s_found = _all_marked([(s, seen[id(t), size]) for s, t, size in pairs])
+    if {(id(s), id(t), size) for s, t, size in pairs} == {(id(t), id(s), size) for s, t, size in pairs}:
+        return s_found, s_found
+    return s_found, _all_marked([(t, seen[id(s), size]) for s, t, size in pairs])
+
+
+def _all_marked(asked: list[tuple[Ints, Flags]]) -> Positions:
+    """The positions whose values are all marked."""
+    (values, seen), *others = asked
+    found: Positions = empty(len(values) + 1, np.int64)
+    found = found[: _marked(values, seen, found)]
+    for values, seen in others:
+        found = found[: _still_marked(values, seen, found)]
+    return found
 
 
 def filter_bits(n: int) -> int:
@@ -91,6 +122,18 @@ def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np
 
 
 @njit(cache=True, nogil=True)
+def _number_by_table(keys: Ints, total: int, numbers: NDArray[np.int32], groups: NDArray[np.int32]) -> int:
+    for i in range(len(keys)):
+        number = numbers[keys[i]]
+        if number < 0:
+            number = np.int32(total)
+            numbers[keys[i]] = number
+            total += 1
+        groups[i] = number
+    return total
+
+
+@njit(cache=True, nogil=True)
 def mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
     for i in range(len(keys)):
         slot = slot_of(keys[i], shift)
@@ -106,9 +149,24 @@ def _mark_values(values: Ints, seen: Flags) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _keep_marked(values: Ints, seen: Flags, kept: Flags) -> None:
+def _marked(values: Ints, seen: Flags, found: Positions) -> int:
+    """Puts the positions of marked values into `found`, which has room for one more, and tells how many they are."""
+    total = 0
     for i in range(len(values)):
-        kept[i] &= seen[values[i]]
+        found[total] = i
+        total += seen[values[i]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _still_marked(values: Ints, seen: Flags, found: Positions) -> int:
+    """Keeps those positions whose values are marked, at the front, and tells how many they are."""
+    total = 0
+    for i in range(len(found)):
+        place = found[i]
+        found[total] = place
+        total += seen[values[place]]
+    return total
 
 
 @njit(cache=True, nogil=True)

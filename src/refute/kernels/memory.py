@@ -2,15 +2,11 @@
 
 The pool keeps pages that were given back for some milliseconds. What the C library allocates instead goes back to the
 system at once, and fetching a page anew costs more than most kernels need to fill it. Arrays of small tables, for which
-this is most of the work, are kept for the next call: `_Kept`.
+this is most of the work, are kept for the next call.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-import weakref
-from collections import defaultdict
 from math import prod
 from typing import Any
 
@@ -20,55 +16,37 @@ from numpy.typing import DTypeLike, NDArray
 
 _SMALL = 1 << 16  # bytes; what the C library keeps by itself
 _LARGE = 1 << 20  # bytes; arrays beyond this are not kept
-_MOST_KEPT = 16 << 20  # bytes
+_MOST_KEPT = 4 << 20  # bytes of each size
 _MANY = 1 << 18  # rows
 
+# Buffers that no array uses any more, by size. Lists are safe to use from many threads, and from a destructor that runs
+# in the midst of anything, as a lock would not be.
+_kept: dict[int, list[pa.Buffer]] = {}
 
-class _Kept:
-    """Buffers that no array uses any more, by size, for the next array of this size; thread-safe."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._free: defaultdict[int, list[pa.Buffer]] = defaultdict(list)
-        self._bytes = 0
+class _Lease:
+    """The memory of one array, which goes back to `_kept` once the array and all its views are gone."""
 
-    def array(self, shape: int | tuple[int, ...], kind: np.dtype[Any], size: int) -> NDArray[Any]:
-        """An array of `size` bytes, whose buffer comes back here once the array and all its views are gone."""
+    __slots__ = ("__array_interface__", "_buffer")
+
+    def __init__(self, shape: tuple[int, ...], kind: np.dtype[Any], size: int) -> None:
         room = 1 << (size - 1).bit_length()
-        with self._lock:
-            free = self._free[room]
-            buffer = free.pop() if free else None
-            self._bytes -= 0 if buffer is None else room
-        if buffer is None:
-            buffer = pa.allocate_buffer(room)
-        whole = np.frombuffer(buffer, np.uint8)
-        weakref.finalize(whole, self._keep, room, buffer).atexit = False
-        return whole[:size].view(kind).reshape(shape)
+        try:
+            self._buffer = _kept[room].pop()
+        except (KeyError, IndexError):
+            self._buffer = pa.allocate_buffer(room)
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": kind.str,
+            "data": (self._buffer.address, False),
+        }
 
-    def _keep(self, room: int, buffer: pa.Buffer) -> None:
-        with self._lock:
-            if self._bytes + room <= _MOST_KEPT:
-                self._free[room].append(buffer)
-                self._bytes += room
-
-    def clear(self) -> None:
-        """Keep none of them."""
-        with self._lock:
-            self._free.clear()
-            self._bytes = 0
-
-
-_kept = _Kept()
-
-
-def _forget() -> None:
-    """A child process starts with a lock of its own, whoever held this one."""
-    global _kept
-    _kept = _Kept()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    def __del__(self) -> None:
+        buffer = self._buffer
+        free = _kept.setdefault(buffer.size, [])
+        if len(free) * buffer.size < _MOST_KEPT:
+            free.append(buffer)
 
 
 def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -78,7 +56,7 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     if size <= _SMALL:
         return np.empty(shape, kind)
     if size <= _LARGE:
-        return _kept.array(shape, kind, size)
+        return np.asarray(_Lease((shape,) if isinstance(shape, int) else shape, kind, size))
     found = np.frombuffer(pa.allocate_buffer(size), kind)
     return found if isinstance(shape, int) else found.reshape(shape)
 

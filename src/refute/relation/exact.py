@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ SECOND = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), 
 DAY = 86_400
 
 
+@lru_cache(maxsize=256)
 def unit_of(arrow_type: pa.DataType) -> Fraction:
     """What one step of the stored integer is worth: 1 for integers, seconds for all that concerns time."""
     if pt.is_date32(arrow_type):

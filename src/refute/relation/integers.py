@@ -79,8 +79,9 @@ def integers_of(array: pa.Array) -> Steps | Wide:
 def step_codes(pieces: Pieces, steps: Sequence[Steps]) -> tuple[list[Ints], int] | None:
     """Value minus the smallest, in a unit that all columns share, and the size; None when that is beyond 62 bits."""
     used = [piece for piece in steps if piece.count]
-    unit = reduce(_common_unit, {piece.unit for piece in used}, used[0].unit if used else Fraction(1))
-    factors = [int(piece.unit / unit) if piece.count else 1 for piece in steps]
+    units = {piece.unit for piece in used}
+    unit = reduce(_common_unit, units) if units else Fraction(1)
+    factors = [int(piece.unit / unit) if piece.count and len(units) > 1 else 1 for piece in steps]
     spans = [(piece.low * f, piece.high * f) for piece, f in zip(steps, factors, strict=True) if piece.count]
     base = min((low for low, _ in spans), default=0)
     size = max((high for _, high in spans), default=-1) - base + 1
@@ -202,7 +203,6 @@ def _decimals(array: pa.Array, valid: Bytes, unit: Fraction) -> Steps | Wide:
         return Steps.of(stored(array, np.int64), valid, unit)
     width = bits // 64
     limbs = stored(array, np.uint64, per_row=width).reshape(len(array), width)
-    low: NDArray[np.int64] = empty(len(array), np.int64)
-    if kernel.narrow(limbs, valid, low):
-        return Steps.of(low, valid, unit)
-    return Wide(limbs, valid, unit)
+    lowest: NDArray[np.int64] = empty(len(array), np.int64)
+    fits, low, high, count = kernel.narrow(limbs, valid, lowest)
+    return Steps(read_only(lowest), valid, unit, int(low), int(high), int(count)) if fits else Wide(limbs, valid, unit)

@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -78,12 +79,16 @@ class ColumnType:
     @classmethod
     def of(cls, name: str, arrow_type: pa.DataType) -> ColumnType:
         """The column type; a dictionary-encoded column is of the family of its values."""
-        values = arrow_type.value_type if pt.is_dictionary(arrow_type) else arrow_type
-        family = next((family for test, family in _ARROW_FAMILIES if test(values)), Family.UNSUPPORTED)
-        return cls(name, family, arrow_type)
+        return cls(name, _family_of(arrow_type), arrow_type)
 
     def __str__(self) -> str:
         return f"{self.name!r} ({self.arrow_type})"
+
+
+@lru_cache(maxsize=256)
+def _family_of(arrow_type: pa.DataType) -> Family:
+    values = arrow_type.value_type if pt.is_dictionary(arrow_type) else arrow_type
+    return next((family for test, family in _ARROW_FAMILIES if test(values)), Family.UNSUPPORTED)
 
 
 def constant_family(value: Value) -> Family:

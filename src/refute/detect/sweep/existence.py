@@ -27,6 +27,8 @@ from refute.plan.share import Share
 
 Pair = tuple[int, int]
 
+_GLANCE = 128  # points of each side that are compared one by one before tables are made
+
 
 def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Pair | None:
     """Row numbers of some violating pair, or None.
@@ -54,10 +56,7 @@ def surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
     """Whether tables of extrema, which cost little, show that there is no pair."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs) or not (points.order or points.differ):
         return False
-    search = _Search(share, tuning)
-    if max(points.n_s, points.n_t) > 8 * tuning.probe > 0 and search.first_by_table(points.prefix(tuning.probe)) != -1:
-        return False
-    return search.first_by_table(points) == -1
+    return not points.some_match(_GLANCE) and _Search(share, tuning).first_by_table(points) == -1
 
 
 class _Search:

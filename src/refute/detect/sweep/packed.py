@@ -12,7 +12,7 @@ from refute.detect.sweep.layout import Dimensions
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_packed import add_digit, bucket_sizes, count_packed, deal_block, sort_buckets
-from refute.kernels.memory import empty, full
+from refute.kernels.memory import empty, full, give_back
 from refute.kernels.sorting import BUCKET, DIGIT, segment_sizes
 from refute.plan.problem import Ints, Reading
 
@@ -43,6 +43,7 @@ def counted_packed(points: Points, dimensions: Dimensions, tuning: Tuning) -> in
     ]
     if points.group is not None:
         digits.append((*points.group.reading(0), 1))
+    give_back(points.n_s)
     keys = _sorted_keys(swept.reading(0), digits, cell_at, cell_bits, bits)
     largest = points.n_s if points.group is None else int(segment_sizes(points.group.s, points.groups).max())
     lanes = next(lanes for lanes in (3, 2, 1, 0) if largest < 1 << (64 >> lanes))
@@ -80,9 +81,8 @@ def _sorted_keys(
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
         own = keys[: min(_BLOCK, n - start)]
-        own.fill(0)
-        for codes, turned, offset, factor in ((*swept, 1 << low), *digits):
-            add_digit(codes[rows], turned, offset, factor, own)
+        for place, (codes, turned, offset, factor) in enumerate(((*swept, 1 << low), *digits)):
+            add_digit(codes[rows], turned, offset, factor, own, place == 0)
         deal_block(own, low + shift, cursor, dealt)
     sort_buckets(dealt, starts, cell_at, cell_bits + shift, empty(int(np.diff(starts).max()), np.int64))
     return dealt

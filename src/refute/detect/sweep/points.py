@@ -181,6 +181,18 @@ class Points:
             for start in range(0, len(s_points), block)
         )
 
+    def some_match(self, n: int) -> bool:
+        """Whether some of the first n points of s pairs with some of the first n of t; compares all of these."""
+        first = slice(n)
+        held = np.ones((min(n, self.n_s), min(n, self.n_t)), np.bool_)
+        for kind, comparisons in ((np.equal, self._grouping()), (np.less, self.order), (np.not_equal, self.differ)):
+            for comparison in comparisons:
+                held &= kind(comparison.s_at(first)[:, None], comparison.t_at(first))
+        if self.self_pairs:
+            everyone = np.arange(n)
+            held &= self.rows_of_s(everyone[: self.n_s])[:, None] != self.rows_of_t(everyone[: self.n_t])
+        return bool(held.any())
+
     def _blocks(self) -> Iterator[Rows]:
         block = 1 << 14
         for start in range(0, self.n_s, block):

@@ -11,7 +11,7 @@ import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, normal
 from refute.kernels.distinct import distinct_values
-from refute.kernels.grouping import keep_common_values, matching_keys, number_groups
+from refute.kernels.grouping import common_values, matching_keys, number_by_table, number_groups
 from refute.kernels.memory import empty
 from refute.kernels.ranking import dense_ranks
 from refute.kernels.repeats import repeated_positions
@@ -118,12 +118,11 @@ def shared(share: Share | None, kind: str, labels: tuple[Hashable | None, ...], 
 def _within_common_domains(equal: tuple[Comparison, ...], points: Points) -> tuple[tuple[Comparison, ...], Points]:
     """The equalities and points of rows whose values all occur on the other side, where that leaves much less."""
     across = [each for each in equal if each.s is not each.t and each.size <= points.n_s + points.n_t]
-    s_kept, t_kept = np.ones(points.n_s if across else 0, np.bool_), np.ones(points.n_t if across else 0, np.bool_)
-    for comparison in across:
-        keep_common_values(comparison.s, comparison.t, comparison.size, s_kept, t_kept)
-    if not across or 2 * (np.count_nonzero(s_kept) + np.count_nonzero(t_kept)) > points.n_s + points.n_t:
+    if not across:
         return equal, points
-    s, t = np.flatnonzero(s_kept), np.flatnonzero(t_kept)
+    s, t = common_values([(each.s, each.t, each.size) for each in across])
+    if 2 * (len(s) + len(t)) > points.n_s + points.n_t:
+        return equal, points
     fewer = tuple(Comparison(each.s[s], each.t[t], each.size) for each in equal)
     return fewer, points.chosen(s, t)
 
@@ -151,7 +150,7 @@ def _grouped(equal: tuple[Comparison, ...], *, dense: bool = False) -> _Grouping
         return _repeated(equal)
     key = _combined_all(equal)
     if dense and _LOOSE <= key.size <= _RANKED * n and key.size >= 2 * fewest_values(key):
-        return _Grouping(None, None, ranked(key))
+        return _Grouping(None, None, Comparison(*number_by_table(key.s, key.t, key.size)))
     if key.size <= _RANKED * n + 1024:
         return _Grouping(None, None, numbered(key))
     if key.twin:

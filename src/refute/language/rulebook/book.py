@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -55,14 +56,9 @@ class RuleBook:
             from refute.language.load import load_rules  # it knows every format, and these know rule books
 
             return load_rules(rules)
-        several = isinstance(rules, Iterable) and not isinstance(rules, str)
-        drafts = [draft for item in (rules if several else (rules,)) for draft in _drafts(item)]  # type: ignore[attr-defined]
-        if not drafts:
-            raise RuleError("there is no rule")
-        taken = {draft.name for draft in drafts if draft.named}
-        renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
-        made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
-        return cls(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))
+        if isinstance(rules, str):
+            return _of_text(rules)
+        return _of_items(rules if isinstance(rules, Iterable) else (rules,))
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -123,7 +119,7 @@ class RuleBook:
 
 def is_file_like(text: str) -> bool:
     """Whether a text is meant as the path of a rule file: one line that ends as such files do, or names a file."""
-    if "\n" in text or len(text) > _LONGEST_PATH:
+    if "\n" in text or len(text) > _LONGEST_PATH or text.startswith(_RULE_STARTS):
         return False
     return text.endswith(_SUFFIXES) or os.path.isfile(text)
 
@@ -171,4 +167,20 @@ def _keep(entry: Entry, nulls: Nulls) -> Callable[[str], tuple[Entry, tuple[Rule
 
 
 _LONGEST_PATH = 1000
+_RULE_STARTS = ("not (", "not(")
 _SUFFIXES = (".yaml", ".yml", ".json", ".txt", ".dc", ".rules")
+
+
+@lru_cache(maxsize=256)
+def _of_text(text: str) -> RuleBook:
+    return _of_items((text,))
+
+
+def _of_items(items: Iterable[object]) -> RuleBook:
+    drafts = [draft for item in items for draft in _drafts(item)]
+    if not drafts:
+        raise RuleError("there is no rule")
+    taken = {draft.name for draft in drafts if draft.named}
+    renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
+    made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
+    return RuleBook(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))
