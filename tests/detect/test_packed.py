@@ -11,6 +11,7 @@ from problems import naive_matches
 from refute.detect import sweep
 from refute.detect.sweep import Tuning
 from refute.plan.problem import Comparison, Problem
+from refute.plan.share import Share
 
 DIRECTIONS = list(product((False, True), (0, 1)))
 
@@ -48,6 +49,12 @@ def test_two_kept_orders_in_every_direction(readings: tuple[tuple[bool, int], ..
 def test_lanes_are_as_wide_as_the_largest_group_needs(rows: int, lag: int) -> None:
     problem = _problem(rows, (1 << 20, 6), ((False, lag), (True, lag)), 1)
     assert sweep.count(problem) == sweep.count(problem, tuning=Tuning(packed=0))
+
+
+def test_threads_share_the_buckets() -> None:
+    problem = _problem(60_000, (1 << 20, 6), ((False, 0), (True, 1)), 5)
+    counted = {sweep.count(problem, Share(threads=threads), tuning=Tuning(parallel=0)) for threads in (1, 2, 3)}
+    assert counted == {sweep.count(problem, tuning=Tuning(packed=0))}
 
 
 def test_what_is_swept_and_grouped_may_be_too_wide_for_a_key() -> None:

@@ -134,7 +134,7 @@ class _Tally:
             if points.group is None and threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel) > 1:
                 return self._halved(points, per_t)
             return count_by_dividing(points, per_t, self.share, self.tuning)
-        packed = counted_packed(points, dimensions, self.tuning) if per_t is None else None
+        packed = counted_packed(points, dimensions, self.share, self.tuning) if per_t is None else None
         if packed is not None:
             return packed
         layout = Layout.of(points, dimensions, (), self.share)

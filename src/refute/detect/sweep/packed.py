@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.layout import Dimensions
 from refute.detect.sweep.points import Points
+from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance_packed import add_digit, bucket_sizes, count_packed, deal_block, sort_buckets
 from refute.kernels.memory import empty, full, give_back
 from refute.kernels.sorting import BUCKET, DIGIT, segment_sizes
 from refute.plan.problem import Ints, Reading
+from refute.plan.share import Share
+from refute.relation.together import together
 
 _WIDEST = 62  # bits of a key
 _BLOCK = 1 << 15  # points whose keys are made at a time
@@ -23,7 +27,7 @@ Longs = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
-def counted_packed(points: Points, dimensions: Dimensions, tuning: Tuning) -> int | None:
+def counted_packed(points: Points, dimensions: Dimensions, share: Share | None, tuning: Tuning) -> int | None:
     """The pairs with all orders true, a row with itself included; None where keys do not fit or cells are many."""
     swept, tree = dimensions.swept, dimensions.tree
     if dimensions.ragged or not tree or prod(each.size for each in tree) > tuning.packed:
@@ -44,7 +48,8 @@ def counted_packed(points: Points, dimensions: Dimensions, tuning: Tuning) -> in
     if points.group is not None:
         digits.append((*points.group.reading(0), 1))
     give_back(points.n_s)
-    keys = _sorted_keys(swept.reading(0), digits, cell_at, cell_bits, bits)
+    threads = threads_for(share, points.n_s, tuning.parallel)
+    keys = _sorted_keys(swept.reading(0), digits, cell_at, cell_bits, bits, threads)
     largest = points.n_s if points.group is None else int(segment_sizes(points.group.s, points.groups).max())
     lanes = next(lanes for lanes in (3, 2, 1, 0) if largest < 1 << (64 >> lanes))
     above, words = _above(tuple(each.size for each in tree), lanes)
@@ -61,7 +66,7 @@ def _turned(reading: Reading, last: int) -> Reading:
 
 
 def _sorted_keys(
-    swept: Reading, digits: list[tuple[Ints, bool, int, int]], cell_at: int, cell_bits: int, bits: int
+    swept: Reading, digits: list[tuple[Ints, bool, int, int]], cell_at: int, cell_bits: int, bits: int, threads: int
 ) -> Longs:
     """The digits as one integer per point, in ascending order of what is swept, which has the highest bits, and cell.
 
@@ -84,7 +89,15 @@ def _sorted_keys(
         for place, (codes, turned, offset, factor) in enumerate(((*swept, 1 << low), *digits)):
             add_digit(codes[rows], turned, offset, factor, own, place == 0)
         deal_block(own, low + shift, cursor, dealt)
-    sort_buckets(dealt, starts, cell_at, cell_bits + shift, empty(int(np.diff(starts).max()), np.int64))
+    room = int(np.diff(starts).max())
+    cuts = [0, *np.searchsorted(starts, [n * part // threads for part in range(1, threads)]).tolist(), len(starts) - 1]
+    together(
+        threads,
+        [
+            partial(sort_buckets, dealt, starts[a : b + 1], cell_at, cell_bits + shift, empty(room, np.int64))
+            for a, b in pairwise(cuts)
+        ],
+    )
     return dealt
 
 
