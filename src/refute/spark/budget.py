@@ -20,14 +20,20 @@ class Budget:
     """Sizes that decide between ways; answers do not depend on them.
 
     A table whose needed columns fit `gather_bytes` is answered by the kernels of the driver's own process: below some
-    size that beats any shuffle. Larger ones go to tasks of about `task_rows` rows each, at least `tasks_per_core` times
-    the cores. `sample_rows` are looked at before a rule is verified on all rows.
+    size that beats any shuffle. Up to `fetch_bytes` it beats a shuffle to Python workers, which rules with several
+    orders need: their columns are fetched for one answer, and not kept. Larger ones go to tasks of about `task_rows`
+    rows each, at least `tasks_per_core` times the cores. `sample_rows` are looked at before a rule is verified on all.
     """
 
     gather_bytes: int = 64 << 20
     task_rows: int = 1_000_000
     tasks_per_core: int = 4
     sample_rows: int = 20_000
+
+    @property
+    def fetch_bytes(self) -> int:
+        """What is fetched rather than sent through Python workers."""
+        return 4 * self.gather_bytes
 
     def bytes(self, rows: int, types: list[pa.DataType]) -> int:
         """About how much memory this many rows of these columns take."""
@@ -44,6 +50,13 @@ def width(kind: pa.DataType) -> int:
         return max(int(kind.bit_width) // 8, 1)
     except ValueError:
         return _STRING_BYTES
+
+
+def largest_result(session: SparkSession) -> int:
+    """The bytes that Spark lets come to the driver at once."""
+    found = re.fullmatch(r"(\d+)\s*([kmgtp]?)b?", str(session.conf.get("spark.driver.maxResultSize", "1g")).lower())
+    size = 0 if found is None else int(found[1]) << (10 * "_kmgtp".index(found[2] or "_"))
+    return size or 1 << 62  # 0 is no limit
 
 
 def cores(session: SparkSession) -> int:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.spark.budget import Budget
+from refute.spark.budget import Budget, largest_result
 from refute.spark.expressions import quoted
 from refute.spark.frames import first_rows
 from refute.spark.source import Source
 from refute.spark.worker import ROW_COLUMN
 
+_MOST_DIGITS = 18  # of a decimal that 64 bits hold
+_MOST_PLACES = 9  # after the point, so that Spark has digits enough to shift them in front of it
 _LITTLE = 4 << 20  # bytes that are fetched with all columns rather than looked up later
 
 
@@ -29,11 +33,28 @@ class Gathering:
         self._budget = budget
         self._method = method
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._known: dict[tuple[bool, bool], list[LocalEngine]] = {}
 
     def fits(self, names: Iterable[str], rows: int) -> bool:
         """Whether this many rows of these columns may be brought here."""
         return self._bytes(names, rows) <= self._budget.gather_bytes
+
+    def is_fetched(self, names: Iterable[str], rows: int) -> bool:
+        """Whether this many rows of these columns are rather brought here than sent through Python workers."""
+        most = min(self._budget.fetch_bytes, largest_result(self._source.frame.sparkSession) // 2)
+        kinds = (self._types.type_of(name).arrow_type for name in names)
+        return self._budget.bytes(rows, [pa.int64() if _is_short_decimal(kind) else kind for kind in kinds]) <= most
+
+    @contextlib.contextmanager
+    def fetched(self, names: tuple[str, ...]) -> Iterator[LocalEngine]:
+        """All rows of these columns for one question, one after the other; nothing is kept."""
+        with self._turn:
+            exact = {name: self._types.type_of(name).arrow_type for name in names}
+            columns = [_narrowed(name, kind) for name, kind in exact.items()]
+            table = self._source.frame.select(*columns).toArrow()
+            self._source.learn_rows(table.num_rows)
+            yield LocalEngine(_widened(table, exact), method=self._method)
 
     def whole(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine | None:
         """All rows of these columns, perhaps of others too; None where they are too many."""
@@ -83,3 +104,27 @@ class Gathering:
 
     def _bytes(self, names: Iterable[str], rows: int) -> int:
         return self._budget.bytes(rows, [self._types.type_of(name).arrow_type for name in names])
+
+
+def _is_short_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal128(kind)) and kind.precision <= _MOST_DIGITS and 0 <= kind.scale <= _MOST_PLACES
+
+
+def _narrowed(name: str, kind: pa.DataType) -> SparkColumn:
+    """The column as Spark sends it with least work: short decimals as whole numbers of their last digit."""
+    if not _is_short_decimal(kind):
+        return F.col(quoted(name))
+    return (F.col(quoted(name)) * F.lit(10**kind.scale)).cast("bigint").alias(name)
+
+
+def _widened(table: pa.Table, exact: dict[str, pa.DataType]) -> pa.Table:
+    """The table with whole numbers read as the decimals they were, without a copy."""
+    for place, (name, kind) in enumerate(exact.items()):
+        if _is_short_decimal(kind):
+            decimal = pa.decimal64(kind.precision, kind.scale)
+            chunks = [
+                pa.Array.from_buffers(decimal, len(chunk), chunk.buffers(), chunk.null_count, chunk.offset)
+                for chunk in table.column(place).chunks
+            ]
+            table = table.set_column(place, name, pa.chunked_array(chunks, decimal))
+    return table

@@ -47,21 +47,27 @@ class SparkRule:
     def strategy(self) -> Strategy:
         """How the rule is answered. Rules are asked side by side, so that none may wait for what another looks up."""
         if self._strategy is None:
-            small = self._is_small(self._engine.source.most_rows())
+            small = self._is_small(self._most_rows)
             repetitive = not small and self._seems_repetitive() and self._summary.table is not None
             shared = repetitive and self.shared_values is not None
-            self._strategy = Strategy.SUMMARISE if shared else choose(self.pairing, small=small, repetitive=repetitive)
+            found = choose(self.pairing, small=small, repetitive=repetitive, fetched=self._is_fetched(self._most_rows))
+            self._strategy = Strategy.SUMMARISE if shared else found
         return self._strategy
 
     @property
     def may_share_values(self) -> bool:
         """Whether counts of distinct values, also of columns that other rules read, would answer the rule."""
-        return suits(self.pairing) and not self._is_small(self._engine.source.most_rows())
+        return suits(self.pairing) and not self._is_small(self._most_rows)
+
+    @property
+    def _most_rows(self) -> int:
+        return self._engine.source.most_rows()
 
     def strategy_for(self, rows: int) -> Strategy:
         """How the rule would be answered for this many rows, without looking at any."""
         small = self._is_small(rows)
-        return choose(self.pairing, small=small, repetitive=not small and self._seems_repetitive())
+        repetitive = not small and self._seems_repetitive()
+        return choose(self.pairing, small=small, repetitive=repetitive, fetched=self._is_fetched(rows))
 
     def verify(self) -> Verdict:
         """Whether the rule holds; badly broken rules are told by the first rows alone."""
@@ -82,6 +88,10 @@ class SparkRule:
             return Verdict(True)
         if is_native(self.pairing):
             return self._verify_groups()
+        if self.strategy is Strategy.GATHER:
+            with self._engine.gathering.fetched(self.columns) as fetched:
+                if fetched.verify(self.rule).holds:
+                    return Verdict(True)
         return _verdict(self._ordered().witness())
 
     def count(self) -> int:
@@ -95,6 +105,9 @@ class SparkRule:
             return self._groups().violations()
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.partners.violations
+        if self.strategy is Strategy.GATHER:
+            with self._engine.gathering.fetched(self.columns) as fetched:
+                return fetched.count(self.rule)
         return self._ordered(self._engine.plain).count()
 
     def measure(self, counts: bool) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
@@ -176,6 +189,13 @@ class SparkRule:
             if rows is not None:
                 self._engine.source.learn_rows(rows)
             return partners.violations, partners.rows, self._summary.skipped(self._barred)
+        if self.strategy is Strategy.GATHER:
+            with self._engine.gathering.fetched(self.columns) as fetched:
+                (timed,) = fetched.measure([self.rule], counts=True)
+            finding = timed.finding
+            assert finding.violations is not None
+            assert finding.rows is not None
+            return finding.violations, finding.rows, finding.skipped_nulls
         if self.shared_extent is not None:
             return self._with_skipped(self.shared_extent)
         return (*self._ordered_extent(), None)
@@ -237,6 +257,9 @@ class SparkRule:
 
     def _is_small(self, rows: int) -> bool:
         return self._engine.gathering.fits(self.columns, rows)
+
+    def _is_fetched(self, rows: int) -> bool:
+        return self._engine.gathering.is_fetched(self.columns, rows)
 
     @cached_property
     def _summary(self) -> Summary:

@@ -24,7 +24,7 @@ class Strategy(Enum):
 
 _STEPS = {
     Strategy.FILTER: ("filter the rows",),
-    Strategy.GATHER: ("bring the few rows to the driver's process", "answer them with the in-process kernels"),
+    Strategy.GATHER: ("bring the columns to the driver's process", "answer them with the in-process kernels"),
     Strategy.AGGREGATE: ("group the rows by the compared columns", "compare the sizes of the groups"),
     Strategy.SUMMARISE: ("count the rows of each distinct combination of values", "answer from these counts alone"),
     Strategy.DISTRIBUTE: (
@@ -76,10 +76,11 @@ class SparkPlan:
         return "\n\n".join(str(rule) for rule in self.rules)
 
 
-def choose(pairing: Pairing | None, *, small: bool, repetitive: bool) -> Strategy:
+def choose(pairing: Pairing | None, *, small: bool, repetitive: bool, fetched: bool) -> Strategy:
     """The way to answer a rule: `pairing` is None for a rule about one row.
 
-    `small` says that its rows can be gathered, `repetitive` that they have few distinct values.
+    `small` says that its rows can be gathered, `repetitive` that they have few distinct values, and `fetched` that they
+    are rather gathered than distributed.
     """
     if small:
         return Strategy.GATHER
@@ -87,7 +88,9 @@ def choose(pairing: Pairing | None, *, small: bool, repetitive: bool) -> Strateg
         return Strategy.FILTER
     if is_native(pairing):
         return Strategy.AGGREGATE
-    return Strategy.SUMMARISE if repetitive else Strategy.DISTRIBUTE
+    if repetitive:
+        return Strategy.SUMMARISE
+    return Strategy.GATHER if fetched else Strategy.DISTRIBUTE
 
 
 def is_native(pairing: Pairing | None) -> bool:
