@@ -46,8 +46,7 @@ def _table(rows: int = 40) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("parts", [1, 3, 8])
-@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize(("few", "parts"), [(True, 3), (False, 1), (False, 8)])
 @pytest.mark.parametrize("text", RULES)
 def test_counts_are_exact_whether_rows_are_shuffled_first_and_whatever_type_counts_have(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, few: bool, parts: int
