@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,10 @@ _STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: wall and CPU seconds, peak memory above what was held before, and the answer."""
+    """One run: wall and CPU seconds, peak memory above what was held before, and the answer.
+
+    CPU seconds are those of this process and, on Linux, of the processes it started, such as Spark's Java.
+    """
 
     seconds: float
     cpu_seconds: float
@@ -59,26 +64,50 @@ def run_call(call: Callable[[], Any], *, memory: bool = True) -> Run:
     """
     gc.collect()
     before = _reset_peak() if memory else None
-    wall, cpu = time.perf_counter(), time.process_time()
+    cpu, wall = _cpu_seconds(), time.perf_counter()
     answer = call()
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
     peak = _peak() if memory else None
     return Run(wall, cpu, None if before is None or peak is None else max(peak - before, 0), answer)
 
 
 def run_command(command: Sequence[str]) -> Run:
     """One run of a process of its own; memory is its whole peak, the answer what it printed."""
-    wall = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert process.stdout is not None
-    with process.stdout as stream:
-        answer = stream.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - wall
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command} ended with exit code {process.returncode}")
+    with tempfile.TemporaryFile() as complaints:
+        wall = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints)
+        assert process.stdout is not None
+        with process.stdout as stream:
+            answer = stream.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - wall
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            complaints.seek(0)
+            said = complaints.read().decode(errors="replace").strip()
+            raise RuntimeError(f"{command} ended with exit code {process.returncode}: {said[-2000:]}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, answer)
+
+
+def _cpu_seconds() -> float:
+    return time.process_time() + sum(map(_cpu_seconds_of, _descendants(os.getpid())))
+
+
+def _descendants(process: int) -> Iterator[int]:
+    """The processes that a process has started and that still run, and theirs; none where the system is not Linux."""
+    for listing in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for child in map(int, listing.read_text(encoding="ascii").split()):
+                yield child
+                yield from _descendants(child)
+
+
+def _cpu_seconds_of(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # in user and in system mode
 
 
 def _reset_peak() -> int | None:

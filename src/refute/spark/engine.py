@@ -55,7 +55,6 @@ class SparkEngine:
             self.source: Source = open_source(table, key=key, session=session, schema=schema)
             self.types = empty_relation(self.source.frame)
             self.names = plain_names(self.source.frame.columns)
-            self.plain = self.source.frame.toDF(*self.names.values())
             self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
             self.gathering = Gathering(self.source, self.types, self.budget, method)
             if key:
@@ -174,6 +173,11 @@ class SparkEngine:
     def without_id(self, row: dict[str, Any]) -> dict[str, Any]:
         """The values of a row in the order of the table's columns, without what stands for its id."""
         return {name: row[name] for name in self.columns if name in row}
+
+    @cached_property
+    def plain(self) -> DataFrame:
+        """The table under names that need no care."""
+        return self.source.frame.toDF(*self.names.values())
 
     @cached_property
     def tasks(self) -> int:

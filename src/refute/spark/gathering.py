@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
@@ -50,17 +49,21 @@ class Gathering:
     def fetched(self, names: tuple[str, ...]) -> Iterator[LocalEngine]:
         """All rows of these columns for one question, one after the other; nothing is kept."""
         with self._turn:
-            exact = {name: self._types.type_of(name).arrow_type for name in names}
-            columns = [_narrowed(name, kind) for name, kind in exact.items()]
-            table = self._source.frame.select(*columns).toArrow()
-            self._source.learn_rows(table.num_rows)
-            yield LocalEngine(_widened(table, exact), method=self._method)
+            yield self._brought(names, self._sent(names, identified=False))
 
     def whole(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine | None:
         """All rows of these columns, perhaps of others too; None where they are too many."""
-        if not self.fits(names, self._source.most_rows()):
-            return None
-        return self._fetched(names, None, identified and self._source.has_identity)
+        identified = identified and self._source.has_identity
+        with self._lock:
+            known = self._kept(names, whole=True, identified=identified)
+            if known is not None:
+                return known
+            # Ids may cost a pass over the files, so that a table is known to fit before they are asked for.
+            plain = None if identified or self._source.is_sized else self._sent(names, identified=False)
+            if not self.fits(names, self._source.most_rows(plain)):
+                return None
+            sent = self._sent(names, identified=identified) if plain is None else plain
+            return self._keep(self._brought(names, sent), whole=True, identified=identified)
 
     def worthwhile(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """These columns, or all of them where that costs about the same: then nothing has to be looked up later."""
@@ -70,7 +73,13 @@ class Gathering:
 
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
-        return self._fetched(names, self._budget.sample_rows, identified and self._source.has_identity)
+        identified = identified and self._source.has_identity
+        with self._lock:
+            known = self._kept(names, whole=False, identified=identified)
+            if known is None:
+                rows = first_rows(self._chosen(map(quoted, names), identified), self._budget.sample_rows)
+                known = self._keep(LocalEngine(rows, method=self._method), whole=False, identified=identified)
+            return known
 
     def glimpse(self, names: tuple[str, ...]) -> pa.Table:
         """Some rows of these columns to form expectations by, at the least cost: no answer may depend on them."""
@@ -86,21 +95,33 @@ class Gathering:
         with self._lock:
             self._known.clear()
 
-    def _fetched(self, names: tuple[str, ...], limit: int | None, identified: bool) -> LocalEngine:
-        with self._lock:
-            for has_ids in (identified, True):
-                for known in self._known.get((limit is None, has_ids), ()):
-                    if set(names) <= set(known.columns):
-                        return known
-            frame = self._source.identified() if identified else self._source.frame
-            columns = [F.col(quoted(name)) for name in names]
-            chosen = frame.select(*columns, *([ROW_COLUMN] if identified else []))
-            table = chosen.toArrow() if limit is None else first_rows(chosen, limit)
-            if limit is None:
-                self._source.learn_rows(table.num_rows)
-            made = LocalEngine(table, method=self._method)
-            self._known.setdefault((limit is None, identified), []).append(made)
-            return made
+    def _kept(self, names: tuple[str, ...], *, whole: bool, identified: bool) -> LocalEngine | None:
+        """What was fetched before and has these columns, with ids where they are asked for."""
+        candidates = (one for has_ids in (identified, True) for one in self._known.get((whole, has_ids), ()))
+        return next((one for one in candidates if set(names) <= set(one.columns)), None)
+
+    def _keep(self, fetched: LocalEngine, *, whole: bool, identified: bool) -> LocalEngine:
+        self._known.setdefault((whole, identified), []).append(fetched)
+        return fetched
+
+    def _sent(self, names: tuple[str, ...], *, identified: bool) -> DataFrame:
+        """All rows of these columns in the types in which Spark sends them with least work."""
+        return self._chosen([_narrowed(name, kind) for name, kind in self._exact(names).items()], identified)
+
+    def _brought(self, names: tuple[str, ...], sent: DataFrame) -> LocalEngine:
+        table = sent.toArrow()
+        self._source.learn_rows(table.num_rows)
+        return LocalEngine(_widened(table, self._exact(names)), method=self._method)
+
+    def _exact(self, names: tuple[str, ...]) -> dict[str, pa.DataType]:
+        return {name: self._types.type_of(name).arrow_type for name in names}
+
+    def _chosen(self, columns: Iterable[str], identified: bool) -> DataFrame:
+        """These expressions over the table, as text: each column that Python makes is several calls of Java, and such
+        calls are most of what a small table costs beside the job."""
+        if identified:
+            return self._source.identified().selectExpr(*columns, ROW_COLUMN)
+        return self._source.frame.selectExpr(*columns)
 
     def _bytes(self, names: Iterable[str], rows: int) -> int:
         return self._budget.bytes(rows, [self._types.type_of(name).arrow_type for name in names])
@@ -110,11 +131,11 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal128(kind)) and kind.precision <= _MOST_DIGITS and 0 <= kind.scale <= _MOST_PLACES
 
 
-def _narrowed(name: str, kind: pa.DataType) -> SparkColumn:
+def _narrowed(name: str, kind: pa.DataType) -> str:
     """The column as Spark sends it with least work: short decimals as whole numbers of their last digit."""
     if not _is_short_decimal(kind):
-        return F.col(quoted(name))
-    return (F.col(quoted(name)) * F.lit(10**kind.scale)).cast("bigint").alias(name)
+        return quoted(name)
+    return f"cast({quoted(name)} * {10**kind.scale} as bigint) as {quoted(name)}"
 
 
 def _widened(table: pa.Table, exact: dict[str, pa.DataType]) -> pa.Table:

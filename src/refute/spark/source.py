@@ -59,10 +59,19 @@ class Source:
                 self._n_rows = self.frame.count()
             return self._n_rows
 
-    def most_rows(self) -> int:
-        """How many rows there are, or a number that is not less and comes without a job."""
+    @property
+    def is_sized(self) -> bool:
+        """Whether `most_rows` is known already."""
+        return self._n_rows is not None or self._most_rows is not None
+
+    def most_rows(self, chosen: DataFrame | None = None) -> int:
+        """How many rows there are, or a number that is not less and comes without a job.
+
+        What there is to know of the plan of the frame is read off that of `chosen`, columns of it that will be asked
+        for next: Spark plans each frame once.
+        """
         with self._once, plain_failures(self.name):
-            if self._n_rows is None and self._most_rows is None and self._scanned() == "parquet":
+            if not self.is_sized and self._scanned(chosen) == "parquet":
                 self._most_rows = rows_by_footers(self.frame)
             if self._n_rows is None and self._most_rows is not None:
                 return self._most_rows
@@ -136,10 +145,10 @@ class Source:
                 raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
             raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
 
-    def _scanned(self) -> str | None:
+    def _scanned(self, chosen: DataFrame | None = None) -> str | None:
         with self._once:
             if not self._format_known:
-                self._format = scanned_format(self.frame)
+                self._format = scanned_format(self.frame if chosen is None else chosen)
                 self._format_known = True
             return self._format
 
