@@ -55,7 +55,7 @@ def _frame(spark: SparkSession, table: pa.Table, partitions: int) -> DataFrame:
 
 
 def _check(case: Case, frame: DataFrame) -> None:
-    """Count, verdict, extent, pairs and marked rows of a case, all distributed."""
+    """Count, verdict, extent and pairs of a case, all distributed."""
     truth = oracle.violations(case.table, case.rule, case.nulls)
     engine, rule = SparkEngine(frame, key=["id"], budget=DISTRIBUTED), _rule(case)
     assert engine.count(rule) == len(truth)
@@ -120,7 +120,13 @@ def test_large_groups_are_cut_into_tiles_through_connect_too(connect: SparkSessi
 def test_marked_rows_name_role_and_partners(spark_kind: SparkSession) -> None:
     table = _numbers()
     frame = _frame(spark_kind, table, 3)
-    rules = RuleBook.of(["not (s.g = t.g and s.c != t.c)", "not (s.a < t.a and s.b > t.b)", "row(b < 12)"])
+    texts = [
+        "not (s.g = t.g and s.c != t.c)",
+        "not (s.a < t.a and s.b > t.b)",
+        "row(b < 12)",
+        "not (s.a = 1 and t.c = 2)",
+    ]
+    rules = RuleBook.of(texts)
     local = rf.check(table.append_column("id", pa.array(range(table.num_rows))), rules, key="id")
     engine = SparkEngine(frame, key=["id"], budget=DISTRIBUTED)
     marked = {row["id"]: [tuple(breach) for breach in row["refute"]] for row in engine.annotated(list(rules)).collect()}

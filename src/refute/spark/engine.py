@@ -30,9 +30,10 @@ from refute.spark.single import chosen_rows
 from refute.spark.source import Source, open_source
 from refute.spark.strategy import SparkPlan, plan_of
 from refute.spark.violations import SparkViolations
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import RESERVED, ROW_COLUMN
 
 Answer = TypeVar("Answer")
+_BROKEN, _FOUND = RESERVED + "broken", RESERVED + "breaches"
 
 
 class SparkEngine:
@@ -106,21 +107,19 @@ class SparkEngine:
                         F.col(name).alias("partners"),
                     )
                     parts.append(
-                        partners.where(F.col(name) > 0).select(
-                            F.col(ROW_COLUMN).alias("__broken"), breach.alias("breach")
-                        )
+                        partners.where(F.col(name) > 0).select(F.col(ROW_COLUMN).alias(_BROKEN), breach.alias("breach"))
                     )
             everything = parts[0]
             for part in parts[1:]:
                 everything = everything.unionByName(part)
-            breaches = everything.groupBy("__broken").agg(F.sort_array(F.collect_list("breach")).alias("breaches"))
+            breaches = everything.groupBy(_BROKEN).agg(F.sort_array(F.collect_list("breach")).alias(_FOUND))
             shown = F.transform(
-                "breaches",
+                _FOUND,
                 lambda one: F.struct(
                     one["rule"].alias("rule"), one["role"].alias("role"), one["partners"].alias("partners")
                 ),
             )
-            joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col("__broken"), "left")
+            joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col(_BROKEN), "left")
             empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
             columns = [F.col(quoted(name)) for name in self.columns]
             return joined.select(*columns, F.coalesce(shown, empty).alias(self._breaches))
@@ -132,8 +131,8 @@ class SparkEngine:
 
     @property
     def _breaches(self) -> str:
-        name = BREACHES
-        while name in self.columns:
+        name, taken = BREACHES, {column.lower() for column in self.columns}
+        while name in taken:
             name += "_"
         return name
 

@@ -15,6 +15,7 @@ from refute.relation import Relation
 from refute.spark.budget import Budget, largest_result
 from refute.spark.expressions import quoted
 from refute.spark.frames import first_rows
+from refute.spark.schema import sendable_columns
 from refute.spark.source import Source
 from refute.spark.worker import ROW_COLUMN
 
@@ -67,7 +68,7 @@ class Gathering:
 
     def worthwhile(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """These columns, or all of them where that costs about the same: then nothing has to be looked up later."""
-        everything, rows = tuple(self._types.names), self._source.most_rows()
+        everything, rows = sendable_columns(self._source.frame), self._source.most_rows()
         wide = self._bytes(everything, rows)
         return everything if wide <= max(_LITTLE, 2 * self._bytes(names, rows)) else names
 
@@ -88,7 +89,9 @@ class Gathering:
         if known:
             return known[0].relation.arrow.select(list(names))
         found = self._source.glimpse(names, self._budget.sample_rows)
-        return self.first(names, identified=False).relation.arrow.select(list(names)) if found is None else found
+        if found is None or any(pa.types.is_nested(kind) for kind in found.schema.types):  # the frame makes others
+            return self.first(names, identified=False).relation.arrow.select(list(names))
+        return found
 
     def forget(self) -> None:
         """Fetch anew what is next asked for."""

@@ -180,10 +180,16 @@ class Grid:
         return self._dominated(turned[0], t_counts, turned[1])
 
     def _dominated(self, points: tuple[Ints, list[Ints]], weights: Ints, queries: tuple[Ints, list[Ints]]) -> Ints:
-        """For each query, the weight of the points of its group that are less in every dimension: prefix sums."""
+        """For each query, the weight of the points of its group that are less in every dimension: prefix sums.
+
+        Without any dimension, which NumPy adds nothing at, all points of the group are.
+        """
         found = np.zeros(len(queries[0]), dtype=np.int64)
         for group in np.intersect1d(points[0], queries[0]).tolist():
             mine, asked = points[0] == group, queries[0] == group
+            if not self.shape:
+                found[asked] = weights[mine].sum()
+                continue
             below = np.zeros(tuple(2 * size + 1 for size in self.shape), dtype=np.int64)
             np.add.at(below, tuple(steps[mine] + 1 for steps in points[1]), weights[mine])
             for axis in range(below.ndim):

@@ -114,7 +114,8 @@ def _files_here(frame: DataFrame) -> list[Path] | None:
         return None
     files = frame.inputFiles()
     here = [Path(_plain(file)) for file in files if file.startswith("file:")]
-    return here if len(files) == len(here) <= _MOST_FOOTERS and all(file.is_file() for file in here) else None
+    known = 0 < len(files) == len(here) <= _MOST_FOOTERS  # Spark names no file where the rows are cached
+    return here if known and all(file.is_file() for file in here) else None
 
 
 def _base(path: str, files: tuple[str, ...], here: bool) -> str | None:

@@ -17,20 +17,21 @@ from pyspark.sql.types import DataType, StructType
 from refute.detect.results import Timed
 from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
-from refute.spark.expressions import all_of, literal
+from refute.spark.expressions import all_of, literal, quoted
 from refute.spark.failures import plain_failures
 from refute.spark.rule import SparkRule
-from refute.spark.schema import bind
+from refute.spark.schema import bind, sendable_columns
 from refute.spark.sharing import SharedShuffle, shared_key
 from refute.spark.spread import distinct_rows
 from refute.spark.strategy import Strategy
 from refute.spark.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 _RULES_AT_ONCE = 4
+_WANTED = RESERVED + "wanted"
 
 
 def measure(
@@ -149,7 +150,10 @@ def with_values(engine: SparkEngine, measured: list[Timed]) -> list[Timed]:
 
 
 def values_of(engine: SparkEngine, row_ids: Sequence[Any]) -> dict[Hashable, dict[str, Any]]:
-    """All values of the rows with these ids, by id; ids that are values already stand for themselves."""
+    """All values of the rows with these ids, by id; ids that are values already stand for themselves.
+
+    Values that Python has no type for come as texts.
+    """
     if not engine.source.has_identity:
         return {_hashable(row_id): row_id for row_id in row_ids if isinstance(row_id, dict)}
     if not row_ids:
@@ -157,8 +161,14 @@ def values_of(engine: SparkEngine, row_ids: Sequence[Any]) -> dict[Hashable, dic
     frame = engine.source.identified()
     wanted = [_is(frame.schema[ROW_COLUMN].dataType, row_id) for row_id in row_ids]
     number = F.coalesce(*(F.when(one, i) for i, one in enumerate(wanted)))
-    rows = frame.where(reduce(or_, wanted)).select("*", number.alias("__wanted")).limit(len(row_ids)).collect()
-    return {_hashable(row_ids[row["__wanted"]]): {name: row[name] for name in engine.columns} for row in rows}
+    known = set(sendable_columns(engine.source.frame))
+    shown = [
+        quoted(name) if name in known else f"cast({quoted(name)} as string) as {quoted(name)}"
+        for name in engine.columns
+    ]
+    chosen = frame.where(reduce(or_, wanted)).withColumn(_WANTED, number).selectExpr(*shown, _WANTED)
+    rows = chosen.limit(len(row_ids)).collect()
+    return {_hashable(row_ids[row[_WANTED]]): {name: row[name] for name in engine.columns} for row in rows}
 
 
 def _is(kind: DataType, row_id: Any) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
@@ -46,7 +47,9 @@ class OrderedRule:
         self._cuts = cuts
         self._cells: dict[Row, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
-    def ask(self, question: Question, schema: str, extra: list[str], limit: int | None = None) -> list[DataFrame]:
+    def ask(
+        self, question: Question, schema: str | StructType, extra: list[str], limit: int | None = None
+    ) -> list[DataFrame]:
         """The answers of the tasks to a question, one frame per class of pairs."""
         return [
             shipped.mapInArrow(task(question, rule, self._method, limit), schema)

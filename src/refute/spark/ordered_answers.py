@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, LongType, StructField, StructType
 
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -75,14 +76,15 @@ class OrderedAnswers:
             zero = F.lit(0).cast("bigint")
             return self._frame.limit(0).select(ROW_COLUMN, zero.alias("as_s"), zero.alias("as_t"))
         found = []
-        schema = f"{ROW_COLUMN} {self._row_type}, as_s bigint, as_t bigint"
+        counts = [StructField(name, LongType()) for name in ("as_s", "as_t")]
+        schema = StructType([StructField(ROW_COLUMN, self._row_type), *counts])
         for part in self._parts():
             found += part.ask(Question.PARTNERS, schema, [ROW_COLUMN])
             if part.placement.heavy:
                 found.append(self._settled_partners(part))
         summed = reduce(DataFrame.unionByName, found).groupBy(ROW_COLUMN)
-        counts = summed.agg(F.sum("as_s").alias("as_s"), F.sum("as_t").alias("as_t"))
-        return counts.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
+        marked = summed.agg(F.sum("as_s").alias("as_s"), F.sum("as_t").alias("as_t"))
+        return marked.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
 
     def pairs(self, limit: int | None = None) -> DataFrame:
         """The violations: columns `s` and `t` of row ids."""
@@ -97,12 +99,12 @@ class OrderedAnswers:
         return listed if limit is None else listed.limit(limit)
 
     @property
-    def _row_type(self) -> str:
-        return self._frame.schema[ROW_COLUMN].dataType.simpleString()
+    def _row_type(self) -> DataType:
+        return self._frame.schema[ROW_COLUMN].dataType
 
     @property
-    def _pair_schema(self) -> str:
-        return f"s {self._row_type}, t {self._row_type}"
+    def _pair_schema(self) -> StructType:
+        return StructType([StructField(side, self._row_type) for side in ("s", "t")])
 
     def _ordered(self, pairing: Pairing, cuts: dict[int, int] = CUTS_TO_COUNT) -> OrderedRule:
         return OrderedRule(pairing, self._frame, rows=self._rows, tasks=self._tasks, method=self._method, cuts=cuts)

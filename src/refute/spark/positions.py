@@ -21,8 +21,9 @@ from pyspark.sql import functions as F
 from refute.relation.formats import in_order
 from refute.spark.failures import LAYOUT_CHANGED, plain_failures
 from refute.spark.frames import frame_of
+from refute.spark.worker import RESERVED
 
-FILE, BLOCK, ID = "__file", "__block", "__id"
+FILE, BLOCK, ID, TASK, SHIFT = (RESERVED + name for name in ("file", "block", "id", "task", "shift"))
 _SCAN = re.compile(r"Relation .*\] (parquet|csv|json|orc|text|avro)")
 _ONE_TO_ONE = re.compile(r"(Project \[.*\]|SubqueryAlias \S+)")
 _FILE_ROWS = 33  # bits of a running id that number the rows of a task
@@ -49,9 +50,9 @@ class Layout:
         """The blocks with the task that reads them, and what to add to a running id to have the position."""
         before, rows = 0, []
         for file, block, first, n in self.blocks:
-            rows.append({FILE: file, BLOCK: block, "__task": first >> _FILE_ROWS, "__shift": before - first})
+            rows.append({FILE: file, BLOCK: block, TASK: first >> _FILE_ROWS, SHIFT: before - first})
             before += n
-        schema = pa.schema([(FILE, pa.string()), (BLOCK, pa.int64()), ("__task", pa.int64()), ("__shift", pa.int64())])
+        schema = pa.schema([(FILE, pa.string()), (BLOCK, pa.int64()), (TASK, pa.int64()), (SHIFT, pa.int64())])
         return pa.Table.from_pylist(rows, schema=schema)
 
 
@@ -111,11 +112,11 @@ def with_positions(frame: DataFrame, kind: str, layout: Layout, name: str) -> Da
         place = frame.metadataColumn("_metadata")
         rows = frame.select("*", place.getField("file_path").alias(FILE), place.getField("row_index").alias(ID))
         same = F.col(f"l.{FILE}") == F.col(f"r.{FILE}")
-        position = F.col(ID) + F.col("__shift")
+        position = F.col(ID) + F.col(SHIFT)
     else:
         rows = located(frame)
         same = (F.col(f"l.{FILE}") == F.col(f"r.{FILE}")) & (F.col(f"l.{BLOCK}") == F.col(f"r.{BLOCK}"))
         task = F.shiftright(F.col(ID), _FILE_ROWS)
-        position = F.when(task == F.col("__task"), F.col(ID) + F.col("__shift"))
+        position = F.when(task == F.col(TASK), F.col(ID) + F.col(SHIFT))
     checked = F.coalesce(position, F.raise_error(F.lit(LAYOUT_CHANGED)).cast("bigint"))
     return rows.alias("l").join(blocks.alias("r"), same, "left").select(*user, checked.alias(name))

@@ -134,12 +134,11 @@ class SparkRule:
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`."""
-        if self.strategy is Strategy.FILTER:
+        if self.pairing is None:
             return self._single().select(
                 ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t")
             )
-        assert self.pairing is not None
-        if self.strategy is Strategy.AGGREGATE and self.pairing.possible:
+        if is_native(self.pairing) and self.pairing.possible:
             found = self._groups(self._frame).annotated().select(ROW_COLUMN, "as_s", "as_t")
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
         if self.strategy is Strategy.SUMMARISE:

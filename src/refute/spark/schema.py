@@ -18,6 +18,11 @@ def empty_relation(frame: DataFrame) -> Relation:
     return Relation.of(pa.schema(fields).empty_table())
 
 
+def sendable_columns(frame: DataFrame) -> tuple[str, ...]:
+    """The columns that Spark can send as Arrow."""
+    return tuple(field.name for field in frame.schema.fields if _arrow_or_none(field.dataType) is not None)
+
+
 def bind(relation: Relation, rule: Rule) -> None:
     """Check that the rule fits; raises SchemaError naming column, type, rule and the nearest name."""
     relation.bind(rule.constraint, rule=rule.name)
@@ -27,7 +32,11 @@ def bind(relation: Relation, rule: Rule) -> None:
 
 def _arrow(spark_type: DataType) -> pa.DataType:
     """The Arrow type; one that Arrow lacks becomes binary, which no rule can read."""
+    return _arrow_or_none(spark_type) or pa.binary()
+
+
+def _arrow_or_none(spark_type: DataType) -> pa.DataType | None:
     try:
         return to_arrow_type(spark_type, timezone="UTC")
     except (PySparkException, TypeError):
-        return pa.binary()
+        return None

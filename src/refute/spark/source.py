@@ -24,9 +24,10 @@ from refute.spark.failures import plain_failures
 from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
 from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
 from refute.spark.session import session as running_session
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import RESERVED, ROW_COLUMN
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
+_OFTEN = RESERVED + "often"
 
 
 class Source:
@@ -135,12 +136,12 @@ class Source:
             if isinstance(self.frame.schema[name].dataType, FloatType | DoubleType):
                 null = null | F.isnan(column)
         keys = [F.col(quoted(name)) for name in self.key]
-        counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("__n"))
+        counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias(_OFTEN))
         with plain_failures(self.name):
-            wrong = counted.where((F.col("__n") > 1) | null).orderBy(*keys).limit(1).collect()
+            wrong = counted.where((F.col(_OFTEN) > 1) | null).orderBy(*keys).limit(1).collect()
         if wrong:
             values = ", ".join(f"{name} = {wrong[0][name]!r}" for name in self.key)
-            often = wrong[0]["__n"]
+            often = wrong[0][_OFTEN]
             if any(wrong[0][name] is None or wrong[0][name] != wrong[0][name] for name in self.key):
                 raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
             raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
@@ -154,17 +155,21 @@ class Source:
 
     def _check_names(self) -> None:
         names = self.frame.columns
-        if ROW_COLUMN in names:
-            raise DataError(f"{self.name} has a column {ROW_COLUMN!r}, a name that Refute needs for itself; rename it")
-        sensitive = str(self.frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")) == "true"
+        sensitive = str(self.frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
         seen: dict[str, str] = {}
         for name in names:
-            other = seen.setdefault(name if sensitive else name.lower(), name)
-            if other is not name:
+            if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
+                raise DataError(f"{self.name} has a column {name!r}, a name that Refute needs for itself; rename it")
+            same = name if sensitive else name.lower()
+            if same in seen:
                 raise DataError(
-                    f"{self.name} has columns {other!r} and {name!r}, which Spark cannot tell apart; rename one of them"
+                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot tell apart; "
+                    "rename one of them"
                 )
-        for name in self.key:
+            seen[same] = name
+        for i, name in enumerate(self.key):
+            if name in self.key[:i]:
+                raise SchemaError(f"the key column {name!r} is named twice; name each column of a key once.")
             if name not in names:
                 raise SchemaError(f"there is no key column {name!r} in {self.name}.{did_you_mean(name, names)}")
             kind = self.frame.schema[name].dataType

@@ -13,7 +13,7 @@ from refute.language.rulebook import Rule
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     import pandas
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 Answer = TypeVar("Answer")
+_WANTED = RESERVED + "wanted"
 
 
 class SparkViolations:
@@ -84,9 +85,9 @@ class SparkViolations:
 
     def _rows(self, ids: pa.ChunkedArray) -> DataFrame:
         """The rows with these ids: the columns that the rule reads."""
-        wanted = frame_of(pa.table({"__wanted": ids}), self._listed.sparkSession).distinct()
+        wanted = frame_of(pa.table({_WANTED: ids}), self._listed.sparkSession).distinct()
         columns = [F.col(quoted(name)) for name in self.rule.constraint.columns]
-        rows = self._identified.join(F.broadcast(wanted), F.col(ROW_COLUMN) == F.col("__wanted"))
+        rows = self._identified.join(F.broadcast(wanted), F.col(ROW_COLUMN) == F.col(_WANTED))
         return rows.select(ROW_COLUMN, *columns)
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -19,6 +19,7 @@ from refute.relation import Relation
 Batches = Iterator[pa.RecordBatch]
 Task = Callable[[Batches], Batches]
 ROW_COLUMN = "__row"  # the id of a row, when ids are shipped
+RESERVED = "__refute_"  # how columns begin that Refute adds to those of the user
 WITNESS_COLUMNS = ("s", "t")
 
 
