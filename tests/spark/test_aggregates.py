@@ -92,3 +92,16 @@ def test_parquet_files_here_are_glimpsed_without_a_job(spark: SparkSession, tmp_
 
 def test_a_local_master_tells_its_cores(spark_kind: SparkSession) -> None:
     assert cores(spark_kind) == 2
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
+    engine = SparkEngine(frame_of(_table(), spark), budget=Budget(gather_bytes=-1))
+    groups = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))._groups()
+    plans = io.StringIO()
+    with redirect_stdout(plans):
+        for frame in (groups._groups(), groups._with_partners(), groups.annotated()):
+            frame.explain()
+    assert "HashAggregate" in plans.getvalue()
+    for unwanted in ("Python", "InArrow", "InPandas", "NestedLoop", "Cartesian"):
+        assert unwanted not in plans.getvalue()

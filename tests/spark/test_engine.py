@@ -218,9 +218,13 @@ def test_unsupported_types_are_named(spark_kind: SparkSession, column: str) -> N
         rf.count(frame, f"not (s.{column} = t.{column})")
 
 
-def test_session_settings_are_left_as_they_were(spark: SparkSession) -> None:
-    before = {row["key"]: row["value"] for row in spark.sql("SET").collect()}
-    tables = spark.catalog.listTables()
-    rf.check(_frame(spark, _numbers(), 2), ["not (s.a < t.a and s.b > t.b)"], key="id")
-    assert {row["key"]: row["value"] for row in spark.sql("SET").collect()} == before
-    assert spark.catalog.listTables() == tables
+def test_session_settings_and_tables_are_left_as_they_were(spark_kind: SparkSession) -> None:
+    def settled() -> tuple[dict[str, str], list[str]]:
+        tables = [table.name for table in spark_kind.catalog.listTables()]
+        return {row["key"]: row["value"] for row in spark_kind.sql("SET").collect()}, tables
+
+    before = settled()
+    frame, rules = _frame(spark_kind, _numbers(), 2), ["not (s.a < t.a and s.b > t.b)", "unique(g)"]
+    assert rf.check(frame, rules, key="id").rows.count() == 60
+    SparkEngine(frame, key=["id"], budget=DISTRIBUTED).measure(list(RuleBook.of(rules)), counts=True)
+    assert settled() == before
