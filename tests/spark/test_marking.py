@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,19 @@ def test_keys_of_several_columns_may_have_any_name(spark_kind: SparkSession) -> 
     frame = frame_of(TABLE.select(["id", "g", "b"]), spark_kind).toDF(*names, "b")
     found = rf.violations(frame, "unique(b)", 3, key=list(names))
     assert [set(row) for row in found.to_arrow().column("s").to_pylist()] == [set(names)] * 3
+
+
+@pytest.mark.parametrize(("key", "budget"), [(["at"], Budget()), (["at"], DISTRIBUTED), (["at", "n"], DISTRIBUTED)])
+def test_ids_are_the_same_however_they_come(spark: SparkSession, key: list[str], budget: Budget) -> None:
+    moments = [dt.datetime(2024, 3, 31, hour, tzinfo=dt.UTC) for hour in range(4)]
+    table = pa.table({"at": pa.array(moments, pa.timestamp("us", "UTC")), "n": range(4), "g": [0] * 4})
+    engine = SparkEngine(frame_of(table, spark), key=key, budget=budget)
+    (rule,) = RuleBook.of("not (s.g = t.g and s.n < 1 and t.n > 2)")
+    found = engine.violations(rule, None)
+    (listed,) = found
+    assert listed == engine.verify(rule).witness
+    assert listed[0] == (moments[0] if key == ["at"] else {"at": moments[0], "n": 0})
+    assert found.to_arrow().column("s").to_pylist() == [listed[0]]
 
 
 def test_columns_may_have_names_that_are_used_inside(spark: SparkSession, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from refute.spark.extremes import Extremes
 from refute.spark.labelled import LabelledExtremes
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
+from refute.spark.schema import plain_value
 from refute.spark.single import violating_rows
 from refute.spark.spread import Spread
 from refute.spark.strategy import Strategy, choose, is_native
@@ -80,10 +81,10 @@ class SparkRule:
             return self._named(verdict, first)
         by_extremes = self._extremes
         if by_extremes is not None:
-            return _verdict(by_extremes.witness(self._frame))
+            return self._verdict(by_extremes.witness(self._frame))
         if self.strategy is Strategy.FILTER:
             found = self._single().select(ROW_COLUMN).limit(1).collect()
-            return Verdict(False, Witness(plain_id(found[0][0]))) if found else Verdict(True)
+            return Verdict(False, Witness(self._id(found[0][0]))) if found else Verdict(True)
         if self.strategy is Strategy.SUMMARISE and self._summary.partners.violations == 0:
             return Verdict(True)
         if is_native(self.pairing):
@@ -92,7 +93,7 @@ class SparkRule:
             with self._engine.gathering.fetched(self.columns) as fetched:
                 if fetched.verify(self.rule).holds:
                     return Verdict(True)
-        return _verdict(self._ordered().witness())
+        return self._verdict(self._ordered().witness())
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -233,7 +234,7 @@ class SparkRule:
         s_row, *_ = pairing.side(self._frame, Row.S).where(groups.has_values(keys)).limit(1).collect()
         # Two candidates, because the first might be the row itself.
         t_rows = pairing.side(self._frame, Row.T).where(groups.clashes_with(keys)).limit(2).collect()
-        s_id, t_ids = plain_id(s_row[ROW_COLUMN]), [plain_id(row[ROW_COLUMN]) for row in t_rows]
+        s_id, t_ids = self._id(s_row[ROW_COLUMN]), [self._id(row[ROW_COLUMN]) for row in t_rows]
         return Verdict(False, Witness(s_id, next((t_id for t_id in t_ids if t_id != s_id), t_ids[-1])))
 
     @cached_property
@@ -315,6 +316,13 @@ class SparkRule:
         assert self.pairing is not None
         return self._engine.ordered(self.pairing, self._frame if frame is None else frame)
 
+    def _verdict(self, witness: tuple[Any, Any] | None) -> Verdict:
+        return Verdict(True) if witness is None else Verdict(False, Witness(*map(self._id, witness)))
+
+    def _id(self, value: Any) -> Any:
+        """The id of a row as it is listed."""
+        return plain_value(value, self._frame.schema[ROW_COLUMN].dataType)
+
     def _named(self, verdict: Verdict, local: LocalEngine) -> Verdict:
         """The verdict of gathered rows with their ids; without ids, with the values that the rule reads."""
         if verdict.witness is None:
@@ -329,12 +337,3 @@ class SparkRule:
             for row in verdict.witness
         )
         return Verdict(False, Witness(*ids))
-
-
-def _verdict(witness: tuple[Any, Any] | None) -> Verdict:
-    return Verdict(True) if witness is None else Verdict(False, Witness(*map(plain_id, witness)))
-
-
-def plain_id(value: Any) -> Any:
-    """A row id as plain values: a struct becomes a mapping."""
-    return value.asDict(recursive=True) if hasattr(value, "asDict") else value

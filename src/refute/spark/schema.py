@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from typing import Any
+
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType, TimestampType
 
 from refute.language.rulebook import Rule
 from refute.relation import Relation
@@ -21,6 +24,17 @@ def empty_relation(frame: DataFrame) -> Relation:
 def sendable_columns(frame: DataFrame) -> tuple[str, ...]:
     """The columns that Spark can send as Arrow."""
     return tuple(field.name for field in frame.schema.fields if _arrow_or_none(field.dataType) is not None)
+
+
+def plain_value(value: Any, kind: DataType) -> Any:
+    """A value that Spark gave back as Arrow has it: a struct as a mapping, a moment with its zone."""
+    if value is None:
+        return None
+    if isinstance(kind, StructType):
+        return {field.name: plain_value(value[field.name], field.dataType) for field in kind.fields}
+    if isinstance(kind, TimestampType):  # in the zone of this process, which it does not say
+        return value.astimezone(dt.UTC)
+    return value
 
 
 def bind(relation: Relation, rule: Rule) -> None:

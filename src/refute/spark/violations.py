@@ -13,6 +13,7 @@ from refute.language.rulebook import Rule
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
+from refute.spark.schema import plain_value
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -104,8 +105,9 @@ class SparkViolations:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         with plain_failures(self._engine.source.name):
+            kinds = [self._listed.schema[side].dataType for side in self._sides]
             for row in self._listed.select(*self._sides).toLocalIterator():
-                yield tuple(value.asDict(recursive=True) if hasattr(value, "asDict") else value for value in row)
+                yield tuple(map(plain_value, row, kinds))
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit={self.limit}"
