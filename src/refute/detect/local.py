@@ -113,9 +113,13 @@ class LocalEngine:
         if problems:
             raise SchemaError("\n".join(problems))
 
+    def partners(self, rule: Rule) -> PartnerCounts:
+        """How many partners each row has in each role."""
+        return self._detector.partners(rule)
+
     def annotated(self, rules: Sequence[Rule]) -> pa.Table:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
-        counts = [self._detector.partners(rule) for rule in rules]
+        counts = [self.partners(rule) for rule in rules]
         name = BREACHES
         while name in self.relation.names:
             name += "_"

@@ -6,6 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -19,6 +22,7 @@ from refute.spark import extremes, labelled
 from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
 from refute.spark.extremes import Extremes
+from refute.spark.frames import frame_of
 from refute.spark.labelled import LabelledExtremes
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
@@ -31,6 +35,9 @@ from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
+
+Numbers = NDArray[np.int64]
+_FEW_PAIRS = 1_000_000  # violations that are listed here and sent back
 
 
 class SparkRule:
@@ -135,6 +142,11 @@ class SparkRule:
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`."""
+        local = self._local(identified=True)
+        if local is not None:
+            counts = local.partners(self.rule)
+            broken = np.flatnonzero(counts.in_violation)
+            return self._sent_back(local, {ROW_COLUMN: broken}, as_s=counts.as_s[broken], as_t=counts.as_t[broken])
         if self.pairing is None:
             return self._single().select(
                 ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t")
@@ -148,10 +160,20 @@ class SparkRule:
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
+        local = self._local(identified=True) if limit is not None and limit <= _FEW_PAIRS else None
+        if local is not None:
+            found = pa.Table.from_batches(local.batches(self.rule, limit), local.schema(self.rule))
+            return self._sent_back(local, {side: found.column(side).to_numpy() for side in found.column_names})
         if self.pairing is None:
             listed = self._single().select(F.col(ROW_COLUMN).alias("s"))
             return listed if limit is None else listed.limit(limit)
         return self._ordered().pairs(limit)
+
+    def _sent_back(self, local: LocalEngine, rows: dict[str, Numbers], **beside: Numbers) -> DataFrame:
+        """A DataFrame of ids, for rows of what was gathered, and of numbers beside them."""
+        ids = local.relation.arrow.column(ROW_COLUMN)
+        named = {name: ids.take(pa.array(places, pa.int64())) for name, places in rows.items()}
+        return frame_of(pa.table(named | beside), self._engine.source.frame.sparkSession)
 
     def skipped_nulls(self) -> int:
         """How many rows a null keeps from standing as `s` or as `t`."""
