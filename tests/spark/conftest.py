@@ -1,18 +1,14 @@
-"""Sessions for the tests: one JVM for the whole run, which a classic session owns and a Connect session talks to."""
+"""Sessions of each kind for the tests: beside the classic one, a Connect session that talks to the same JVM."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-from refute.spark.archive import ClassArchive
-from refute.spark.java import find_java
-from refute.spark.session import start
 from refute.spark.warning import calm
 
 
@@ -24,37 +20,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # what PySpark asks before it builds a classic or a Connect expression
-
-
-@pytest.fixture(scope="session")
-def _port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@pytest.fixture(scope="session")
-def spark(_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The classic session; its JVM serves Spark Connect as well."""
-    settings = {
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.port": str(_port),
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-    }
-    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
-    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
-    java = find_java()
-    brief = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    try:
-        session = start("local[2]", java, [*ClassArchive.of(java).options(), *brief])
-    finally:
-        if before is None:
-            del os.environ["PYSPARK_SUBMIT_ARGS"]
-        else:
-            os.environ["PYSPARK_SUBMIT_ARGS"] = before
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")

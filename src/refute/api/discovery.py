@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from refute.api.tables import ENGINES, is_path, is_spark
+from refute.api.tables import ENGINES, given_schema, is_path, on_spark, spark_table
 from refute.discover import Discovery, Measure, Method, Progress, RuleSort
 from refute.discover.options import options_of
 from refute.discover.search import kinds_of, search
@@ -37,6 +37,8 @@ def discover(
     almost: int = 0,
     nulls: str | Nulls = "sql",
     engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
     threads: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
@@ -47,8 +49,9 @@ def discover(
     The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
     Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
     rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). The other options are those of `refute.discover.Options`. On Ctrl-C, or
-    after `time_limit` seconds, the rules verified by then are returned, flagged partial.
+    `cross-column rule`, `row rule`, `other`). `schema` and `header` are those of `check`. The other options are those
+    of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned,
+    flagged partial.
     """
     options = options_of(
         columns=columns,
@@ -73,15 +76,15 @@ def discover(
     kept = kinds_of(kinds)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
-    if is_spark(table) or (is_path(table) and engine != "local") or engine == "spark":
-        from refute.spark import frame_of
+    given = given_schema(table, schema, header)
+    if on_spark(table, engine):
         from refute.spark.discover import discover_on_spark
+        from refute.spark.source import open_source
 
-        held = table if is_spark(table) or is_path(table) else frame_of(Relation.of(table).arrow)
+        held = spark_table(table) if given is None else open_source(table, schema=given).frame
         return discover_on_spark(held, options, kept, where=where)
-    return search(
-        LocalTable(_chosen(Relation.of(read_local(table) if is_path(table) else table), where)), options, kept
-    )
+    rows = Relation.of(read_local(table, given) if is_path(table) else table)
+    return search(LocalTable(_chosen(rows, where)), options, kept)
 
 
 def _chosen(relation: Relation, where: str | None) -> Relation:

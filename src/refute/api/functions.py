@@ -26,11 +26,15 @@ def verify(
     nulls: str | Nulls | None = None,
     method: str = "auto",
     engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
     threads: int | None = None,
 ) -> Verdict:
     """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
-    found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads)
+    found = engine_for(
+        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
+    )
     verdict: Verdict = found.verify(chosen)
     return verdict
 
@@ -42,11 +46,15 @@ def count(
     nulls: str | Nulls | None = None,
     method: str = "auto",
     engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
     threads: int | None = None,
 ) -> int:
     """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
     chosen = _one(rule, nulls)
-    number: int = engine_for(table, engine=engine, method=method, threads=threads).count(chosen)
+    number: int = engine_for(table, engine=engine, method=method, schema=schema, header=header, threads=threads).count(
+        chosen
+    )
     return number
 
 
@@ -59,13 +67,17 @@ def violations(
     nulls: str | Nulls | None = None,
     method: str = "auto",
     engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
     threads: int | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
     if limit is not None and whole_number("limit", limit) < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
-    found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads)
+    found = engine_for(
+        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
+    )
     return found.violations(chosen, limit) if not isinstance(found, LocalEngine) else Violations(found, chosen, limit)
 
 
@@ -78,14 +90,23 @@ def check(
     nulls: str | Nulls | None = None,
     method: str = "auto",
     engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
     threads: int | None = None,
     name: str | None = None,
     progress: Callable[[Rule], None] | None = None,
 ) -> Report:
-    """A report with one result per rule. With `counts=False` rules are only verified, which is cheaper."""
+    """A report with one result per rule. With `counts=False` rules are only verified, which is cheaper.
+
+    `schema` says which columns of CSV and JSON files to read, and of which types: a text such as `id bigint, name
+    string`, a mapping of names to types, or a StructType of Spark. A CSV file that does not begin with the names of
+    its columns is read with `header=False`; the schema then names them all. The other functions take both as well.
+    """
     book = _with_nulls(RuleBook.of(rules), nulls)
     chosen = list(book)
-    found = engine_for(table, key=as_key(key) or book.key, engine=engine, method=method, threads=threads)
+    found = engine_for(
+        table, key=as_key(key) or book.key, engine=engine, method=method, schema=schema, header=header, threads=threads
+    )
     timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
     n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
@@ -96,11 +117,18 @@ def check(
 
 
 def explain(
-    table: Any, rules: Any, *, nulls: str | Nulls | None = None, method: str = "auto", engine: str | None = None
+    table: Any,
+    rules: Any,
+    *,
+    nulls: str | Nulls | None = None,
+    method: str = "auto",
+    engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
 ) -> Plan:
     """How the rules would be answered: shape, method, order, expected work and worst case. Nothing is run."""
     book = _with_nulls(RuleBook.of(rules), nulls)
-    plan: Plan = engine_for(table, engine=engine, method=method).explain(list(book))
+    plan: Plan = engine_for(table, engine=engine, method=method, schema=schema, header=header).explain(list(book))
     return plan
 
 

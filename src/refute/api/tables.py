@@ -13,27 +13,58 @@ import pyarrow.compute as pc
 from refute.detect.local import LocalEngine
 from refute.errors import OptionError, did_you_mean
 from refute.plan.method import MethodName
+from refute.relation import Relation
 from refute.relation.files import read_local
+from refute.relation.schema import Schema
 
 ENGINES = ("spark", "local")
 
 
 def engine_for(
-    table: Any, *, key: Sequence[str] = (), engine: str | None = None, method: str = "auto", threads: int | None = None
+    table: Any,
+    *,
+    key: Sequence[str] = (),
+    engine: str | None = None,
+    method: str = "auto",
+    threads: int | None = None,
+    schema: Any = None,
+    header: bool = True,
 ) -> Any:
-    """The engine for a table: Spark for its DataFrames and for paths, else this process."""
+    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named."""
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
     if threads is not None and whole_number("threads", threads) < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
     names = as_key(key)
-    if is_spark(table) or (is_path(table) and engine != "local") or engine == "spark":
+    given = given_schema(table, schema, header)
+    if on_spark(table, engine):
         from refute.spark import SparkEngine
 
-        return SparkEngine(table, key=names, method=chosen)
-    data = read_local(table) if is_path(table) else table
+        return SparkEngine(spark_table(table), key=names, method=chosen, schema=given)
+    data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+def on_spark(table: Any, engine: str | None) -> bool:
+    """Whether Spark answers for a table."""
+    return is_spark(table) or (is_path(table) and engine != "local") or engine == "spark"
+
+
+def spark_table(table: Any) -> Any:
+    """The table for Spark: a path or DataFrame as it is, a table in memory as a DataFrame."""
+    if is_spark(table) or is_path(table):
+        return table
+    from refute.spark import frame_of
+
+    return frame_of(Relation.of(table).arrow)
+
+
+def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
+    """The schema to read files by; raises OptionError for tables that are no files."""
+    if not is_path(table) and (schema is not None or not header):
+        raise OptionError("schema= and header= say how to read files, and this table is none; leave them out.")
+    return Schema.of(schema, header=header)
 
 
 def whole_number(name: str, value: object) -> int:

@@ -7,8 +7,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -56,8 +56,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         if {"-q", "--quiet"} & set(given):
             warnings.simplefilter("ignore")
-        elif not {"-v", "--verbose"} & set(given):
-            warnings.showwarning = _remark  # type: ignore[assignment]  # one line, without the place in our code
+        else:
+            in_full = warnings.showwarning if {"-v", "--verbose"} & set(given) else None
+            warnings.showwarning = _remarks(in_full)
         return _answered(given)
 
 
@@ -96,8 +97,20 @@ def main() -> NoReturn:
     sys.exit(run())
 
 
-def _remark(message: Warning | str, *_: object) -> None:
-    click.echo(f"refute: {message}", err=True)
+def _remarks(in_full: Callable[..., None] | None) -> Callable[..., None]:
+    """What tells a warning once a run: in full, or as one line without the place in our code."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *where: Any, **more: Any) -> None:
+        if str(message) in told:
+            return
+        told.add(str(message))
+        if in_full is not None:
+            in_full(message, *where, **more)
+        else:
+            click.echo(f"refute: {message}", err=True)
+
+    return tell
 
 
 def _failed(message: str) -> Exit:

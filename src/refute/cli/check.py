@@ -11,7 +11,7 @@ from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, waiting
-from refute.cli.source import engine_option, open_data
+from refute.cli.source import open_data, reading_options
 
 _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -36,7 +36,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 )
 @click.option("--key", metavar="C,..", help="The columns that name a row; else the rules say, else its position does.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
-@engine_option
+@reading_options
 @shared
 def command(
     options: Shared,
@@ -51,6 +51,8 @@ def command(
     key: str | None,
     method: str,
     engine: str,
+    schema: str | None,
+    header: bool,
 ) -> Exit:
     """Check the rows of DATA against RULES.
 
@@ -59,10 +61,10 @@ def command(
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
-        table = open_data(data, engine, options)
+        opened = open_data(data, engine, options, schema=schema, header=header)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(
-            table,
+            opened.table,
             book,
             key=columns,
             counts=mode == "count",
@@ -70,6 +72,7 @@ def command(
             method=method,
             name=data,
             progress=step,
+            **opened.reading,
         )
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
     for file, write in outputs:
@@ -80,7 +83,7 @@ def command(
     if not options.quiet and not any(file == Path("-") for file, _ in outputs):
         click.echo(str(report))
         if shown is not None:
-            print_clashes(table, report, shown, key=columns)
+            print_clashes(opened, report, shown, key=columns)
     if folder is not None:
-        write_violations(table, report, folder, key=columns)
+        write_violations(opened, report, folder, key=columns)
     return Exit(report.exit_code)

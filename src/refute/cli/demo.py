@@ -23,7 +23,7 @@ def command(options: Shared, engine: str) -> Exit:
     """Find rules in the sample that ships with Refute, check others, and show the rows that clash."""
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     with waiting("Starting", options.quiet):
-        table = open_data(str(TABLE), engine, options)
+        table = open_data(str(TABLE), engine, options).table
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
             table,

@@ -11,7 +11,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import following, waiting
-from refute.cli.source import engine_option, open_data
+from refute.cli.source import open_data, reading_options
 
 if TYPE_CHECKING:
     from refute.discover import Discovered
@@ -47,7 +47,7 @@ _SHOWN = 20
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="F", help="Write the rules as a rule file."
 )
-@engine_option
+@reading_options
 @shared
 def command(
     options: Shared,
@@ -65,6 +65,8 @@ def command(
     top: int,
     out: Path | None,
     engine: str,
+    schema: str | None,
+    header: bool,
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
 
@@ -73,10 +75,10 @@ def command(
     With --out all of them go to a rule file, as proposals to read and to keep or to drop.
     """
     with waiting("Starting", options.quiet):
-        table = open_data(data, engine, options)
+        opened = open_data(data, engine, options, schema=schema, header=header)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
-            table,
+            opened.table,
             where=where,
             columns=None if columns is None else [name.strip() for name in columns.split(",")],
             cross_columns=cross_columns,
@@ -89,6 +91,7 @@ def command(
             time_limit=time_limit,
             almost=almost,
             progress=follow,
+            **opened.reading,
         )
     if not options.quiet:
         click.echo(describe(data, found, top))

@@ -8,22 +8,22 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import waiting
-from refute.cli.source import engine_option, open_data
+from refute.cli.source import open_data, reading_options
 
 
 @click.command("explain")
 @click.argument("data", metavar="DATA")
 @click.argument("rules", metavar="RULES")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
-@engine_option
+@reading_options
 @shared
-def command(options: Shared, data: str, rules: str, method: str, engine: str) -> Exit:
+def command(options: Shared, data: str, rules: str, method: str, engine: str, schema: str | None, header: bool) -> Exit:
     """Show for each of RULES its shape, the method chosen for DATA, its steps, the work expected and the worst case."""
     book = refute.RuleBook.of(rules)
     with waiting("Starting", options.quiet):
-        table = open_data(data, engine, options)
+        opened = open_data(data, engine, options, schema=schema, header=header)
     with waiting("Planning", options.quiet):
-        plan = refute.explain(table, book, nulls=options.nulls, method=method)
+        plan = refute.explain(opened.table, book, nulls=options.nulls, method=method, **opened.reading)
     if not options.quiet:
         click.echo(str(plan))
     return Exit.HOLDS

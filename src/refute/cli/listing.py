@@ -13,27 +13,24 @@ import refute
 from refute.errors import OptionError
 
 if TYPE_CHECKING:
+    from refute.cli.source import Opened
     from refute.language.rulebook import Rule
-    from refute.relation import Relation
     from refute.report import RuleResult
 
 
-def print_clashes(table: Relation | str, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
+def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
     """Show some clashes of every broken rule: the rows with the columns it reads."""
     for result in _broken(report):
         rule = result.rule
         what = "rows" if rule.constraint.is_single_row else "pairs"
-        if isinstance(table, str):
-            clashes = list(_clashes_on_spark(table, rule, shown, key))
-        else:
-            clashes = list(_clashes(table, rule, shown, key))
+        clashes = list((_clashes_on_spark if data.on_spark else _clashes)(data, rule, shown, key))
         lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
         number = len(clashes)
         click.echo(f"\n{result.name}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
         click.echo(_aligned(lines))
 
 
-def write_violations(table: Relation | str, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
+def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
     """Write all violations of every broken rule below a folder, without ever holding them all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,9 +38,9 @@ def write_violations(table: Relation | str, report: refute.Report, folder: Path,
         raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
     taken: set[str] = set()
     for result in _broken(report):
-        found = refute.violations(table, result.rule, key=key)
+        found = refute.violations(data.table, result.rule, key=key, **data.reading)
         place = folder / _file_name(result.name, taken)
-        if isinstance(table, str):
+        if data.on_spark:
             found.to_spark().write.mode("overwrite").parquet(str(place))
             continue
         from pyarrow import parquet as pq  # kept out of `refute --help`
@@ -68,8 +65,10 @@ def _broken(report: refute.Report) -> list[RuleResult]:
     return [result for result in report if not result.finding.holds]
 
 
-def _clashes(table: Relation, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+def _clashes(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
     """Each clash as the lines of its rows: role and id, then the values of the columns that the rule reads."""
+    table = data.table
+    assert not isinstance(table, str)
     found = refute.violations(table, rule, shown).to_arrow()
     names = rule.constraint.columns
     for pair in found.to_pylist():
@@ -81,9 +80,9 @@ def _clashes(table: Relation, rule: Rule, shown: int, key: tuple[str, ...]) -> I
         yield lines
 
 
-def _clashes_on_spark(table: str, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+def _clashes_on_spark(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
     """The same where Spark has the rows."""
-    found: Any = refute.violations(table, rule, shown, key=key)
+    found: Any = refute.violations(data.table, rule, shown, key=key, **data.reading)
     for clash in found.with_values():
         lines = []
         for role, row_id, values in clash:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import glob
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,6 +22,19 @@ Command = TypeVar("Command", bound=Callable[..., object])
 SMALL = 64 << 20  # bytes of input that keep Spark busy for seconds only
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Data for the public functions: a table that is read already, or a path, with how Spark shall read it."""
+
+    table: Relation | str
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether Spark reads it."""
+        return isinstance(self.table, str)
+
+
 def engine_option(command: Command) -> Command:
     """The command with the option that says where the data is read."""
     return click.option(
@@ -32,8 +46,26 @@ def engine_option(command: Command) -> Command:
     )(command)
 
 
-def open_data(data: str, engine: str, options: Shared) -> Relation | str:
-    """The data for the public functions: a table that is read once, or a path for the Spark that runs from here on."""
+def reading_options(command: Command) -> Command:
+    """The command with the options that say where the data is read, and how."""
+    schema = click.option(
+        "--schema", metavar="C T,..", help='Columns of CSV and JSON, and their types: "id bigint, name string".'
+    )
+    header = click.option(
+        "--no-header",
+        "header",
+        flag_value=False,
+        default=True,
+        help="CSV without a header: --schema names its columns.",
+    )
+    return engine_option(schema(header(command)))
+
+
+def open_data(data: str, engine: str, options: Shared, *, schema: str | None = None, header: bool = True) -> Opened:
+    """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
+    from refute.relation.schema import Schema
+
+    given = Schema.of(schema, header=header)  # so that a mistake is told before Spark starts
     if engine == "local":
         if options.master or options.remote:
             raise OptionError(
@@ -41,7 +73,7 @@ def open_data(data: str, engine: str, options: Shared) -> Relation | str:
             )
         from refute.relation import Relation, read_local
 
-        return Relation.of(read_local(data))
+        return Opened(Relation.of(read_local(data, given)))
     try:
         from refute.spark.archive import make_in_background
         from refute.spark.session import session
@@ -54,7 +86,7 @@ def open_data(data: str, engine: str, options: Shared) -> Relation | str:
     ignore_pandas_warning()
     atexit.register(make_in_background)  # after the work, so that only the next start has it
     session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
-    return data
+    return Opened(data, {"schema": given, "header": header})
 
 
 def size_of(data: str) -> int:

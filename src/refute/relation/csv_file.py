@@ -12,6 +12,7 @@ from pyarrow import csv
 
 from refute.relation.csv_header import empty_file, header_of, other_header
 from refute.relation.csv_types import CsvType, narrowest
+from refute.relation.schema import Schema
 from refute.relation.unreadable import reading
 
 _ARROW_TYPES = {
@@ -24,17 +25,19 @@ _ARROW_TYPES = {
 }
 
 
-def read_csv(files: Sequence[Path], delimiter: str = ",") -> list[pa.Table]:
+def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
-    A column's type is told from the cells of all files. Files without a single byte, which Spark writes for tasks
-    without rows, are passed over. Raises DataError where a file is malformed, or where headers differ.
+    Without a schema, a column's type is told from the cells of all files. Files without a single byte, which Spark
+    writes for tasks without rows, are passed over. Raises DataError where a file is malformed or does not fit the
+    schema, or where headers differ.
     """
     parts: dict[Path, pa.Table] = {}
+    given = None if schema is None or schema.header else schema.names
     for file in files:
         with reading(file):
             if file.stat().st_size:
-                parts[file] = read_text(file, delimiter)
+                parts[file] = read_text(file, delimiter, given)
     if not parts:
         raise empty_file(str(files[0]))
     first, head = next(iter(parts.items()))
@@ -42,20 +45,31 @@ def read_csv(files: Sequence[Path], delimiter: str = ",") -> list[pa.Table]:
     for file, part in parts.items():
         if part.column_names != names:
             raise other_header(str(file), part.column_names, str(first), names)
+    if schema is not None:
+        schema.require(names, str(first))
+        typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
+        return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
     types = [column_type(column) for column in whole.columns]
     schema = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
     return [parts.get(file, head.slice(0, 0)).cast(schema) for file in files]
 
 
-def read_text(file: Path, delimiter: str) -> pa.Table:
-    """The cells of a file as text: null where empty, the empty string where written as two quotes."""
-    header, has_rows = _opening(file, delimiter)
+def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) -> pa.Table:
+    """The cells of a file as text: null where empty, the empty string where written as two quotes.
+
+    Where names are given, the file has no header.
+    """
+    header, has_rows = _opening(file, delimiter, names)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
     text = csv.read_csv(
         file,
-        read_options=csv.ReadOptions(column_names=list(header), skip_rows_after_names=1),
+        read_options=csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1),
         parse_options=_parsing(delimiter),
         convert_options=csv.ConvertOptions(
             column_types={name: pa.string() for name in header},
@@ -72,13 +86,13 @@ def read_header(file: Path, delimiter: str) -> tuple[str, ...]:
     return _opening(file, delimiter)[0]
 
 
-def _opening(file: Path, delimiter: str) -> tuple[tuple[str, ...], bool]:
-    """The names of the columns, and whether anything follows them."""
+def _opening(file: Path, delimiter: str, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], bool]:
+    """The names of the columns, those given or else those of the first line, and whether any row follows."""
     with (
         pa.input_stream(str(file), compression="detect") as stream,
         io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
     ):
-        names = header_of(text, delimiter, str(file))
+        names = header_of(text, delimiter, str(file)) if given is None else tuple(given)
         return names, any(line.strip("\r\n") for line in text)
 
 

@@ -11,6 +11,8 @@ from enum import Enum
 
 # 0001 to 9999, the years that Python knows.
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+DAY = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}"
+TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 
 
 class CsvType(Enum):
@@ -20,8 +22,8 @@ class CsvType(Enum):
     BIG_INTEGER = r"\A(?:0|-?[1-9][0-9]{0,36})\z"
     FLOAT = r"\A-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,2})?\z"
     BOOLEAN = r"\A(?:true|false|True|False|TRUE|FALSE)\z"
-    DATE = rf"\A{_YEAR}-[0-9]{{2}}-[0-9]{{2}}\z"
-    TIMESTAMP = rf"\A{_YEAR}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?\z"
+    DATE = rf"\A{DAY}\z"
+    TIMESTAMP = rf"\A{DAY}[ T]{TIME}\z"
 
 
 def narrowest(fits: dict[CsvType, bool]) -> CsvType | None:

@@ -11,19 +11,22 @@ import pyarrow as pa
 from refute.errors import DataError
 from refute.relation.csv_file import column_type, read_csv
 from refute.relation.formats import Format, common_format, format_of, in_order
+from refute.relation.json_file import read_json
 from refute.relation.partitions import partition_values
+from refute.relation.schema import Schema, types_of_their_own
 from refute.relation.unreadable import reading
 
 
-def read_local(path: str | Path) -> pa.Table:
+def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
     """The table in a file, in a folder of files of one format, or in all files that match a glob, in order of name.
 
     In CSV an empty cell is null, whatever the type of its column, and `NA`, `nan` or `null` are text like any other.
-    Folders named `column=value` below a folder add that column.
+    Folders named `column=value` below a folder add that column. A schema says which columns of CSV and JSON to read,
+    and of which types.
     """
     files = local_files(str(path))
     kind = common_format([str(file) for file in files], str(path))
-    tables = _read_each(files, kind)
+    tables = _read_each(files, kind, schema, str(path))
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -33,6 +36,8 @@ def read_local(path: str | Path) -> pa.Table:
 
 def local_files(path: str) -> list[Path]:
     """The files that a path, folder or glob names, in order; of a folder only those of a format that can be told."""
+    if not path.strip():
+        raise nameless()
     if glob.has_magic(path) and not Path(path).exists():
         matches = [Path(match) for match in glob.glob(path, recursive=True)]
         found = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
@@ -46,14 +51,23 @@ def local_files(path: str) -> list[Path]:
     return sorted(set(found), key=lambda file: in_order(file.as_posix()))
 
 
+def nameless() -> DataError:
+    """The error for an empty text where a path or table is meant."""
+    return DataError("an empty text names no table; give a path, a glob or the name of a catalog table")
+
+
 def _below(folder: Path) -> list[Path]:
     found = (file for file in folder.rglob("*") if file.is_file() and format_of(file.name))
     return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
 
 
-def _read_each(files: Sequence[Path], kind: Format) -> list[pa.Table]:
+def _read_each(files: Sequence[Path], kind: Format, schema: Schema | None, path: str) -> list[pa.Table]:
     if kind.delimiter is not None:
-        return read_csv(files, kind.delimiter)
+        return read_csv(files, kind.delimiter, schema)
+    if kind is Format.JSON:
+        return read_json(files, schema)
+    if schema is not None:
+        raise types_of_their_own(kind.value, path)
     tables = []
     for file in files:
         with reading(file):
@@ -72,18 +86,6 @@ def _with_partitions(whole: pa.Table, counts: Sequence[int], files: Sequence[Pat
         if name not in whole.column_names:
             whole = whole.append_column(name, column)
     return whole
-
-
-def _read_json(file: Path) -> pa.Table:
-    from pyarrow import json
-
-    table = json.read_json(file)
-    dates = [field for field in table.schema if pa.types.is_timestamp(field.type)]
-    if not dates:
-        return table
-    # Text of the shape of a time is text, as for every other reader of JSON.
-    schema = pa.schema([pa.field(field.name, pa.string()) for field in dates])
-    return json.read_json(file, parse_options=json.ParseOptions(explicit_schema=schema)).select(table.column_names)
 
 
 def _read_parquet(file: Path) -> pa.Table:
@@ -105,7 +107,6 @@ def _read_feather(file: Path) -> pa.Table:
 
 
 _READERS = {
-    Format.JSON: _read_json,
     Format.PARQUET: _read_parquet,
     Format.ORC: _read_orc,
     Format.ARROW: _read_feather,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,11 +12,12 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from refute.errors import InferredTypesWarning
 from refute.relation.csv_file import column_fits, read_header
 from refute.relation.csv_header import empty_file, header_of
 from refute.relation.csv_types import CsvType, narrowest
+from refute.relation.schema import CellType, Schema
 from refute.relation.unreadable import reading
+from refute.spark.cells import Scan, announce, cast, checked
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.listing import Listing
@@ -42,32 +42,28 @@ _SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
 _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
 
 
-@dataclass(frozen=True, slots=True)
-class CsvScan:
-    """CSV files opened: the typed frame, and the layout of its rows where a pass has told it."""
-
-    frame: DataFrame
-    layout: Layout | None
-
-
-def open_csv(session: SparkSession, listing: Listing, schema: StructType | str | None) -> CsvScan:
+def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
     """The files as a DataFrame, of the given schema or of types told from every cell, with a warning that says so."""
     if not listing.filled:
         raise empty_file(listing.path)
-    names = _header(session, listing)
-    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
+    if schema is None or schema.header:
+        names, header = _header(session, listing), True
+    else:
+        names, header = schema.names, False
     if schema is not None:
-        reader = _reader(session, listing, split=split, check_header=_all_named(names), all_cells=True)
-        with plain_failures(listing.path):
-            return CsvScan(reader.schema(schema).csv(listing.paths), None)
-    text = _Text(session, listing, names, split)
+        schema.require(names, listing.path)
+    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
+    text = _Text(session, listing, names, split, header)
+    if schema is not None:
+        found = checked(text.frame(all_cells=True), schema, listing.path)
+        return Scan(text.typed(schema.types), found.layout)
     possible = text.sampled()
     with plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
         rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), *_fits(possible)).collect()
     types = _types(possible, rows)
-    _announce(listing.path, types)
-    return CsvScan(text.typed(types), Layout.of(rows))
+    announce(listing.path, {name: kind.name for name, kind in types.items()})
+    return Scan(text.typed(types), Layout.of(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +74,11 @@ class _Text:
     listing: Listing
     names: tuple[str, ...]
     split: bool
+    header: bool
 
     def frame(self, *, all_cells: bool = False) -> DataFrame:
         """The cells; with `all_cells` every row's number of cells is checked, whichever columns are asked for."""
-        checked = _all_named(self.names)
-        reader = _reader(self.session, self.listing, split=self.split, check_header=checked, all_cells=all_cells)
+        reader = self._reader(all_cells)
         schema = StructType([StructField(name, StringType()) for name in self.names])
         return reader.schema(schema).csv(self.listing.paths)
 
@@ -95,41 +91,37 @@ class _Text:
             for name, column in zip(self.names, rows.columns, strict=True)
         }
 
-    def typed(self, types: Mapping[str, CsvType | None]) -> DataFrame:
-        """The cells as values of these types; columns that folders carry follow."""
+    def typed(self, types: Mapping[str, CellType]) -> DataFrame:
+        """The columns of these types, in their order, as values; columns that folders carry follow."""
         frame = self.frame()
-        cells = [self._cell(name, types[name]).alias(name) for name in self.names]
-        return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(cells) :]))
+        cells = [self._cell(name, kind) for name, kind in types.items()]
+        return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
 
-    def _cell(self, name: str, kind: CsvType | None) -> Column:
-        cell = F.col(quoted(name))
-        if kind is not None:
-            return cell.cast(_SPARK_TYPES[kind])
-        return cell if self.split else F.replace(cell, F.lit("\r\n"), F.lit("\n"))
+    def _cell(self, name: str, kind: CellType) -> Column:
+        if kind.pattern is not None or self.split:
+            return cast(name, kind)
+        return F.replace(F.col(quoted(name)), F.lit("\r\n"), F.lit("\n")).alias(name)
+
+    def _reader(self, all_cells: bool) -> DataFrameReader:
+        assert self.listing.format.delimiter is not None
+        return self.session.read.options(
+            header=self.header,
+            sep=self.listing.format.delimiter,
+            quote='"',
+            escape='"',
+            nullValue=_NO_CELL,
+            emptyValue="",
+            mode="FAILFAST",
+            enforceSchema=not _all_named(self.names),
+            multiLine=not self.split,
+            columnPruning=not all_cells,
+            **self.listing.options,
+        )
 
 
 def _all_named(names: Sequence[str]) -> bool:
     """Whether Spark can compare the headers of files with these names: it knows none for a column without a name."""
     return not any(name == f"_c{position}" for position, name in enumerate(names))
-
-
-def _reader(
-    session: SparkSession, listing: Listing, *, split: bool, check_header: bool, all_cells: bool
-) -> DataFrameReader:
-    assert listing.format.delimiter is not None
-    return session.read.options(
-        header=True,
-        sep=listing.format.delimiter,
-        quote='"',
-        escape='"',
-        nullValue=_NO_CELL,
-        emptyValue="",
-        mode="FAILFAST",
-        enforceSchema=not check_header,
-        multiLine=not split,
-        columnPruning=not all_cells,
-        **listing.options,
-    )
 
 
 def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
@@ -196,21 +188,13 @@ def _fitting(kind: CsvType, cell: Column, bits: int) -> Column:
     return F.when(fits_float, own.bitwiseOR(F.lit(_BITS[CsvType.FLOAT]))).otherwise(own)
 
 
-def _types(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, CsvType | None]:
-    """The type of every column after all rows have been seen; None is text, also where no row has a cell."""
+def _types(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, CellType]:
+    """The type of every column after all rows have been seen; text where no row has a cell."""
     known = {}
     for position, (name, bits) in enumerate(possible.items()):
         masks = [row[f"fits {position}"] for row in rows] if bits else []
         seen = [mask for mask in masks if mask is not None]
         fits = reduce(and_, seen) if seen else 0
-        known[name] = narrowest({kind: bool(fits & bit) for kind, bit in _BITS.items()})
+        kind = narrowest({kind: bool(fits & bit) for kind, bit in _BITS.items()})
+        known[name] = CellType.of("string" if kind is None else _SPARK_TYPES[kind], name)
     return known
-
-
-def _announce(path: str, types: Mapping[str, CsvType | None]) -> None:
-    told = ", ".join(f"{name} {'string' if kind is None else _SPARK_TYPES[kind]}" for name, kind in types.items())
-    warnings.warn(
-        f"the types of {path!r} are told from its cells: {told}. Give a schema to choose them yourself.",
-        InferredTypesWarning,
-        stacklevel=2,
-    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.types as pt
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import TimestampType
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
+from refute.errors import DataError
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.session import session as running_session
@@ -15,14 +18,16 @@ from refute.spark.warning import calm
 
 
 def frame_of(table: pa.Table, session: SparkSession | None = None) -> DataFrame:
-    """The Arrow table as a DataFrame of the given session, the running one, or a new one."""
+    """The Arrow table as a DataFrame of the given session, the running one, or a new one.
+
+    Timestamps have a zone there if they have one here. Raises DataError where Spark cannot hold a column exactly.
+    """
     chosen = session if session is not None else running_session()
-    plain = _without_dictionaries(table)
+    plain = _for_spark(table)
+    schema = StructType([StructField(field.name, _spark_type(field)) for field in plain.schema])
     with calm(), plain_failures():
-        if plain.num_rows:
-            return chosen.createDataFrame(plain)
         # Connect does not take the types of a table without rows.
-        return chosen.createDataFrame([], from_arrow_schema(plain.schema, prefer_timestamp_ntz=True))
+        return chosen.createDataFrame(plain if plain.num_rows else [], schema)
 
 
 def first_rows(frame: DataFrame, most: int) -> pa.Table:
@@ -40,10 +45,54 @@ def first_rows(frame: DataFrame, most: int) -> pa.Table:
     return pa.table(arrays, names=frame.columns)
 
 
-def _without_dictionaries(table: pa.Table) -> pa.Table:
-    """Dictionary-encoded columns as plain ones, since Spark knows none."""
-    plain = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(plain))
+def _for_spark(table: pa.Table) -> pa.Table:
+    """The table with the types that Spark has, each as wide as that of its column."""
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kind = _held_as(field.type)
+        try:
+            columns.append(column if kind == field.type else _cast(column, kind))
+        except pa.ArrowException as error:
+            raise DataError(f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {error}") from error
+    return pa.table(columns, names=table.column_names)
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The column as one of another type; the distinct values of one that has them are cast once."""
+    if pt.is_dictionary(column.type):
+        return pa.chunked_array([one.dictionary.cast(kind).take(one.indices) for one in column.chunks], kind)
+    return column.cast(kind)
+
+
+def _held_as(kind: pa.DataType) -> pa.DataType:
+    """The Arrow type by which Spark takes values of a type."""
+    if pt.is_dictionary(kind):
+        return _held_as(kind.value_type)
+    if pt.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pt.is_time(kind):
+        return pa.time64("us")
+    if pt.is_decimal(kind) and kind.precision <= 38:
+        return pa.decimal128(kind.precision, kind.scale)
+    return _HELD_AS.get(kind, kind)
+
+
+_HELD_AS = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.string_view(): pa.string(),
+    pa.date64(): pa.date32(),
+    **{pa.duration(unit): pa.duration("us") for unit in ("s", "ms", "ns")},
+}
+
+
+def _spark_type(field: pa.Field) -> DataType:
+    try:
+        kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
+        to_arrow_type(kind, timezone="UTC")  # a decimal of more digits than Spark has is found only by the way back
+        return kind
+    except (PySparkException, ValueError) as error:
+        raise DataError(f"Spark has no type for the column {field.name!r} ({field.type}); leave it out") from error

@@ -17,10 +17,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
 from refute.errors import DataError, SchemaError, did_you_mean
+from refute.relation.files import nameless
 from refute.relation.formats import Format, format_of
+from refute.relation.schema import Schema, types_of_their_own
 from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
+from refute.spark.json_source import open_json
 from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
 from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
 from refute.spark.session import session as running_session
@@ -185,26 +188,40 @@ def open_source(
     *,
     key: Sequence[str] = (),
     session: SparkSession | None = None,
-    schema: StructType | str | None = None,
+    schema: Schema | StructType | str | None = None,
 ) -> Source:
     """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
 
-    A schema says how to read files whose types are otherwise told from their content. Raises DataError where there
-    is nothing to read, or what is there cannot be read.
+    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. Raises DataError
+    where there is nothing to read, or what is there cannot be read.
     """
+    given = Schema.of(schema)
     if not isinstance(table, str | Path):
         with plain_failures():
+            if table.isStreaming:
+                raise DataError(
+                    "the DataFrame is a stream, which is not supported yet; write it to a table first, and give that"
+                )
             return Source(table, "the DataFrame", key)
     chosen = session if session is not None else running_session()
     text = os.fspath(table)
+    if not text.strip():
+        raise nameless()
     if not isinstance(table, Path) and not _looks_like_files(text):
-        return Source(_catalog_table(chosen, text), text, key)
+        frame = _catalog_table(chosen, text)
+        if given is not None:
+            raise types_of_their_own("a table of the catalog", text)
+        return Source(frame, text, key)
     listing = list_files(chosen, text)
     if listing.format.delimiter is not None:
-        scan = open_csv(chosen, listing, schema)
+        scan = open_csv(chosen, listing, given)
         return Source(scan.frame, text, key, scanned="csv", layout=scan.layout)
-    frame = _read(chosen, listing, schema)
-    return Source(frame, text, key, scanned=_SPARK_FORMATS[listing.format])
+    if listing.format is Format.JSON:
+        scan = open_json(chosen, listing, given)
+        return Source(scan.frame, text, key, scanned="json", layout=scan.layout)
+    if given is not None:
+        raise types_of_their_own(listing.format.value, text)
+    return Source(_read(chosen, listing), text, key, scanned=_SPARK_FORMATS[listing.format])
 
 
 def _looks_like_files(text: str) -> bool:
@@ -228,17 +245,13 @@ _NO_SUCH_TABLE = frozenset(
 )
 
 
-def _read(session: SparkSession, listing: Listing, schema: StructType | str | None) -> DataFrame:
+def _read(session: SparkSession, listing: Listing) -> DataFrame:
     """Files that tell their own types, as a DataFrame."""
     if not listing.filled:
         raise DataError(f"{listing.path!r} is empty")
     reader = session.read.options(**listing.options)
-    if schema is not None:
-        reader = reader.schema(schema)
-    elif listing.format is not Format.JSON and len(listing.files) > 1:
+    if len(listing.files) > 1:
         reader = reader.option("mergeSchema", True)
-    if listing.format is Format.JSON:
-        reader = reader.option("mode", "FAILFAST")
     with plain_failures(listing.path):
         frame = reader.format(_SPARK_FORMATS[listing.format]).load(listing.paths)
         if not frame.columns:
@@ -246,4 +259,4 @@ def _read(session: SparkSession, listing: Listing, schema: StructType | str | No
     return frame
 
 
-_SPARK_FORMATS = {Format.JSON: "json", Format.PARQUET: "parquet", Format.ORC: "orc"}
+_SPARK_FORMATS = {Format.PARQUET: "parquet", Format.ORC: "orc"}

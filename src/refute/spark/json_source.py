@@ -1,0 +1,41 @@
+"""JSON files as Spark DataFrames, of the types that Spark tells from their values or that a schema gives."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from refute.errors import DataError
+from refute.relation.schema import Schema, without_header
+from refute.spark.cells import Scan, announce, cast, checked
+from refute.spark.expressions import quoted
+from refute.spark.failures import plain_failures
+from refute.spark.listing import Listing
+
+
+def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
+    """The files as a DataFrame, of the given schema or of types told from every value, with a warning that says so."""
+    if not listing.filled:
+        raise DataError(f"{listing.path!r} is empty")
+    if schema is None:
+        frame = _read(session, listing)
+        announce(listing.path, dict(frame.dtypes))
+        return Scan(frame, None)
+    if not schema.header:
+        raise without_header(listing.path)
+    cells = _read(session, listing, StructType([StructField(name, StringType()) for name in schema.names]))
+    found = checked(cells, schema, listing.path)
+    if found.empty:  # null in all rows, or in none
+        schema.require(_read(session, listing).columns, listing.path)
+    values = [cast(name, kind) for name, kind in schema.types.items()]
+    return Scan(cells.select(*values, *(F.col(quoted(name)) for name in cells.columns[len(values) :])), found.layout)
+
+
+def _read(session: SparkSession, listing: Listing, schema: StructType | None = None) -> DataFrame:
+    reader = session.read.options(mode="FAILFAST", **listing.options)
+    with plain_failures(listing.path):
+        frame = (reader if schema is None else reader.schema(schema)).json(listing.paths)
+        if not frame.columns:
+            raise DataError(f"{listing.path!r} holds no column")
+    return frame

@@ -1,0 +1,230 @@
+"""The public functions on Spark: schemas of files, tables in memory, databases, and what they warn of."""
+
+from __future__ import annotations
+
+import datetime as dt
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import refute as rf
+from refute.errors import DataError, InferredTypesWarning, OptionError
+from refute.relation.files import read_local
+from refute.relation.schema import Schema
+from refute.spark.frames import frame_of
+from refute.spark.source import open_source
+
+pytestmark = pytest.mark.spark
+
+ROWS = "id,zip,city\n1,05401,Burlington\n2,5401,Burlingtown\n3,80836,Fairdale\n"
+CLASH = "zip -> city"
+
+
+def write(path: Path, text: str) -> str:
+    """The path of a file with this text."""
+    path.write_text(text, encoding="utf-8", newline="")
+    return str(path)
+
+
+def test_a_schema_decides_what_cells_mean_and_nothing_is_announced(spark: SparkSession, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", ROWS)
+    with pytest.warns(InferredTypesWarning, match="id bigint, zip string, city string"):
+        assert rf.count(file, CLASH) == 0  # as text, 05401 is not 5401
+    struct = StructType([StructField("zip", LongType()), StructField("city", StringType())])
+    text = "id int, zip bigint, city string"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InferredTypesWarning)
+        for schema in (struct, {"city": "string", "zip": "int"}, text):
+            assert rf.count(file, CLASH, schema=schema) == 2
+            assert rf.count(file, CLASH, schema=schema, engine="local") == 2
+        assert not rf.verify(file, CLASH, schema=text).holds
+        assert sorted(rf.violations(file, CLASH, schema=text).to_arrow()["s"].to_pylist()) == [0, 1]
+        assert rf.check(file, CLASH, schema=text).exit_code == 1
+        assert "zip" in str(rf.explain(file, CLASH, schema=text))
+        found = [
+            rf.discover(file, schema=text, columns=["zip", "city"], engine=engine).top(9)
+            for engine in ("spark", "local")
+        ]
+    assert [rule.sentence for rule in found[0]] == [rule.sentence for rule in found[1]]
+
+
+def test_a_file_without_a_header_has_the_columns_of_the_schema(spark_kind: SparkSession, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", ROWS.partition("\n")[2])
+    schema = Schema.of("id int, zip bigint, city string", header=False)
+    rows = open_source(file, session=spark_kind, schema=schema).identified().toArrow().sort_by("__row")
+    assert rows.drop_columns(["__row"]).to_pylist() == read_local(file, schema).to_pylist()
+    assert rows["__row"].to_pylist() == [0, 1, 2]
+
+
+CELLS = """n,f,g,d,ok,day,at,when,word,none
++007,1e3,0.1,001.50,TRUE,2024-02-29,2024-02-29,2024-02-29T12:00:00+01:00,05401,
+"",.5,1e400,-2,false,,2024-02-29 12:00:00.25,2024-02-29 12:00:00Z,"",
+-128,-Infinity,1e-50,,,,,,"a
+b",
+"""
+ALL = (
+    "n tinyint, f double, g float, d decimal(4,2), ok boolean, day date, at timestamp_ntz, when timestamp, "
+    "word string, none bigint"
+)
+LINES = """{"n": 7, "f": 1e3, "d": 1.50, "ok": true, "at": "2024-02-29", "word": 1.10, "x": {"y": 1}}
+{"n": "-128", "f": 0.1, "d": 99.99, "ok": false, "none": null, "word": "é"}
+"""
+SOME = "n tinyint, f double, d decimal(4,2), ok boolean, at timestamp_ntz, word string, none int"
+
+
+@pytest.mark.parametrize(("name", "text", "schema"), [("a.csv", CELLS, ALL), ("a.jsonl", LINES, SOME)])
+def test_a_schema_means_the_same_to_spark_and_to_the_local_reader(
+    name: str, text: str, schema: str, spark_kind: SparkSession, tmp_path: Path
+) -> None:
+    file = write(tmp_path / name, text)
+    source = open_source(file, session=spark_kind, schema=schema)
+    local = read_local(file, Schema.of(schema))
+    rows = source.identified().toArrow().sort_by("__row").drop_columns(["__row"])
+    assert rows.schema.types == local.schema.types
+    assert rows.to_pylist() == local.to_pylist()
+    assert source.n_rows() == local.num_rows
+
+
+WRONG = [
+    ("tinyint", "128"),
+    ("bigint", "1.0"),
+    ("bigint", " 1"),
+    ("double", "1d"),
+    ("decimal(4,2)", "100"),
+    ("decimal(4,2)", "1.005"),
+    ("boolean", "1"),
+    ("date", "2021-02-30"),
+    ("timestamp_ntz", "2021-01-01 24:00:00"),
+    ("timestamp", "2021-01-01 12:00:00"),
+]
+
+
+def test_a_schema_that_does_not_fit_is_the_same_sentence_in_both_engines(spark: SparkSession, tmp_path: Path) -> None:
+    header = ",".join(f"c{i}" for i in range(len(WRONG)))
+    file = write(tmp_path / "a.csv", f"{header}\n{','.join(cell for _, cell in WRONG)}\n")
+    lines = write(tmp_path / "a.json", '{"a": 1}\n{"b": "x"}\n')
+    parquet = str(tmp_path / "a.parquet")
+    pq.write_table(pa.table({"a": [1]}), parquet)
+    cases = [(file, f"c{i} {kind}") for i, (kind, _) in enumerate(WRONG)]
+    cases += [(file, "c0 string, id int"), (lines, "c int"), (lines, "b int"), (lines, "a int, b bigin")]
+    cases += [(parquet, "a int")]
+    for path, schema in cases:
+        told = []
+        for engine in ("spark", "local"):
+            with pytest.raises((DataError, OptionError)) as raised:
+                rf.count(path, "not (s.a = t.a)", schema=schema, engine=engine)
+            told.append(str(raised.value))
+        assert told[0] == told[1]
+        assert "\n" not in told[0]
+
+
+def test_options_of_files_are_refused_where_there_are_none(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(1, 2)], "a int, b int")
+    frame.createOrReplaceTempView("pairs")
+    for table in (frame, pa.table({"a": [1], "b": [2]})):
+        for how in ({"schema": "a int"}, {"header": False}):
+            with pytest.raises(OptionError, match="say how to read files, and this table is none"):
+                rf.count(table, "a -> b", **how)
+    with pytest.raises(OptionError, match="'pairs' is a table of the catalog, which tells its own types"):
+        rf.count("pairs", "a -> b", schema="a int, b int")
+    with pytest.raises(OptionError, match="a file without a header needs a schema"):
+        rf.count(write(tmp_path / "a.csv", "1,2\n"), "a -> b", header=False)
+
+
+def test_types_of_json_are_announced_as_those_of_csv(spark: SparkSession, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.json", '{"a": 1, "b": "x"}\n{"a": 1, "b": "y"}\n')
+    with pytest.warns(InferredTypesWarning, match=r"told from its cells: a bigint, b string\. Give a schema"):
+        assert rf.count(file, "a -> b") == 2
+
+
+NOON = dt.datetime(2024, 2, 29, 12)
+TABLE = pa.table(
+    {
+        "id": pa.array([1, 2, 3], pa.uint32()),
+        "zip": ["05401", "05401", None],
+        "city": pa.array(["Burlington", "Burlingtown", "x"]).dictionary_encode(),
+        "at": pa.array([NOON, NOON, None], pa.timestamp("ns")),
+    }
+)
+IN_MEMORY: dict[str, Callable[[], Any]] = {
+    "arrow": lambda: TABLE,
+    "pandas": TABLE.to_pandas,
+    "polars": lambda: polars.from_arrow(TABLE),
+}
+
+
+@pytest.mark.parametrize("kind", IN_MEMORY)
+def test_a_table_in_memory_goes_to_spark_where_that_is_asked_for(kind: str, spark: SparkSession) -> None:
+    table = IN_MEMORY[kind]()
+    for rule in (CLASH, "at -> city"):
+        assert rf.count(table, rule, engine="spark") == 2
+    found = rf.violations(table, CLASH, key="id", engine="spark").to_arrow()
+    assert sorted(found["s"].to_pylist()) == [1, 2]
+    assert rf.check(table, CLASH, key="id", engine="spark").exit_code == 1
+    with pytest.raises(DataError, match=r"needs row ids.*key="):
+        rf.violations(table, CLASH, engine="spark")
+
+
+def test_timestamps_keep_or_lack_their_zone_with_and_without_rows(spark_kind: SparkSession) -> None:
+    table = pa.table(
+        {
+            "plain": pa.array([NOON], pa.timestamp("ms")),
+            "zoned": pa.array([NOON], pa.timestamp("us", tz="Europe/Paris")),
+        }
+    )
+    for some in (table, table.slice(0, 0)):
+        frame = frame_of(some, spark_kind)
+        assert frame.dtypes == [("plain", "timestamp_ntz"), ("zoned", "timestamp")]
+        assert frame.toArrow().to_pylist() == some.to_pylist()
+
+
+def test_a_column_that_spark_cannot_hold_exactly_is_named(spark: SparkSession) -> None:
+    for column, told in (
+        (pa.array([1], pa.timestamp("ns")), r"cannot hold the column 'a' \(timestamp\[ns\]\) exactly"),
+        (pa.array([1]).cast(pa.decimal256(50, 2)), r"no type for the column 'a' \(decimal256"),
+    ):
+        with pytest.raises(DataError, match=told):
+            rf.count(pa.table({"a": column}), "not (s.a = t.a)", engine="spark")
+    largest = pa.table({"a": pa.array([2**64 - 1, 2**64 - 2], pa.uint64())})
+    assert rf.count(largest, "not (s.a > t.a)", engine="spark") == 1
+
+
+def test_a_pandas_frame_without_a_type_is_told_as_in_process(spark: SparkSession) -> None:
+    mixed = pandas.DataFrame({"a": [1, "x"]})
+    with pytest.raises(rf.errors.SchemaError, match="column 'a' has no single type"):
+        rf.count(mixed, "not (s.a = t.a)", engine="spark")
+
+
+def test_rows_of_a_database_are_checked_through_a_dataframe(spark_kind: SparkSession, spark: SparkSession) -> None:
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", "/dev/null")  # type: ignore[union-attr]
+    url = "jdbc:derby:memory:refute;create=true"
+    rows = spark_kind.createDataFrame(
+        [(1, "05401", "a"), (2, "05401", "b"), (3, "80836", "c")], "id int, zip string, city string"
+    )
+    rows.write.jdbc(url, "people", mode="overwrite")
+    people = spark_kind.read.jdbc(url, "people", column="id", lowerBound=0, upperBound=4, numPartitions=2)
+    assert sorted(rf.violations(people, CLASH, key="id").to_arrow()["t"].to_pylist()) == [1, 2]
+    report = rf.check(people, [CLASH, "unique(id)"], key="id")
+    assert [result.finding.violations for result in report] == [2, 0]
+    assert report.split()[1].count() == 2
+    with pytest.raises(DataError, match="listing violations needs row ids"):
+        rf.violations(people, CLASH)
+
+
+def test_a_stream_and_an_empty_name_are_one_sentence(spark_kind: SparkSession) -> None:
+    stream = spark_kind.readStream.format("rate").load()
+    with pytest.raises(DataError, match="the DataFrame is a stream, which is not supported yet; write it to a table"):
+        rf.count(stream, "not (s.value = t.value)")
+    for engine in ("spark", "local"):
+        for name in ("", " "):
+            with pytest.raises(DataError, match="an empty text names no table"):
+                rf.count(name, "a -> b", engine=engine)
