@@ -265,6 +265,18 @@ def test_a_catalog_table_is_read_by_its_name(spark_kind: SparkSession) -> None:
         open_source("some words", session=spark_kind)
 
 
+def test_a_table_may_be_called_as_a_format_is(spark: SparkSession) -> None:
+    spark.range(3).write.mode("overwrite").saveAsTable("default.csv")
+    try:
+        assert open_source("default.csv", session=spark).n_rows() == 3
+        assert open_source("spark_catalog.default.csv", session=spark).n_rows() == 3
+    finally:
+        spark.sql("drop table default.csv")
+    for name in ("default.csv", "some words.csv"):
+        with pytest.raises(DataError, match=f"'{name}'"):
+            open_source(name, session=spark)
+
+
 def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) -> None:
     frame = spark_kind.createDataFrame([(1, "a"), (1, "b"), (2, "a")], "id int, `o.d``d` string")
     both = open_source(frame, key=["id", "o.d`d"])

@@ -207,7 +207,7 @@ def open_source(
     text = os.fspath(table)
     if not text.strip():
         raise nameless()
-    if not isinstance(table, Path) and not _looks_like_files(text):
+    if not isinstance(table, Path) and _names_table(chosen, text):
         frame = _catalog_table(chosen, text)
         if given is not None:
             raise types_of_their_own("a table of the catalog", text)
@@ -224,8 +224,16 @@ def open_source(
     return Source(_read(chosen, listing), text, key, scanned=_SPARK_FORMATS[listing.format])
 
 
-def _looks_like_files(text: str) -> bool:
-    return bool(re.search(r"[/\\*?]", text) or format_of(text) is not None or os.path.exists(text) or glob.glob(text))
+def _names_table(session: SparkSession, text: str) -> bool:
+    """Whether a text names a table rather than files; `sales.csv` may be the table `csv` of the schema `sales`."""
+    if re.search(r"[/\\*?]", text) or os.path.exists(text) or glob.glob(text):
+        return False
+    if format_of(text) is None:
+        return True
+    try:
+        return session.catalog.tableExists(text)
+    except AnalysisException:  # no name that a table could have
+        return False
 
 
 def _catalog_table(session: SparkSession, name: str) -> DataFrame:
