@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import refute as rf
 from refute.errors import DataError, InferredTypesWarning, OptionError
 from refute.relation.files import read_local
-from refute.relation.schema import Schema
+from refute.relation.schema import CellType, Schema
+from refute.spark.cells import cast, misfit
 from refute.spark.frames import frame_of
 from refute.spark.source import open_source
 
@@ -43,26 +45,28 @@ def test_a_schema_decides_what_cells_mean_and_nothing_is_announced(spark: SparkS
     text = "id int, zip bigint, city string"
     with warnings.catch_warnings():
         warnings.simplefilter("error", InferredTypesWarning)
-        for schema in (struct, {"city": "string", "zip": "int"}, text):
-            assert rf.count(file, CLASH, schema=schema) == 2
-            assert rf.count(file, CLASH, schema=schema, engine="local") == 2
-        assert not rf.verify(file, CLASH, schema=text).holds
-        assert sorted(rf.violations(file, CLASH, schema=text).to_arrow()["s"].to_pylist()) == [0, 1]
+        assert rf.count(file, CLASH, schema=text) == rf.count(file, CLASH, schema=text, engine="local") == 2
+        assert not rf.verify(file, CLASH, schema=struct).holds
+        found = rf.violations(file, CLASH, schema={"city": "string", "zip": "int"})
+        assert sorted(found.to_arrow()["s"].to_pylist()) == [0, 1]
         assert rf.check(file, CLASH, schema=text).exit_code == 1
         assert "zip" in str(rf.explain(file, CLASH, schema=text))
-        found = [
+        rules = [
             rf.discover(file, schema=text, columns=["zip", "city"], engine=engine).top(9)
             for engine in ("spark", "local")
         ]
-    assert [rule.sentence for rule in found[0]] == [rule.sentence for rule in found[1]]
+    assert [rule.sentence for rule in rules[0]] == [rule.sentence for rule in rules[1]]
 
 
 def test_a_file_without_a_header_has_the_columns_of_the_schema(spark_kind: SparkSession, tmp_path: Path) -> None:
-    file = write(tmp_path / "a.csv", ROWS.partition("\n")[2])
+    plain = ROWS.partition("\n")[2]
+    broken = '1,05401,"Bur\nlington"\r\n2,5401,\r\n3,80836,Fairdale\r\n'
     schema = Schema.of("id int, zip bigint, city string", header=False)
-    rows = open_source(file, session=spark_kind, schema=schema).identified().toArrow().sort_by("__row")
-    assert rows.drop_columns(["__row"]).to_pylist() == read_local(file, schema).to_pylist()
-    assert rows["__row"].to_pylist() == [0, 1, 2]
+    for text in (plain, broken):
+        file = write(tmp_path / "a.csv", text)
+        rows = open_source(file, session=spark_kind, schema=schema).identified().toArrow().sort_by("__row")
+        assert rows.drop_columns(["__row"]).to_pylist() == read_local(file, schema).to_pylist()
+        assert rows["__row"].to_pylist() == [0, 1, 2]
 
 
 CELLS = """n,f,g,d,ok,day,at,when,word,none
@@ -92,6 +96,45 @@ def test_a_schema_means_the_same_to_spark_and_to_the_local_reader(
     assert rows.schema.types == local.schema.types
     assert rows.to_pylist() == local.to_pylist()
     assert source.n_rows() == local.num_rows
+
+
+NUMBERS = (
+    "0 -0 +0 007 +7 1.0 1. .5 . - + 1e5 1E+05 1e400 -1e400 1e-400 1e1000 NaN nan Infinity -Infinity +Infinity inf 127 "
+    "128 -129 32768 2147483648 9223372036854775807 9223372036854775808 -9223372036854775808 0x10 1_000 12.34 123.45 "
+    "99.995 100 00012.3400 -0.001 999999999999999999999999999999999999999 99999999999999999999999999999999999999 0.1 "
+    "0.30000000000000004 123456789012345678 5e-324 2e-324 3.4028236e38 16777217 0.1f 1d true TRUE tRue t 1 é \u0661"
+)
+MOMENTS = [
+    *("2024-02-29", "2023-02-29", "2024-2-9", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "1582-10-10"),
+    *("2024-02-29 12:00:00", "2024-02-29T12:00:00.123456", "2024-02-29 12:00:00.1234567", "2024-02-29 24:00:00"),
+    *("2024-02-29 23:59:60", "2024-02-29 12:00", "2024-02-29 12:00:00Z", "2024-02-29 12:00:00-17:59"),
+    *("2024-02-29 12:00:00+18:00", "2024-02-29T12:00:00 +01:00", "1847-11-30 00:00:00+09:00", "2024-02-29\n", " 1", ""),
+]
+KINDS = (
+    "boolean tinyint smallint int bigint float double date timestamp_ntz timestamp "
+    "decimal(4,2) decimal(2,2) decimal(38,0) decimal(38,18)"
+)
+
+
+@pytest.mark.parametrize("setting", [{}, {"ansi.enabled": "false", "timestampType": "TIMESTAMP_NTZ"}])
+def test_a_cell_is_the_same_value_to_both_engines_or_to_neither(setting: dict[str, str], spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    for name, value in setting.items():
+        session.conf.set(f"spark.sql.{name}", value)
+    cells = [*NUMBERS.split(), *MOMENTS]
+    frame = session.createDataFrame([(cell,) for cell in cells], "x string")
+    kinds = [CellType.of(name, "x") for name in KINDS.split()]
+    fitting = [F.when(misfit("x", kind).isNull(), cast("x", kind)).alias(kind.name) for kind in kinds]
+    found = frame.select("x", *fitting).toArrow()
+    assert found["x"].to_pylist() == cells
+    for kind in kinds:
+        for cell, value in zip(cells, found[kind.name], strict=True):
+            try:
+                ours = kind.values(pa.chunked_array([[cell]]), "x", "here")[0]
+            except DataError:
+                ours = pa.scalar(None, kind.arrow)
+            assert value.equals(ours) or (cell == "NaN" and str(value) == "nan"), (kind.name, cell)
 
 
 WRONG = [

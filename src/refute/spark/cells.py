@@ -36,7 +36,7 @@ def checked(cells: DataFrame, schema: Schema, path: str) -> Checked:
     """The facts of one pass over all cells; raises DataError where one does not fit the type of its column."""
     numbered = list(enumerate(schema.types.items()))
     filled = [F.count(_cell(name, kind)).alias(f"cells {i}") for i, (name, kind) in numbered]
-    wrong = [F.min(_misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
+    wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
     with plain_failures(path):
         rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), *filled, *wrong).collect()
     for i, (name, kind) in numbered:
@@ -47,9 +47,16 @@ def checked(cells: DataFrame, schema: Schema, path: str) -> Checked:
     return Checked(Layout.of(rows), tuple(empty))
 
 
+def misfit(name: str, kind: CellType) -> Column:
+    """The cell where it is no value of the type, else null."""
+    assert kind.pattern is not None
+    cell = _cell(name, kind)
+    return F.when(~cell.rlike(kind.pattern) | cell.try_cast(_spark_name(kind)).isNull(), cell)
+
+
 def cast(name: str, kind: CellType) -> Column:
     """A checked column of text as one of values, under its name."""
-    return _cell(name, kind).cast(kind.name).alias(name)
+    return _cell(name, kind).cast(_spark_name(kind)).alias(name)
 
 
 def announce(path: str, types: Mapping[str, str]) -> None:
@@ -68,8 +75,6 @@ def _cell(name: str, kind: CellType) -> Column:
     return cell if kind.pattern is None else F.nullif(cell, F.lit(""))
 
 
-def _misfit(name: str, kind: CellType) -> Column:
-    """The cell where it is no value of the type, else null."""
-    assert kind.pattern is not None
-    cell = _cell(name, kind)
-    return F.when(~cell.rlike(kind.pattern) | cell.try_cast(kind.name).isNull(), cell)
+def _spark_name(kind: CellType) -> str:
+    """The name that means this type whatever a session takes `timestamp` for."""
+    return "timestamp_ltz" if kind.name == "timestamp" else kind.name

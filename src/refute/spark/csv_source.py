@@ -80,7 +80,8 @@ class _Text:
         """The cells; with `all_cells` every row's number of cells is checked, whichever columns are asked for."""
         reader = self._reader(all_cells)
         schema = StructType([StructField(name, StringType()) for name in self.names])
-        return reader.schema(schema).csv(self.listing.paths)
+        frame = reader.schema(schema).csv(self.listing.paths)
+        return frame if self.header or self.split else _without_line_ends(frame, self.names[-1])
 
     def sampled(self) -> dict[str, int]:
         """The types that columns may have after a few rows have been seen: patterns of others need not be tried."""
@@ -117,6 +118,16 @@ class _Text:
             columnPruning=not all_cells,
             **self.listing.options,
         )
+
+
+def _without_line_ends(frame: DataFrame, last: str) -> DataFrame:
+    """The cells where lines may end in CR LF, and the first line break is an LF within a cell.
+
+    Spark takes the first break of a file for the end of all lines, and then leaves a CR in the last cell of each. A
+    header, where there is one, holds no break but its own.
+    """
+    cell = F.col(quoted(last))
+    return frame.withColumn(last, F.when(cell != "\r", F.regexp_replace(cell, r"\r\z", "")))
 
 
 def _all_named(names: Sequence[str]) -> bool:
