@@ -14,7 +14,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 from refute.language.predicate import Predicate, Row
 from refute.relation import Relation
 from refute.relation.types import ColumnType
-from refute.spark.expressions import column, column_operands, monotone, operand, quoted, unscaled
+from refute.spark.expressions import column, column_operands, literal, monotone, operand, quoted, unscaled
 from refute.spark.pairing import Pairing
 from refute.spark.placement import LIGHT_BUCKETS, Placement
 
@@ -87,7 +87,7 @@ class Emitter:
         found = F.lit(-1)
         for number, values in enumerate(placement.heavy):
             same = [
-                key.eqNullSafe(F.lit(value.isoformat() if hasattr(value, "isoformat") else value).cast(kind))
+                key.eqNullSafe(literal(value, kind))
                 for key, value, kind in zip(self.key(row), values, self._key_types[row], strict=True)
             ]
             found = F.when(reduce(lambda a, b: a & b, same, F.lit(True)), F.lit(number)).otherwise(found)

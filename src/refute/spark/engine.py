@@ -23,7 +23,7 @@ from refute.spark.gathering import Gathering
 from refute.spark.measuring import measure
 from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
-from refute.spark.renaming import plain_names, renamed
+from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
 from refute.spark.single import chosen_rows
@@ -157,7 +157,8 @@ class SparkEngine:
     def with_rows(self, rule: Rule) -> DataFrame:
         """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
         if self.source.has_identity:
-            return self.source.identified().toDF(*self.names.values(), ROW_COLUMN)
+            identified = by_code_point(self.source.identified(), self.source.frame.schema)
+            return identified.toDF(*self.names.values(), ROW_COLUMN)
         values = [F.col(name).alias(original) for original, name in self.names.items() if name in _columns(rule)]
         return self.plain.withColumn(ROW_COLUMN, F.struct(*values))
 
@@ -175,8 +176,8 @@ class SparkEngine:
 
     @cached_property
     def plain(self) -> DataFrame:
-        """The table under names that need no care."""
-        return self.source.frame.toDF(*self.names.values())
+        """The table under names that need no care, with texts that compare by code point."""
+        return by_code_point(self.source.frame, self.source.frame.schema).toDF(*self.names.values())
 
     @cached_property
     def tasks(self) -> int:

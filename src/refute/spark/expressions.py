@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
 
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.nulls import Nulls
@@ -22,6 +23,7 @@ from refute.relation.types import ColumnType, Family
 
 _MAX_DIGITS = 38
 _EXACT_DIGITS = 15  # decimals of so many digits survive a double
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def quoted(name: str) -> str:
@@ -40,10 +42,19 @@ def column(kind: ColumnType) -> SparkColumn:
 
 def literal(value: Any, kind: str) -> SparkColumn:
     """A value that Spark gave back, as a constant of this type of Spark."""
-    if isinstance(value, dt.datetime) and kind == "timestamp":  # Spark gives these back in this process's zone
-        since = value.astimezone(dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-        return F.timestamp_micros(F.lit(since // dt.timedelta(microseconds=1)))
-    return F.lit(value.isoformat() if isinstance(value, dt.date) else value).cast(kind)
+    if isinstance(value, dt.datetime) and kind == "timestamp":
+        return _instant(value)
+    text_or_value = value.isoformat() if isinstance(value, dt.date | dt.time) else value
+    return F.lit(text_or_value).cast("timestamp_ltz" if kind == "timestamp" else kind)
+
+
+def _instant(value: dt.datetime) -> SparkColumn:
+    """A moment with a zone, whatever zone the session has and whichever type it calls `timestamp`.
+
+    Spark gives moments back without a zone, in that of this process.
+    """
+    since = (value.astimezone() if value.tzinfo is None else value) - _EPOCH
+    return F.timestamp_micros(F.lit(since // dt.timedelta(microseconds=1)))
 
 
 def constants(numbers: Iterable[float], kind: str) -> SparkColumn:
@@ -63,22 +74,43 @@ def unscaled(kind: ColumnType) -> SparkColumn:
 def monotone(kind: ColumnType, other: ColumnType) -> SparkColumn:
     """The column mapped to a type that it shares with the other, a double where there is one: never reverses an order,
     keeps equals equal."""
-    plain = column(kind)
+    plain, shared = column(kind), mapped_type(kind, other)
     if kind.family.is_number:
         return plain.cast("double") + F.lit(0.0)
-    if kind.family is other.family is Family.DATE:
-        return F.unix_date(plain).cast("double")
-    if kind.family is Family.ZONED:
-        return F.unix_micros(plain).cast("double")
-    if kind.family in (Family.DATE, Family.TIMESTAMP):
-        return plain.cast("timestamp_ntz")
-    return plain
+    if kind.family in (Family.STRING, Family.BOOLEAN):
+        return plain
+    if shared == "double" and kind.family in _NUMBERS:
+        plain = _NUMBERS[kind.family](plain)
+    return plain.cast(shared)
+
+
+def mapped_type(kind: ColumnType, other: ColumnType) -> str:
+    """The type of Spark to which `monotone` maps columns that are compared with each other."""
+    return _MAPPED.get(kind.family) or _MAPPED.get(other.family, "double")
+
+
+_MAPPED = {Family.TIMESTAMP: "timestamp_ntz", Family.STRING: "string", Family.BOOLEAN: "boolean"}
+
+
+def _parts(seconds: SparkColumn, digits: int) -> SparkColumn:
+    """What Spark can turn into seconds, as the whole number of the last of so many digits after the point."""
+    return (seconds.cast(f"decimal({13 + digits},{digits})") * F.lit(10**digits)).cast("bigint")
+
+
+_NUMBERS: dict[Family, Callable[[SparkColumn], SparkColumn]] = {
+    Family.DATE: lambda date: F.unix_date(date),
+    Family.ZONED: lambda moment: F.unix_micros(moment),
+    Family.TIME: lambda time: _parts(time, 9),
+    Family.DURATION: lambda span: _parts(span.cast("interval second"), 6),
+}
 
 
 def operand(kind: ColumnType, other: ColumnType) -> SparkColumn | None:
     """The column as a side of an exact comparison with the other column; None where Spark would round."""
     families = {kind.family, other.family}
-    if len(families) == 1 and kind.family is not Family.DECIMAL:
+    if kind.family is Family.NULL:
+        return column(kind).cast(from_arrow_type(other.arrow_type, prefer_timestamp_ntz=True))
+    if other.family is Family.NULL or (len(families) == 1 and kind.family is not Family.DECIMAL):
         return column(kind)
     if families == {Family.DATE, Family.TIMESTAMP}:
         return column(kind).cast("timestamp_ntz")
@@ -132,6 +164,8 @@ _UFUNCS = {
 def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:
     if isinstance(value, float) and math.isnan(value):
         return None
+    if kind.family is Family.NULL:
+        return F.lit(nulls is Nulls.EQUAL and op is Operator.NE)
     if kind.family is Family.FLOAT:
         return _float_with_constant(kind, op, value, nulls)
     if isinstance(value, float):
@@ -148,20 +182,16 @@ def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -
         if max(whole, own_whole) + max(scale, own_scale) > _MAX_DIGITS:
             return None
         kind_type = f"decimal({max(whole, own_whole) + max(scale, own_scale)},{max(scale, own_scale)})"
-        literal = F.lit(format(value, "f")).cast(kind_type)
-        return compare(column(kind).cast(kind_type), op, literal, nulls)
+        return compare(column(kind).cast(kind_type), op, literal(format(value, "f"), kind_type), nulls)
     if kind.family in (Family.DATE, Family.TIMESTAMP):
-        return compare(column(kind).cast("timestamp_ntz"), op, _moment(value).cast("timestamp_ntz"), nulls)
+        assert isinstance(value, dt.date)
+        return compare(column(kind).cast("timestamp_ntz"), op, literal(value, "timestamp_ntz"), nulls)
     if kind.family is Family.ZONED:
-        return compare(column(kind), op, _moment(value).cast("timestamp"), nulls)
+        assert isinstance(value, dt.datetime)
+        return compare(column(kind), op, _instant(value), nulls)
     if kind.family in (Family.STRING, Family.BOOLEAN):
         return compare(column(kind), op, F.lit(value), nulls)
     return None
-
-
-def _moment(value: Value) -> SparkColumn:
-    assert isinstance(value, dt.date)
-    return F.lit(value.isoformat())
 
 
 def _float_with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -> SparkColumn | None:

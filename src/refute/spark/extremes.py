@@ -107,7 +107,7 @@ class Extremes:
         if not any(one.is_cross_column for one in self._pairing.equal):
             kept = self._frame.where(admits[Row.S] | admits[Row.T])
             return kept.select(*self._key(Row.S), *values.values(), own)
-        nothing = {row: F.lit(None).cast(self._types[row][-1]) for row in Row}
+        nothing = {row: literal(None, self._types[row][-1]) for row in Row}
         as_s = (values[Row.S], nothing[Row.T].alias("__t"), own)
         as_t = (nothing[Row.S].alias("__s"), values[Row.T], nothing[Row.T].alias("__own_t"))
         parts = [

@@ -60,7 +60,7 @@ class LabelledExtremes(Extremes):
         else:
             parts = []
             for row, other in ((Row.S, Row.T), (Row.T, Row.S)):
-                nothing = F.lit(None).cast(self._types[other][-1]).alias(_side(other))
+                nothing = literal(None, self._types[other][-1]).alias(_side(other))
                 shown = (*self._key(row), self._label(row).alias(_LABEL), values[row], nothing)
                 parts.append(self._frame.where(admits[row]).select(*shown))
             rows = reduce(DataFrame.unionByName, parts)

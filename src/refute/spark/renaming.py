@@ -1,19 +1,35 @@
-"""Plain column names: Spark reads dots and back-quotes in names as syntax, so rules run on columns c0, c1 and so on."""
+"""Plain columns: Spark reads dots and back-quotes in names as syntax, so rules run on columns c0, c1 and so on, and on
+texts without a collation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructType
+
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate
 from refute.language.rulebook import Rule
+from refute.spark.expressions import quoted
 
 
 def plain_names(names: list[str]) -> dict[str, str]:
     """A plain name for each column."""
     return {name: f"c{i}" for i, name in enumerate(names)}
+
+
+def by_code_point(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The frame with plain strings in those columns of the schema whose texts a collation would compare."""
+    collated = {
+        field.name: F.col(quoted(field.name)).cast(StringType())
+        for field in schema.fields
+        if isinstance(field.dataType, StringType) and not field.dataType.isUTF8BinaryCollation()
+    }
+    return frame.withColumns(collated) if collated else frame
 
 
 def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:

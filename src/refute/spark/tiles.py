@@ -20,7 +20,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from refute.relation.types import ColumnType, Family
-from refute.spark.expressions import constants
+from refute.spark.expressions import constants, literal, mapped_type
 
 _BINS = 4096  # the first step of a search among numbers: parts of equal width
 _MOST_IN_BIN = 8  # cuts in one part, above which halving by blocks is the cheaper search
@@ -35,7 +35,7 @@ class Tiles:
     single: bool
 
     @classmethod
-    def of_sample(cls, kinds: tuple[ColumnType, ...], sample: pa.ChunkedArray, most: int) -> Tiles:
+    def of_sample(cls, kinds: tuple[ColumnType, ColumnType], sample: pa.ChunkedArray, most: int) -> Tiles:
         """Cuts that part the sampled values (as `monotone` maps them) evenly; every value where they are few."""
         counts = pc.value_counts(sample.drop_null())
         order = pc.sort_indices(counts.field("values"))
@@ -44,7 +44,7 @@ class Tiles:
             weight = np.cumsum(counts.field("counts").to_numpy(zero_copy_only=False)[order.to_numpy()])
             targets = np.arange(1, most + 1) * (weight[-1] / (most + 1))
             ascending = [ascending[i] for i in sorted(set(np.searchsorted(weight, targets).tolist()))]
-        return cls(tuple(ascending), _spark_type(kinds), all(_injective(kind, ascending) for kind in kinds))
+        return cls(tuple(ascending), mapped_type(*kinds), all(_injective(kind, ascending) for kind in kinds))
 
     @property
     def size(self) -> int:
@@ -113,22 +113,13 @@ class Tiles:
         return F.array(*map(self._constant, self.cuts))
 
     def _constant(self, cut: Any) -> SparkColumn:
-        return F.lit(cut.isoformat() if hasattr(cut, "isoformat") else cut).cast(self.spark_type)
+        return literal(cut, self.spark_type)
 
 
 def _injective(kind: ColumnType, cuts: list[Any]) -> bool:
     """Whether no two values of the column are mapped to the same one of these cuts."""
-    if kind.family in (Family.INTEGER, Family.ZONED):
+    if kind.family in (Family.INTEGER, Family.ZONED, Family.DURATION):
         return all(abs(cut) < 2**53 for cut in cuts)
     if kind.family is Family.DECIMAL:
         return all(abs(cut) * 10.0**kind.arrow_type.scale < 1e15 for cut in cuts)
     return True
-
-
-def _spark_type(kinds: tuple[ColumnType, ...]) -> str:
-    families = {kind.family for kind in kinds}
-    if families == {Family.DATE} or all(family.is_number or family is Family.ZONED for family in families):
-        return "double"
-    if families <= {Family.DATE, Family.TIMESTAMP}:
-        return "timestamp_ntz"
-    return "boolean" if families == {Family.BOOLEAN} else "string"
