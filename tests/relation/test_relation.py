@@ -64,6 +64,10 @@ def test_every_kind_of_table_gives_the_same_codes(maker: str) -> None:
 def test_rows_of_string_views_can_be_taken() -> None:
     views = pa.table({"name": pa.array(["a" * 40, None, "b" * 40], pa.string_view())})
     assert Relation.of(views).column("name").take([2, 1]).to_pylist() == ["b" * 40, None]
+    entries = pa.DictionaryArray.from_arrays([1, None, 0, 1], pa.array(["a" * 40, "b" * 40], pa.string_view()))
+    relation = Relation.of(pa.table({"name": entries}))
+    assert relation.column("name").take([2, 1]).to_pylist() == ["a" * 40, None]
+    assert relation.encode("name", ordered=True).values.tolist() == [1, -1, 0, 1]
 
 
 def test_what_is_no_table_is_named_in_the_error() -> None:

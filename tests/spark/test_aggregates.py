@@ -105,3 +105,9 @@ def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
     assert "HashAggregate" in plans.getvalue()
     for unwanted in ("Python", "InArrow", "InPandas", "NestedLoop", "Cartesian"):
         assert unwanted not in plans.getvalue()
+
+
+def test_a_row_that_is_its_own_only_partner_is_no_witness(spark: SparkSession) -> None:
+    table = pa.table({"id": range(12), "d": [i % 4 for i in range(12)], "f": [i * 5 for i in range(12)]})
+    engine = SparkEngine(frame_of(table, spark).coalesce(1), key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1))
+    assert engine.verify(Rule(name="rule", constraint=rf.parse("not (s.d = t.f)"))).witness in ((4, 0), (8, 0))

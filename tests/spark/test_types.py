@@ -186,6 +186,8 @@ def test_a_key_may_have_a_collation(spark: SparkSession) -> None:
     engine = SparkEngine(frame, key=["k"], budget=DISTRIBUTED)
     assert sorted(engine.violations(rule, None)) == [("C", "a"), ("a", "C"), ("b", "d"), ("d", "b")]
     assert {row["k"] for row in engine.annotated([rule]).collect() if row["refute"]} == set(names)
+    alike = SparkEngine(frame.withColumn("k", F.translate("k", "b", "A")), key=["k"])
+    assert sorted(alike.violations(rule, None)) == [("A", "d"), ("C", "a"), ("a", "C"), ("d", "A")]
 
 
 def test_tables_without_a_collation_are_read_as_they_are(spark: SparkSession) -> None:

@@ -153,5 +153,12 @@ class Relation:
 
 
 def _with_take(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that Arrow can take rows of: it cannot of string views."""
-    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+    """The column in a type that Arrow can take rows of: it cannot of string views, nor of entries that are some."""
+    kind, text = column.type, pa.large_string()
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(text), ordered=kind.ordered)
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, text, kind.ordered))
+    return column.cast(text) if pa.types.is_string_view(kind) else column

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
@@ -24,12 +24,14 @@ def plain_names(names: list[str]) -> dict[str, str]:
 
 def by_code_point(frame: DataFrame, schema: StructType) -> DataFrame:
     """The frame with plain strings in those columns of the schema whose texts a collation would compare."""
-    collated = {
-        field.name: F.col(quoted(field.name)).cast(StringType())
-        for field in schema.fields
-        if isinstance(field.dataType, StringType) and not field.dataType.isUTF8BinaryCollation()
-    }
+    names = [field.name for field in schema.fields if is_collated(field.dataType)]
+    collated = {name: F.col(quoted(name)).cast(StringType()) for name in names}
     return frame.withColumns(collated) if collated else frame
+
+
+def is_collated(kind: DataType) -> bool:
+    """Whether Spark compares values of this type by anything but their code points."""
+    return isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
 
 
 def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:

@@ -247,13 +247,15 @@ class SparkRule:
             return Verdict(True)
         if pairing.aligned:
             keys = groups.witness_keys()
-        else:
+            if keys is None:
+                return Verdict(True)
+            (s_row,) = pairing.side(self._frame, Row.S).where(groups.has_values(keys)).limit(1).collect()
+        else:  # a row of the same values may have no partner but itself, so the row found is the one to name
             groups = self._groups(self._frame)
             found = groups.with_keys(groups.annotated()).where(F.col("as_s") > 0).limit(1).collect()
-            keys = found[0].asDict() if found else None
-        if keys is None:
-            return Verdict(True)
-        s_row, *_ = pairing.side(self._frame, Row.S).where(groups.has_values(keys)).limit(1).collect()
+            if not found:
+                return Verdict(True)
+            s_row, keys = found[0], found[0].asDict()
         # Two candidates, because the first might be the row itself.
         t_rows = pairing.side(self._frame, Row.T).where(groups.clashes_with(keys)).limit(2).collect()
         s_id, t_ids = self._id(s_row[ROW_COLUMN]), [self._id(row[ROW_COLUMN]) for row in t_rows]

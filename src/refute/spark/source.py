@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.relation.files import nameless
@@ -26,6 +27,7 @@ from refute.spark.failures import plain_failures
 from refute.spark.json_source import open_json
 from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
 from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
+from refute.spark.renaming import is_collated
 from refute.spark.session import session as running_session
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
@@ -106,7 +108,7 @@ class Source:
 
         Raises DataError where rows have none.
         """
-        keys = [F.col(quoted(name)) for name in self.key]
+        keys = self._key_columns()
         if keys:
             return self.frame.select("*", (keys[0] if len(keys) == 1 else F.struct(*keys)).alias(ROW_COLUMN))
         scanned = self._scanned()
@@ -132,13 +134,11 @@ class Source:
         """Raises DataError with an example where a key is null or belongs to more than one row."""
         if not self.key:
             return
-        null = F.lit(False)
-        for name in self.key:
-            column = F.col(quoted(name))
+        null, keys = F.lit(False), self._key_columns()
+        for name, column in zip(self.key, keys, strict=True):
             null = null | column.isNull()
             if isinstance(self.frame.schema[name].dataType, FloatType | DoubleType):
                 null = null | F.isnan(column)
-        keys = [F.col(quoted(name)) for name in self.key]
         counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias(_OFTEN))
         with plain_failures(self.name):
             wrong = counted.where((F.col(_OFTEN) > 1) | null).orderBy(*keys).limit(1).collect()
@@ -148,6 +148,15 @@ class Source:
             if any(wrong[0][name] is None or wrong[0][name] != wrong[0][name] for name in self.key):
                 raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
             raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
+
+    def _key_columns(self) -> list[SparkColumn]:
+        """The columns of the key, texts by their code points."""
+        found = []
+        for name in self.key:
+            plain = F.col(quoted(name))
+            collated = is_collated(self.frame.schema[name].dataType)
+            found.append(plain.cast(StringType()).alias(name) if collated else plain)
+        return found
 
     def _scanned(self, chosen: DataFrame | None = None) -> str | None:
         with self._once:

@@ -27,7 +27,7 @@ from refute.spark.discover.coding import COLUMN, TIMES, VALUE
 from refute.spark.discover.jobs import Kept, unless_expired
 from refute.spark.discover.pairs import SparkPairs, pairs_of
 from refute.spark.expressions import column, not_null
-from refute.spark.renaming import plain_names
+from refute.spark.renaming import by_code_point, plain_names
 from refute.spark.schema import empty_relation
 
 T = TypeVar("T")
@@ -59,7 +59,8 @@ class SparkTable:
     def __init__(self, frame: DataFrame, place: Kept, columns: Sequence[str] | None = None) -> None:
         self._place = place
         self.plain_of = plain_names(frame.columns)
-        self.frame = frame.toDF(*self.plain_of.values())
+        renamed = frame.toDF(*self.plain_of.values())
+        self.frame = by_code_point(renamed, renamed.schema)
         self.types = empty_relation(frame)
         self.plain_types = empty_relation(self.frame)
         self._wanted = [name for name in frame.columns if columns is None or name in columns]
