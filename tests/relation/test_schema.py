@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from misfits import MISFITS
 from refute.errors import DataError, OptionError
 from refute.relation.files import read_local
 from refute.relation.schema import Schema
@@ -94,22 +95,7 @@ def test_cells_are_values_of_the_types_that_a_schema_gives(tmp_path: Path) -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("kind", "cell"),
-    [
-        ("tinyint", "128"),
-        ("bigint", "1.0"),
-        ("bigint", " 1"),
-        ("double", "1d"),
-        ("decimal(4,2)", "100"),
-        ("decimal(4,2)", "1.005"),
-        ("boolean", "1"),
-        ("date", "2021-02-30"),
-        ("date", "2021-2-3"),
-        ("timestamp_ntz", "2021-01-01 24:00:00"),
-        ("timestamp", "2021-01-01 12:00:00"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "cell"), MISFITS)
 def test_a_cell_that_is_no_value_of_its_type_is_named(kind: str, cell: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"x\n{cell}\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"column 'x' of '.*a.csv' has a cell '{cell}', which is no ") as raised:

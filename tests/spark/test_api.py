@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import refute as rf
+from misfits import MISFITS
 from refute.errors import DataError, InferredTypesWarning, OptionError
 from refute.relation.files import read_local
 from refute.relation.schema import CellType, Schema
@@ -137,27 +138,13 @@ def test_a_cell_is_the_same_value_to_both_engines_or_to_neither(setting: dict[st
             assert value.equals(ours) or (cell == "NaN" and str(value) == "nan"), (kind.name, cell)
 
 
-WRONG = [
-    ("tinyint", "128"),
-    ("bigint", "1.0"),
-    ("bigint", " 1"),
-    ("double", "1d"),
-    ("decimal(4,2)", "100"),
-    ("decimal(4,2)", "1.005"),
-    ("boolean", "1"),
-    ("date", "2021-02-30"),
-    ("timestamp_ntz", "2021-01-01 24:00:00"),
-    ("timestamp", "2021-01-01 12:00:00"),
-]
-
-
 def test_a_schema_that_does_not_fit_is_the_same_sentence_in_both_engines(spark: SparkSession, tmp_path: Path) -> None:
-    header = ",".join(f"c{i}" for i in range(len(WRONG)))
-    file = write(tmp_path / "a.csv", f"{header}\n{','.join(cell for _, cell in WRONG)}\n")
+    header = ",".join(f"c{i}" for i in range(len(MISFITS)))
+    file = write(tmp_path / "a.csv", f"{header}\n{','.join(cell for _, cell in MISFITS)}\n")
     lines = write(tmp_path / "a.json", '{"a": 1}\n{"b": "x"}\n')
     parquet = str(tmp_path / "a.parquet")
     pq.write_table(pa.table({"a": [1]}), parquet)
-    cases = [(file, f"c{i} {kind}") for i, (kind, _) in enumerate(WRONG)]
+    cases = [(file, f"c{i} {kind}") for i, (kind, _) in enumerate(MISFITS)]
     cases += [(file, "c0 string, id int"), (lines, "c int"), (lines, "b int"), (lines, "a int, b bigin")]
     cases += [(parquet, "a int")]
     for path, schema in cases:
