@@ -46,7 +46,7 @@ def _table() -> pa.Table:
 
 def _engine(frame: object) -> SparkEngine:
     """An engine that keeps no columns of this table, and fetches them for one answer."""
-    return SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=ROWS * 15, sample_rows=1))
+    return SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=ROWS * 15, sample_rows=1))
 
 
 @pytest.mark.parametrize(("parts", "nulls"), [(1, "sql"), (3, "equal"), (8, "sql")])

@@ -38,7 +38,7 @@ RULES = (
     "not (s.a = 1 and t.b = 2)",
     "not (s.g = t.g and s.a < t.a and s.b > t.b)",
 )
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_files_tell_nothing_of_what_a_frame_makes_of_them(
     pq.write_table(pa.table({"id": range(ROWS), "v": [[i % 7, i] for i in range(ROWS)]}), path)
     frame = made(spark.read.parquet(str(path)))
     try:
-        engine = SparkEngine(frame, budget=Budget(gather_bytes=8, sample_rows=4))
+        engine = SparkEngine(frame, budget=Budget(driver_bytes=8, sample_rows=4))
         assert engine.source.most_rows() == ROWS
         (rule,) = RuleBook.of("unique(id)" if made is _cached else "unique(v)")
         assert engine.count(rule) == (0 if made is _cached else sum(n * (n - 1) for n in [9] * 4 + [8] * 3))

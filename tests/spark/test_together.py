@@ -35,7 +35,7 @@ TEXTS = (
     "not (s.g = t.g and s.a <= t.a and s.c >= t.c)",
     "not (s.g = t.g and s.b < t.b and s.c != t.c)",
 )
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
 
 
 def _table(rows: int = 80) -> pa.Table:
@@ -85,7 +85,7 @@ def test_a_group_too_large_for_a_task_is_not_shared_but_answered(spark: SparkSes
         F.lit(1).alias("g"), (F.col("id") * 7 % 50).alias("a"), (F.col("id") * 11 % 60).alias("b")
     )
     rule = Rule(name="r", constraint=rf.parse(TEXTS[0]))
-    engine = SparkEngine(frame, budget=Budget(gather_bytes=-1, sample_rows=1))
+    engine = SparkEngine(frame, budget=Budget(driver_bytes=0, sample_rows=1))
     prepared = engine.prepared(rule)
     measuring._shared(engine, [prepared])
     assert prepared.shared_extent is None
@@ -124,7 +124,7 @@ def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
     table = _few(1600)
     rules = [Rule(name=f"r{i}", constraint=rf.parse(text), nulls=Nulls(nulls)) for i, text in enumerate(FEW)]
     rules.append(Rule(name="last", constraint=rf.parse(FEW[1]), where=parse_condition("h = 1"), nulls=Nulls(nulls)))
-    budget = Budget(gather_bytes=-1, sample_rows=1600)
+    budget = Budget(driver_bytes=0, sample_rows=1600)
     engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
     prepared = [engine.prepared(rule) for rule in rules]
     (counted,) = measuring._count_values_together(engine, prepared)

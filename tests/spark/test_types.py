@@ -27,7 +27,7 @@ from refute.spark.tiles import Tiles
 
 pytestmark = pytest.mark.spark
 
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=4, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=4, tasks_per_core=1, sample_rows=1)
 MIDNIGHT = dt.datetime(2020, 1, 20)
 HOUR = dt.timedelta(hours=1)
 
@@ -171,7 +171,7 @@ def test_texts_with_a_collation_compare_by_code_point_through_connect(connect: S
 def test_few_distinct_texts_with_a_collation_are_summarised_by_code_point(spark: SparkSession) -> None:
     frame, table = _words(spark, "UNICODE_CI", times=20)
     rule = _rule("not (s.c < t.p)")
-    engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1000))
+    engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1000))
     assert engine.prepared(rule).strategy is Strategy.SUMMARISE
     truth = oracle.violations(table, rule.constraint)
     assert engine.count(rule) == len(truth)

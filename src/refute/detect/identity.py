@@ -45,9 +45,9 @@ class Identity:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))
 
-    def values(self, row: int) -> dict[str, Any]:
-        """All values of one row, by column."""
-        return self._relation.row(row)
+    def values(self, row: int, names: Sequence[str]) -> dict[str, Any]:
+        """The values of one row in these columns."""
+        return {name: self._relation.column(name)[row].as_py() for name in names}
 
     def _check_unique(self) -> None:
         """Raise DataError unless the key is present and different in every row."""

@@ -90,7 +90,7 @@ class LocalEngine:
             started = time.perf_counter()
             finding = self._detector.measure(rule, counts=counts)
             named = None if finding.witness is None else self._named(finding.witness)
-            values = None if finding.witness is None else self._values(finding.witness)
+            values = None if finding.witness is None else self._values(rule, finding.witness)
             seconds = time.perf_counter() - started
             if progress is not None:
                 progress(rule)
@@ -132,9 +132,12 @@ class LocalEngine:
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))
 
-    def _values(self, witness: Witness) -> dict[str, dict[str, Any] | None]:
+    def _values(self, rule: Rule, witness: Witness) -> dict[str, dict[str, Any] | None]:
+        """The keys of the witness rows, and the columns that the rule reads."""
+        read = () if rule.where is None else columns_of(rule.where)
+        names = tuple(dict.fromkeys((*self.identity.key, *rule.constraint.columns, *read)))
         return {
-            side: None if row is None else self.identity.values(row)
+            side: None if row is None else self.identity.values(row, names)
             for side, row in zip(("s", "t"), witness, strict=True)
         }
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
 from refute.errors import DataError
-from refute.language.conditions import Condition, columns_of
+from refute.language.conditions import Condition
 from refute.language.rulebook import Rule
+from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.budget import Budget
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
+from refute.spark.grid.answers import Answers, Work
+from refute.spark.grid.packing import Blocks
 from refute.spark.measuring import measure
-from refute.spark.ordered_answers import OrderedAnswers
-from refute.spark.pairing import Pairing
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
@@ -144,35 +147,47 @@ class SparkEngine:
 
     def task_rows(self, rule: Rule) -> list[int]:
         """How many rows each task gets where the rule is answered by tasks: how even they are."""
-        with plain_failures(self.source.name):
-            prepared = self.prepared(rule)
-            assert prepared.pairing is not None
-            return self.ordered(prepared.pairing, self.plain).task_rows()
+        return self._answered(lambda: self.prepared(rule).task_rows())
 
-    def ordered(self, pairing: Pairing, frame: DataFrame) -> OrderedAnswers:
-        """The answers of tasks to a rule over the frame."""
-        rows = self.source.most_rows()
-        return OrderedAnswers(pairing, frame, rows=rows, tasks=self.tasks, method=self.method)
+    def answers(self, form: Form, blocks: Blocks) -> Answers:
+        """The answers of tasks to a rule over blocks of its rows."""
+        rows, budget = self.source.most_rows(), self.budget
+        widest = budget.sample_bytes / max(self.gathering.row_bytes(self._originals(blocks.names)), 1)
+        work = Work(rows, self.tasks, budget.task_rows, min(budget.plan_rows, int(widest) + 1), self.method)
+        return Answers(form, blocks, work)
 
-    def with_rows(self, rule: Rule) -> DataFrame:
-        """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
-        if self.source.has_identity:
-            identified = by_code_point(self.source.identified(), self.source.frame.schema)
-            return identified.toDF(*self.names.values(), ROW_COLUMN)
-        values = [F.col(name).alias(original) for original, name in self.names.items() if name in _columns(rule)]
-        return self.plain.withColumn(ROW_COLUMN, F.struct(*values))
+    def blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Blocks:
+        """The columns that some rules read, in blocks that are made when they are asked."""
+        forms = [rule.pairing.form for rule in rules if rule.pairing is not None]
+        names = dict.fromkeys(self.names[name] for rule in rules for name in rule.columns)
+        frame = self.with_rows() if named else self.plain
+        return Blocks(frame, self.plain_types, forms, names, named=named)
+
+    @contextmanager
+    def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
+        """The same, made once and kept meanwhile on the executors."""
+        blocks = self.blocks(rules, named=named)
+        blocks.frame = blocks.frame.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield blocks
+        finally:
+            blocks.frame.unpersist()
+
+    def _originals(self, plain: Iterable[str]) -> list[str]:
+        """The table's own names of plain columns."""
+        wanted = set(plain)
+        return [name for name, other in self.names.items() if other in wanted]
+
+    def with_rows(self) -> DataFrame:
+        """The plain frame with the table's ids as `__row`; without them where it has none."""
+        if not self.source.has_identity:
+            return self.plain
+        identified = by_code_point(self.source.identified(), self.source.frame.schema)
+        return identified.toDF(*self.names.values(), ROW_COLUMN)
 
     def filtered(self, where: Condition) -> DataFrame:
         """The rows of the plain frame that a condition selects."""
         return chosen_rows(self.plain, self.plain_types, where)
-
-    def columns_known(self, values: dict[str, dict[str, Any] | None]) -> bool:
-        """Whether the values of rows are those of all columns."""
-        return all(row is None or row.keys() >= set(self.columns) for row in values.values())
-
-    def without_id(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The values of a row in the order of the table's columns, without what stands for its id."""
-        return {name: row[name] for name in self.columns if name in row}
 
     @cached_property
     def plain(self) -> DataFrame:
@@ -212,9 +227,3 @@ class SparkEngine:
                 f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
-
-
-def _columns(rule: Rule) -> tuple[str, ...]:
-    """The columns that a rule and its `where` read."""
-    chosen = () if rule.where is None else columns_of(rule.where)
-    return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))

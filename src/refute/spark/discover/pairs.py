@@ -22,8 +22,9 @@ from refute.discover.space import Slot, Space
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
+from refute.spark.blocks import PACKED, packed
 from refute.spark.discover.asking import Blocks
-from refute.spark.discover.blocks import BLOCK_ROWS, PACKED, Packing, packed
+from refute.spark.discover.blocks import BLOCK_ROWS, Packing
 from refute.spark.discover.coding import Coding, coding_of
 from refute.spark.discover.jobs import Kept
 from refute.spark.discover.keys import keys_of

@@ -64,7 +64,7 @@ def _fits(source: Source, options: Options, most: int) -> bool:
     """Whether the columns to be looked at fit this many bytes."""
     types = empty_relation(source.frame)
     kinds = [types.type_of(name) for name in types.names if options.columns is None or name in options.columns]
-    bytes_per_row = sum(width(kind.arrow_type) for kind in kinds if kind.family is not Family.UNSUPPORTED)
+    bytes_per_row = sum((width(kind.arrow_type) or 24) for kind in kinds if kind.family is not Family.UNSUPPORTED)
     return most > 0 and source.n_rows() * bytes_per_row <= most
 
 
