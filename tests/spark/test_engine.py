@@ -16,7 +16,6 @@ import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.spark import placement
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -38,11 +37,6 @@ ONCE = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-
-
-@pytest.fixture(autouse=True)
-def _small_groups_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "LEAST_HEAVY", 1)
 
 
 def _rule(case: Case) -> Rule:

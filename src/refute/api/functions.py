@@ -29,11 +29,19 @@ def verify(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
 ) -> Verdict:
     """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
     found = engine_for(
-        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
+        table,
+        key=as_key(key),
+        engine=engine,
+        method=method,
+        schema=schema,
+        header=header,
+        threads=threads,
+        driver_bytes=driver_bytes,
     )
     verdict: Verdict = found.verify(chosen)
     return verdict
@@ -49,12 +57,14 @@ def count(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
 ) -> int:
     """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
     chosen = _one(rule, nulls)
-    number: int = engine_for(table, engine=engine, method=method, schema=schema, header=header, threads=threads).count(
-        chosen
+    found = engine_for(
+        table, engine=engine, method=method, schema=schema, header=header, threads=threads, driver_bytes=driver_bytes
     )
+    number: int = found.count(chosen)
     return number
 
 
@@ -70,13 +80,21 @@ def violations(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
     if limit is not None and whole_number("limit", limit) < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
     found = engine_for(
-        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
+        table,
+        key=as_key(key),
+        engine=engine,
+        method=method,
+        schema=schema,
+        header=header,
+        threads=threads,
+        driver_bytes=driver_bytes,
     )
     return found.violations(chosen, limit) if not isinstance(found, LocalEngine) else Violations(found, chosen, limit)
 
@@ -93,6 +111,7 @@ def check(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
     name: str | None = None,
     progress: Callable[[Rule], None] | None = None,
 ) -> Report:
@@ -101,11 +120,21 @@ def check(
     `schema` says which columns of CSV and JSON files to read, and of which types: a text such as `id bigint, name
     string`, a mapping of names to types, or a StructType of Spark. A CSV file that does not begin with the names of
     its columns is read with `header=False`; the schema then names them all. The other functions take both as well.
+
+    `driver_bytes` bounds what of a Spark table may come to this process to be answered here, where that is faster; with
+    0 all is answered where the rows are, and nothing comes but answers and a sample by which the work is cut.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     chosen = list(book)
     found = engine_for(
-        table, key=as_key(key) or book.key, engine=engine, method=method, schema=schema, header=header, threads=threads
+        table,
+        key=as_key(key) or book.key,
+        engine=engine,
+        method=method,
+        schema=schema,
+        header=header,
+        threads=threads,
+        driver_bytes=driver_bytes,
     )
     timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
     n_rows = found.n_rows
@@ -125,10 +154,12 @@ def explain(
     engine: str | None = None,
     schema: Any = None,
     header: bool = True,
+    driver_bytes: int | None = None,
 ) -> Plan:
     """How the rules would be answered: shape, method, order, expected work and worst case. Nothing is run."""
     book = _with_nulls(RuleBook.of(rules), nulls)
-    plan: Plan = engine_for(table, engine=engine, method=method, schema=schema, header=header).explain(list(book))
+    found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
+    plan: Plan = found.explain(list(book))
     return plan
 
 

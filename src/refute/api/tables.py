@@ -29,6 +29,7 @@ def engine_for(
     threads: int | None = None,
     schema: Any = None,
     header: bool = True,
+    driver_bytes: int | None = None,
 ) -> Any:
     """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named."""
     chosen = MethodName.of(method)
@@ -36,12 +37,14 @@ def engine_for(
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
     if threads is not None and whole_number("threads", threads) < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
+    check_driver_bytes(driver_bytes)
     names = as_key(key)
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
-        from refute.spark import SparkEngine
+        from refute.spark import Budget, SparkEngine
 
-        return SparkEngine(spark_table(table), key=names, method=chosen, schema=given)
+        budget = Budget() if driver_bytes is None else Budget(driver_bytes=driver_bytes)
+        return SparkEngine(spark_table(table), key=names, method=chosen, schema=given, budget=budget)
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
 
@@ -65,6 +68,12 @@ def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
     if not is_path(table) and (schema is not None or not header):
         raise OptionError("schema= and header= say how to read files, and this table is none; leave them out.")
     return Schema.of(schema, header=header)
+
+
+def check_driver_bytes(number: int | None) -> None:
+    """Raise OptionError for anything but a number of bytes."""
+    if number is not None and whole_number("driver_bytes", number) < 0:
+        raise OptionError(f"driver_bytes must be at least 0, not {number}; 0 lets no rows come to this process.")
 
 
 def whole_number(name: str, value: object) -> int:

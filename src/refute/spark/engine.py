@@ -143,7 +143,8 @@ class SparkEngine:
         """How the rules would be answered; nothing but a count of the rows is run."""
         with plain_failures(self.source.name):
             rows = self.source.n_rows()
-            return SparkPlan(tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules))
+            plans = tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules)
+            return SparkPlan(plans, self.budget.driver_bytes)
 
     def task_rows(self, rule: Rule) -> list[int]:
         """How many rows each task gets where the rule is answered by tasks: how even they are."""

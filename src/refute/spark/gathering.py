@@ -24,6 +24,7 @@ from refute.spark.worker import ROW_COLUMN
 
 _FEW = 256  # rows that tell how wide texts are
 _TRIED = 4096  # rows that are fetched without asking how long their texts are: Spark refuses what is too much
+_TRIED_BYTES = 1 << 20
 _TOO_MUCH = re.compile(
     r"maxResultSize|serialized results|OutOfMemoryError|Java heap space|RESOURCE_EXHAUSTED|larger than max"
 )
@@ -121,7 +122,7 @@ class Gathering:
         """Whether this many rows of these columns take at most so many bytes, and as many as Spark would send."""
         if self._refused or most <= 0:
             return False
-        if rows <= _TRIED:
+        if rows <= _TRIED and most >= _TRIED_BYTES:
             return True
         return rows * self.row_bytes(names) <= min(most, largest_result(self._source.frame.sparkSession))
 

@@ -42,7 +42,6 @@ class Division:
     shape: Shape
     groups: Groups
     cuts: tuple[Cuts, ...]
-    tasks: int
     light: int  # hash buckets of small groups
     places: Places
 
@@ -52,11 +51,16 @@ class Division:
         fitted = shape.fitted(sample)
         scale = max(rows / max(sample.num_rows, 1), 1.0)
         groups, sizes = _large_groups(fitted, sample, scale, task_rows)
-        whole = cls(fitted, groups, (), tasks, max(LIGHT_BUCKETS, 8 * tasks), Places.of(np.zeros(0), tasks, task_rows))
+        whole = cls(fitted, groups, (), max(LIGHT_BUCKETS, 8 * tasks), Places.of(np.zeros(0), tasks, task_rows))
         cuts = _cut(fitted, sample, whole.sides(sample), _tiles_per_group(sizes * scale, rows, tasks, len(fitted.axes)))
-        cut = cls(fitted, groups, cuts, tasks, whole.light, whole.places)
+        cut = cls(fitted, groups, cuts, whole.light, whole.places)
         places = Places.of(cut.weights(sample) * scale, tasks, task_rows)
-        return cls(fitted, groups, cuts, tasks, whole.light, places)
+        return cls(fitted, groups, cuts, whole.light, places)
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that rows are sent to."""
+        return self.places.tasks
 
     @cached_property
     def apart(self) -> bool:

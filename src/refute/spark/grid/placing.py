@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,13 +25,19 @@ class Places:
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], tasks: int, task_rows: int) -> Places:
-        """Places that balance the rows expected in each bucket."""
+        """Places that balance the rows expected in each bucket, over so many tasks, or more where rows are many."""
         parts = np.where(weights > _LARGEST * task_rows, np.ceil(weights / task_rows), 1).astype(np.int64)
         places = parts * parts
         first = np.concatenate([[0], np.cumsum(places)]).astype(np.int64)
         shared = np.where(parts > 1, 2 * weights / parts, weights)
-        task, load = _packed(np.repeat(shared, places), tasks)
+        total = float((shared * places).sum())
+        task, load = _packed(np.repeat(shared, places), max(tasks, math.ceil(total / task_rows)))
         return cls(parts, first[:-1], task, load)
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return len(self.load)
 
     @property
     def in_parts(self) -> bool:
