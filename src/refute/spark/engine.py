@@ -25,6 +25,7 @@ from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
+from refute.spark.listing import shares_files
 from refute.spark.measuring import measure
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
@@ -166,8 +167,16 @@ class SparkEngine:
 
     @contextmanager
     def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
-        """The same, made once and kept meanwhile on the executors."""
+        """The same, made once and kept meanwhile on the executors.
+
+        Rows that have no ids are numbered where they are packed. An executor that is lost would take numbers with it,
+        and others would be made in their place: then nothing is made again, and the question is asked again.
+        """
         blocks = self.blocks(rules, named=named)
+        if blocks.numbered and not shares_files(blocks.frame.sparkSession):
+            blocks.frame = blocks.frame.localCheckpoint()
+            yield blocks
+            return
         blocks.frame = blocks.frame.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield blocks

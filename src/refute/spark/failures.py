@@ -155,6 +155,10 @@ def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     )
 
 
+def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return LayoutChangedError(f"Spark lost an executor that held rows{_on(what)}; run again, or give a key")
+
+
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
 
@@ -163,6 +167,7 @@ _RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataEr
 
 _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]], ...] = (
     (re.escape(LAYOUT_CHANGED), _layout),
+    (r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \S+ not found", _lost_rows),
     (r"refute\.errors\.(\w+): (.*)", _in_worker),
     (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),

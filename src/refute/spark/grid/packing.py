@@ -36,7 +36,8 @@ class Blocks:
         columns += [value.alias(name) for name, value in _hashes(forms, types).items()]
         if named and identified:
             columns.append(ROW_COLUMN)
-        pack = Pack(exact, named and not identified, BLOCK_ROWS)
+        self.numbered = named and not identified
+        pack = Pack(exact, self.numbered, BLOCK_ROWS)
         self.named = named
         self.row_type: DataType = frame.schema[ROW_COLUMN].dataType if identified else LongType()
         self.frame = frame.select(*columns).mapInArrow(pack, PACKED)
