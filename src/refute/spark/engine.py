@@ -209,7 +209,7 @@ class SparkEngine:
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
             raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
+                f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
 

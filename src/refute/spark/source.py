@@ -25,8 +25,9 @@ from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.json_source import open_json
+from refute.spark.lineage import lineages_of, scanned_format
 from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
-from refute.spark.positions import Layout, layout_of, scanned_format, with_positions, with_row_numbers
+from refute.spark.positions import Layout, layout_of, with_positions, with_row_numbers
 from refute.spark.renaming import is_collated
 from refute.spark.session import session as running_session
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -55,6 +56,8 @@ class Source:
         self._most_rows: int | None = None
         self._format = scanned
         self._format_known = scanned is not None
+        self._repeatable: dict[tuple[str, ...], bool] = {}
+        self._is_opened = scanned is not None  # by us: nothing but files, as they are
         self._once = threading.RLock()  # several rules may ask at a time
         self._check_names()
 
@@ -103,6 +106,21 @@ class Source:
         """Whether each pass over some columns costs more than reading those: all but scans of columnar files."""
         return self._scanned() not in ("parquet", "orc")
 
+    def is_repeatable(self, names: Sequence[str]) -> bool:
+        """Whether every evaluation of these columns gives the same rows, in any order, as far as Spark can tell."""
+        if self._is_opened:
+            return True
+        with self._once, plain_failures(self.name):
+            known = tuple(sorted(names))
+            if known not in self._repeatable:
+                self._repeatable[known] = True
+                for lineage in lineages_of(self.frame, known):
+                    self._format, self._format_known = lineage.scanned, True  # which the same plan tells
+                    if not lineage.is_repeatable:
+                        self._repeatable[known] = False
+                        break
+            return self._repeatable[known]
+
     def identified(self) -> DataFrame:
         """The frame and one more column, the id of a row: its key, a struct of its keys, or its position.
 
@@ -114,8 +132,9 @@ class Source:
         scanned = self._scanned()
         if scanned is None:
             raise DataError(
-                f"the rows of {self.name} have no position, since it is no plain scan of files; say which columns "
-                "tell rows apart with key=, as in key=['id']"
+                f"the rows of {self.name} have no position, since it is not a plain scan of files (a table of Delta or "
+                "Iceberg is not one either: rows of its files may be deleted); say which columns tell rows apart with "
+                "key=, as in key=['id']"
             )
         with self._once, plain_failures(self.name):
             if self._layout is None and scanned == "parquet" and len(self.frame.inputFiles()) == 1:
