@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -19,6 +19,7 @@ from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
 from refute.spark.expressions import all_of, literal, quoted
 from refute.spark.failures import plain_failures
+from refute.spark.jobs import Crew
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, sendable_columns
 from refute.spark.sharing import SharedShuffle, shared_key
@@ -49,14 +50,18 @@ def measure(
         key = shared_key(one.pairing) if counts else None
         if key is not None:
             units.setdefault(key, []).append(one)
-    with ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
+    with Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
         # What is shared is begun first, so that no thread waits for what none has begun.
         for values in counted:
-            pool.submit(_read, engine, values)
-        shares = {key: pool.submit(_shared, engine, unit) for key, unit in units.items()}
+            crew.submit("count values", _read, engine, values)
+        shares = {key: crew.submit(_named(unit), _shared, engine, unit) for key, unit in units.items()}
         unit_of = {one: shares[key] for key, unit in units.items() for one in unit}
-        jobs = [pool.submit(_timed, engine, one, counts, progress, unit_of.get(one)) for one in prepared]
-        return with_values(engine, [job.result() for job in jobs])
+        jobs = [crew.submit(one.rule.name, _timed, engine, one, counts, progress, unit_of.get(one)) for one in prepared]
+        return with_values(engine, crew.results(jobs))
+
+
+def _named(rules: Sequence[SparkRule]) -> str:
+    return ", ".join(one.rule.name for one in rules)
 
 
 def _timed(
