@@ -41,6 +41,7 @@ def discover(
     header: bool = True,
     threads: int | None = None,
     driver_bytes: int | None = None,
+    persist: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
@@ -50,9 +51,9 @@ def discover(
     The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
     Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
     rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). `schema`, `header` and `driver_bytes` are those of
-    `check`. The other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the
-    rules verified by then are returned, flagged partial.
+    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`. The
+    other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules verified by
+    then are returned, flagged partial.
     """
     options = options_of(
         columns=columns,
@@ -85,7 +86,7 @@ def discover(
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes
-        return discover_on_spark(held, options, kept, where=where, gather=most)
+        return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
     rows = Relation.of(read_local(table, given) if is_path(table) else table)
     return search(LocalTable(_chosen(rows, where)), options, kept)
 

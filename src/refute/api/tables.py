@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from refute.detect.local import LocalEngine
 from refute.errors import OptionError, did_you_mean
+from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.files import read_local
@@ -30,8 +32,14 @@ def engine_for(
     schema: Any = None,
     header: bool = True,
     driver_bytes: int | None = None,
+    persist: bool = False,
+    reads: Sequence[Rule] | None = None,
 ) -> Any:
-    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named."""
+    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named.
+
+    With `persist` Spark keeps the table until the engine is closed; where only the rules `reads` will be asked about,
+    their columns.
+    """
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
@@ -43,10 +51,22 @@ def engine_for(
     if on_spark(table, engine):
         from refute.spark import Budget, SparkEngine
 
+        held = spark_table(table)
         budget = Budget() if driver_bytes is None else Budget(driver_bytes=driver_bytes)
-        return SparkEngine(spark_table(table), key=names, method=chosen, schema=given, budget=budget)
+        return SparkEngine(held, key=names, method=chosen, schema=given, budget=budget, persist=persist, reads=reads)
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+@contextmanager
+def opened_engine(table: Any, **options: Any) -> Iterator[Any]:
+    """The engine for a table while a block runs; what Spark keeps for it is let go in the end."""
+    found = engine_for(table, **options)
+    try:
+        yield found
+    finally:
+        if not isinstance(found, LocalEngine):
+            found.close()
 
 
 def on_spark(table: Any, engine: str | None) -> bool:

@@ -24,6 +24,15 @@ class Violations:
         self.rule = rule
         self.limit = limit
 
+    def close(self) -> None:
+        """Nothing to let go: only tables of Spark are kept, and only on demand."""
+
+    def __enter__(self) -> Violations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     @property
     def schema(self) -> pa.Schema:
         """The columns and their types."""

@@ -11,7 +11,7 @@ from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, waiting
-from refute.cli.source import open_data, reading_options
+from refute.cli.source import open_data, persist_option, reading_options
 
 _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -36,6 +36,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 )
 @click.option("--key", metavar="C,..", help="The columns that name a row; else the rules say, else its position does.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
+@persist_option
 @reading_options
 @shared
 def command(
@@ -53,6 +54,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    persist: bool,
 ) -> Exit:
     """Check the rows of DATA against RULES.
 
@@ -72,6 +74,7 @@ def command(
             method=method,
             name=data,
             progress=step,
+            persist=persist,
             **opened.reading,
         )
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
@@ -85,5 +88,5 @@ def command(
         if shown is not None:
             print_clashes(opened, report, shown, key=columns)
     if folder is not None:
-        write_violations(opened, report, folder, key=columns)
+        write_violations(opened, report, folder)
     return Exit(report.exit_code)

@@ -11,7 +11,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import following, waiting
-from refute.cli.source import open_data, reading_options
+from refute.cli.source import open_data, persist_option, reading_options
 
 if TYPE_CHECKING:
     from refute.discover import Discovered
@@ -47,6 +47,7 @@ _SHOWN = 20
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="F", help="Write the rules as a rule file."
 )
+@persist_option
 @reading_options
 @shared
 def command(
@@ -67,6 +68,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    persist: bool,
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
 
@@ -91,6 +93,7 @@ def command(
             time_limit=time_limit,
             almost=almost,
             progress=follow,
+            persist=persist,
             **opened.reading,
         )
     if not options.quiet:

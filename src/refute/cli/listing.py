@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,14 +23,15 @@ def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple
     for result in _broken(report):
         rule = result.rule
         what = "rows" if rule.constraint.is_single_row else "pairs"
-        clashes = list((_clashes_on_spark if data.on_spark else _clashes)(data, rule, shown, key))
+        on_spark = data.on_spark
+        clashes = list(_clashes_on_spark(report, result, shown) if on_spark else _clashes(data, rule, shown, key))
         lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
         number = len(clashes)
         click.echo(f"\n{result.name}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
         click.echo(_aligned(lines))
 
 
-def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
+def write_violations(data: Opened, report: refute.Report, folder: Path) -> None:
     """Write all violations of every broken rule below a folder, without ever holding them all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,10 +39,10 @@ def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: 
         raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
     taken: set[str] = set()
     for result in _broken(report):
-        found = refute.violations(data.table, result.rule, key=key, **data.reading)
+        found = report.violations(result)
         place = folder / _file_name(result.name, taken)
         if data.on_spark:
-            found.to_spark().write.mode("overwrite").parquet(str(place))
+            found.write_parquet(str(place))
             continue
         from pyarrow import parquet as pq  # kept out of `refute --help`
 
@@ -80,14 +81,13 @@ def _clashes(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iter
         yield lines
 
 
-def _clashes_on_spark(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+def _clashes_on_spark(report: refute.Report, result: RuleResult, shown: int) -> Iterator[list[list[str]]]:
     """The same where Spark has the rows."""
-    found: Any = refute.violations(data.table, rule, shown, key=key, **data.reading)
-    for clash in found.with_values():
+    for clash in report.violations(result, shown).with_values():
         lines = []
         for role, row_id, values in clash:
             identity = "/".join(map(str, row_id.values())) if isinstance(row_id, dict) else str(row_id)
-            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in rule.constraint.columns)])
+            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in result.rule.constraint.columns)])
         yield lines
 
 

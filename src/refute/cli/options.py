@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec
@@ -48,7 +49,12 @@ def shared(command: Callable[Concatenate[Shared, P], Exit]) -> Callable[P, Exit]
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> Exit:
         taken = {name: kwargs.pop(name) for name in ("master", "remote", "quiet", "verbose", "nulls")}
-        return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
+        try:
+            return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
+        except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
+            if sys.stderr.isatty():
+                click.echo(err=True)  # after the ^C of the terminal
+            raise click.ClickException("interrupted") from error
 
     decorated: Callable[P, Exit] = run
     for option in reversed(_OPTIONS):

@@ -61,6 +61,13 @@ def reading_options(command: Command) -> Command:
     return engine_option(schema(header(command)))
 
 
+def persist_option(command: Command) -> Command:
+    """The command with the option to evaluate the data once."""
+    return click.option(
+        "--persist", is_flag=True, help="Let Spark evaluate DATA once and keep it meanwhile: for costly views."
+    )(command)
+
+
 def open_data(data: str, engine: str, options: Shared, *, schema: str | None = None, header: bool = True) -> Opened:
     """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
     from refute.relation.schema import Schema

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
 from refute.errors import DataError
-from refute.language.conditions import Condition
+from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.form import Form
 from refute.plan.method import MethodName
@@ -25,13 +24,15 @@ from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
+from refute.spark.jobs import stoppable
+from refute.spark.keeping import Kept, kept
 from refute.spark.listing import shares_files
 from refute.spark.measuring import measure
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
 from refute.spark.single import chosen_rows
-from refute.spark.source import Source, open_source
+from refute.spark.source import Source, open_source, session_of
 from refute.spark.strategy import SparkPlan, plan_of
 from refute.spark.violations import SparkViolations
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -43,6 +44,12 @@ _BROKEN, _FOUND = RESERVED + "broken", RESERVED + "breaches"
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
+    source: Source
+    types: Relation
+    names: dict[str, str]
+    plain_types: Relation
+    gathering: Gathering
+
     def __init__(
         self,
         table: Any,
@@ -52,18 +59,43 @@ class SparkEngine:
         session: Any = None,
         schema: Any = None,
         budget: Budget | None = None,
+        persist: bool = False,
+        reads: Sequence[Rule] | None = None,
     ) -> None:
+        """With `persist` the table is kept on the executors until `close`; where only the rules `reads` will be asked
+        about, the columns that these read, and the key."""
         self.budget = budget or Budget()
         self.method = method
         self.key = tuple(key)
-        with plain_failures():
-            self.source: Source = open_source(table, key=key, session=session, schema=schema)
+        self._place = Kept()
+        self._session = session_of(table, session)
+
+        def opened() -> None:
+            source = open_source(table, key=key, session=self._session, schema=schema)
+            needed = _needed(source, reads)
+            self.source = source.kept(self._place, needed) if persist else source.settled(needed)
             self.types = empty_relation(self.source.frame)
             self.names = plain_names(self.source.frame.columns)
             self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
             self.gathering = Gathering(self.source, self.types, self.budget, method)
-            if key:
-                self.source.check_key()
+            self.source.check_key()
+
+        try:
+            with plain_failures():
+                stoppable(self._session, "open the table", opened)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go what was kept on the executors; questions can still be asked, and then evaluate the table anew."""
+        self._place.release()
+
+    def __enter__(self) -> SparkEngine:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def columns(self) -> list[str]:
@@ -73,31 +105,34 @@ class SparkEngine:
     @property
     def n_rows(self) -> int:
         """The number of rows of the table."""
-        with plain_failures(self.source.name):
+        if self.source.is_counted:
             return self.source.n_rows()
+        return self._answered("count the rows", self.source.n_rows)
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id. The first rows are looked at first."""
-        return self._answered(lambda: self.prepared(rule).verify())
+        return self._answered(rule.name, lambda: self.prepared(rule).verify())
 
     def count(self, rule: Rule) -> int:
         """The exact number of violations."""
-        return self._answered(lambda: self.prepared(rule).count())
+        return self._answered(rule.name, lambda: self.prepared(rule).count())
 
     def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
         """The violations, as a DataFrame of row ids when asked for."""
-        with plain_failures(self.source.name):
-            self._require_identity("listing violations")
-        return self._answered(lambda: SparkViolations(self, rule, limit))
+        self.asked(rule.name, lambda: self._require_identity("listing violations"))
+        return self._answered(rule.name, lambda: SparkViolations(self, rule, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order. Jobs of several rules run side by side."""
-        return self._answered(lambda: measure(self, rules, counts=counts, progress=progress))
+        return self._answered("check", lambda: measure(self, rules, counts=counts, progress=progress))
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+        return self.asked("mark the rows that break rules", lambda: self._annotated(rules))
+
+    def _annotated(self, rules: Sequence[Rule]) -> DataFrame:
         with plain_failures(self.source.name):
             self._require_identity("marking the rows that break rules")
             parts = []
@@ -142,14 +177,17 @@ class SparkEngine:
 
     def explain(self, rules: Sequence[Rule]) -> SparkPlan:
         """How the rules would be answered; nothing but a count of the rows is run."""
-        with plain_failures(self.source.name):
+
+        def plan() -> SparkPlan:
             rows = self.source.n_rows()
             plans = tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules)
             return SparkPlan(plans, self.budget.driver_bytes)
 
+        return self.asked("explain", plan)
+
     def task_rows(self, rule: Rule) -> list[int]:
         """How many rows each task gets where the rule is answered by tasks: how even they are."""
-        return self._answered(lambda: self.prepared(rule).task_rows())
+        return self._answered(rule.name, lambda: self.prepared(rule).task_rows())
 
     def answers(self, form: Form, blocks: Blocks) -> Answers:
         """The answers of tasks to a rule over blocks of its rows."""
@@ -177,11 +215,9 @@ class SparkEngine:
             blocks.frame = blocks.frame.localCheckpoint()
             yield blocks
             return
-        blocks.frame = blocks.frame.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
+        with kept() as place:
+            blocks.frame = place.keep(blocks.frame)
             yield blocks
-        finally:
-            blocks.frame.unpersist()
 
     def _originals(self, plain: Iterable[str]) -> list[str]:
         """The table's own names of plain columns."""
@@ -214,17 +250,20 @@ class SparkEngine:
         bind(self.types, rule)
         return SparkRule(self, rule, renamed(rule, self.names))
 
-    def _answered(self, ask: Callable[[], Answer]) -> Answer:
+    def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:
+        """The answer of jobs that are the caller's, end on Ctrl-C, and tell what they are for."""
+        with plain_failures(self.source.name):
+            return stoppable(self._session, what, ask)
+
+    def _answered(self, what: str, ask: Callable[[], Answer]) -> Answer:
         """The answer; asked for again where Spark meanwhile cut the files into other tasks, as it does when it loses
         or wins executors: positions are the same for any cut, only learnt by one."""
         for _ in range(CUTS_TRIED - 1):
             try:
-                with plain_failures(self.source.name):
-                    return ask()
+                return self.asked(what, ask)
             except LayoutChangedError:
                 self.forget_layout()
-        with plain_failures(self.source.name):
-            return ask()
+        return self.asked(what, ask)
 
     def forget_layout(self) -> None:
         """Learn anew where rows are in their files when that is next needed."""
@@ -234,6 +273,21 @@ class SparkEngine:
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
             raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
+                f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
+
+
+def _needed(source: Source, rules: Sequence[Rule] | None) -> list[str]:
+    """The columns to keep for these rules; all of them where one is missing, which is told later."""
+    columns = source.frame.columns
+    wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
+    if wanted is None or not wanted <= set(columns):
+        return columns
+    return [name for name in columns if name in wanted or name in source.key] or columns
+
+
+def _columns(rule: Rule) -> tuple[str, ...]:
+    """The columns that a rule and its `where` read."""
+    chosen = () if rule.where is None else columns_of(rule.where)
+    return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))

@@ -25,6 +25,10 @@ class LayoutChangedError(EngineError):
     """Spark has cut files into other tasks than when the positions of their rows were learnt."""
 
 
+class JobsCancelledError(EngineError):
+    """The user, or whoever runs the cluster, has cancelled jobs: nothing else is tried in their place."""
+
+
 CUTS_TRIED = 3  # how often a question is asked where Spark cuts files in another way each time
 _CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LONGEST = 300
@@ -159,6 +163,13 @@ def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError
     return LayoutChangedError(f"Spark lost an executor that held rows{_on(what)}; run again, or give a key")
 
 
+def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
+    return JobsCancelledError(
+        f"the jobs of Spark{_on(what)} were cancelled" + (f", with the job group {group.group(1)!r}" if group else "")
+    )
+
+
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
 
@@ -183,4 +194,5 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"AccessDeniedException|AccessControlException|Permission denied", _unreadable),
     (r"StatusCode\.UNAVAILABLE|Py4JNetworkError|Connection reset|Connection refused|ConnectException", _lost),
     (r"Answer from Java side is empty|SESSION_CLOSED|SparkContext was (?:shut down|stopped)|stopped SparkCont", _lost),
+    (r"\[SPARK_JOB_CANCELLED\]|\[OPERATION_CANCELED\]|cancelled part of cancelled job", _cancelled),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from refute.detect.results import Timed
 from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
 from refute.spark.failures import plain_failures
+from refute.spark.jobs import Crew
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind
 from refute.spark.spread import distinct_rows
@@ -32,13 +32,13 @@ def measure(
     prepared = [engine.prepared(rule) for rule in rules]
     _fetch_together(engine, prepared)
     counted = _count_values_together(engine, prepared) if counts else []  # verifying looks at the first rows first
-    with ExitStack() as stack, ThreadPoolExecutor(_RULES_AT_ONCE) as pool:
+    with ExitStack() as stack, Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
         _read_together(engine, prepared, stack)
         # What is shared is begun first, so that no thread waits for what none has begun.
         for values in counted:
-            pool.submit(_read, engine, values)
-        jobs = [pool.submit(_timed, engine, one, counts, progress) for one in prepared]
-        return [job.result() for job in jobs]
+            crew.submit("count values", _read, engine, values)
+        jobs = [crew.submit(one.rule.name, _timed, engine, one, counts, progress) for one in prepared]
+        return crew.results(jobs)
 
 
 def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> None:

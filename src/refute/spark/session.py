@@ -26,6 +26,11 @@ BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
 
 
+def is_connect(session: SparkSession) -> bool:
+    """Whether a session talks to a Connect server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def session(
     master: str | None = None, remote: str | None = None, verbose: bool = False, *, brief: bool = False
 ) -> SparkSession:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,18 @@ class SparkViolations:
         self._engine = engine
         self._sides = ["s"] if rule.constraint.is_single_row else ["s", "t"]
         self._listed, self._identified = self._made()
+        self._released = weakref.finalize(self, engine.close)
+        self._released.atexit = False  # a session that ends lets go by itself
+
+    def close(self) -> None:
+        """Let go what Spark keeps of the table, where it was told to keep it."""
+        self._released()
+
+    def __enter__(self) -> SparkViolations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _made(self) -> tuple[DataFrame, DataFrame]:
         """The violations with the keys of their rows, and the table with ids."""
@@ -52,17 +65,19 @@ class SparkViolations:
         """What these DataFrames answer; made anew where Spark meanwhile cuts the files in another way."""
         for _ in range(CUTS_TRIED - 1):
             try:
-                with plain_failures(self._engine.source.name):
-                    return ask()
+                return self._engine.asked(self.rule.name, ask)
             except LayoutChangedError:
                 self._engine.forget_layout()
                 self._listed, self._identified = self._made()
-        with plain_failures(self._engine.source.name):
-            return ask()
+        return self._engine.asked(self.rule.name, ask)
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
         """The violations as a Spark DataFrame of the table's own session."""
         return self._listed
+
+    def write_parquet(self, folder: str) -> None:
+        """Write the violations as Parquet files below a folder, in place of what is there."""
+        self._asked(lambda: self._listed.write.mode("overwrite").parquet(folder))
 
     def to_arrow(self) -> pa.Table:
         """The violations as one Arrow table; all of them come to this process."""

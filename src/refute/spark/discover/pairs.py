@@ -26,7 +26,6 @@ from refute.spark.blocks import PACKED, packed
 from refute.spark.discover.asking import Blocks
 from refute.spark.discover.blocks import BLOCK_ROWS, Packing
 from refute.spark.discover.coding import Coding, coding_of
-from refute.spark.discover.jobs import Kept
 from refute.spark.discover.keys import keys_of
 from refute.spark.discover.looking import (
     FOUND,
@@ -40,6 +39,7 @@ from refute.spark.discover.looking import (
 )
 from refute.spark.discover.projections import Project, SearchProjections, column_sets
 from refute.spark.discover.scatter import Large, Scatter
+from refute.spark.keeping import Kept
 
 if TYPE_CHECKING:
     from refute.spark.discover.table import SparkTable
