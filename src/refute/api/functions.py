@@ -103,14 +103,14 @@ def check(
     its columns is read with `header=False`; the schema then names them all. The other functions take both as well.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    chosen = list(book)
     found = engine_for(
         table, key=as_key(key) or book.key, engine=engine, method=method, schema=schema, header=header, threads=threads
     )
+    chosen = found.fitted(list(book))
     timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
     n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
-    summary = DataSummary(name or name_of(table), n_rows, tuple(found.columns))
+    summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
     if isinstance(found, LocalEngine):
         return Report(summary, results, lambda: like_input(table, found.annotated(chosen)), split_rows)
     return Report(summary, results, lambda: found.annotated(chosen), found.split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -41,6 +42,8 @@ def discover_on_spark(
     with calm():
         source = open_source(table)
         with plain_failures(source.name):
+            if options.columns is not None:
+                options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
             if _fits(source, options, gather):
                 return search(LocalTable(_here(source, options, where)), options, kinds)
             if options.method is Method.HYDRA:
