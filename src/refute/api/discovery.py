@@ -51,9 +51,9 @@ def discover(
     The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
     Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
     rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`. The
-    other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules verified by
-    then are returned, flagged partial.
+    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`.
+    The other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
+    verified by then are returned, flagged partial.
     """
     options = options_of(
         columns=columns,

@@ -120,15 +120,15 @@ def check(
     columns, so that all are kept; the other functions keep those that they read.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    chosen = list(book)
     options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
     with opened_engine(
         table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
     ) as found:
+        chosen = found.fitted(list(book))
         timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
         n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
-    summary = DataSummary(name or name_of(table), n_rows, tuple(found.columns))
+    summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
     if isinstance(found, LocalEngine):
         return Report(
             summary,

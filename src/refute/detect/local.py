@@ -54,6 +54,15 @@ class LocalEngine:
         """The names of the table's columns."""
         return list(self.relation.names)
 
+    @property
+    def own_columns(self) -> list[str]:
+        """The same: a table in memory has no columns but its own."""
+        return self.columns
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules as they are: names mean columns of just this spelling."""
+        return list(rules)
+
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id."""
         verdict = self._detector.verify(rule)

@@ -66,7 +66,7 @@ class SparkEngine:
         about, the columns that these read, and the key."""
         self.budget = budget or Budget()
         self.method = method
-        self.key = tuple(key)
+        self.key: tuple[str, ...] = ()
         self._place = Kept()
         self._session = session_of(table, session)
 
@@ -74,10 +74,8 @@ class SparkEngine:
             source = open_source(table, key=key, session=self._session, schema=schema)
             needed = _needed(source, reads)
             self.source = source.kept(self._place, needed) if persist else source.settled(needed)
-            self.types = empty_relation(self.source.frame)
-            self.names = plain_names(self.source.frame.columns)
-            self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
-            self.gathering = Gathering(self.source, self.types, self.budget, method)
+            self.key = self.source.key
+            self._know_columns()
             self.source.check_key()
 
         try:
@@ -97,10 +95,33 @@ class SparkEngine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _know_columns(self) -> None:
+        """Take note of the columns that the source has now."""
+        self.types = empty_relation(self.source.frame)
+        self.names = plain_names(self.source.frame.columns)
+        self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
+        self.gathering = Gathering(self.source, self.types, self.budget, self.method)
+        self.__dict__.pop("plain", None)  # which has the columns of before
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules with the table's own spelling of names; fields of structs that they name become columns."""
+        with plain_failures(self.source.name):
+            known = len(self.source.frame.columns)
+            names = {name: self.source.spelled(name) for rule in rules for name in _columns(rule)}
+            if len(self.source.frame.columns) > known:
+                self._know_columns()
+        changed = {name for name, spelled in names.items() if name != spelled}
+        return [renamed(rule, names) if changed.intersection(_columns(rule)) else rule for rule in rules]
+
     @property
     def columns(self) -> list[str]:
-        """The names of the table's columns."""
+        """The names of the columns that rules can read: the table's own, and the fields inside them named so far."""
         return list(self.source.frame.columns)
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The names of the table's columns."""
+        return list(self.source.own_columns)
 
     @property
     def n_rows(self) -> int:
@@ -120,13 +141,13 @@ class SparkEngine:
     def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
         """The violations, as a DataFrame of row ids when asked for."""
         self.asked(rule.name, lambda: self._require_identity("listing violations"))
-        return self._answered(rule.name, lambda: SparkViolations(self, rule, limit))
+        return self._answered(rule.name, lambda: SparkViolations(self, self.fitted([rule])[0], limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order. Jobs of several rules run side by side."""
-        return self._answered("check", lambda: measure(self, rules, counts=counts, progress=progress))
+        return self._answered("check", lambda: measure(self, self.fitted(rules), counts=counts, progress=progress))
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
@@ -160,7 +181,7 @@ class SparkEngine:
             )
             joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col(_BROKEN), "left")
             empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
-            columns = [F.col(quoted(name)) for name in self.columns]
+            columns = [F.col(quoted(name)) for name in self.own_columns]
             return joined.select(*columns, F.coalesce(shown, empty).alias(self._breaches))
 
     def split(self, rows: DataFrame) -> tuple[DataFrame, DataFrame]:
@@ -247,8 +268,9 @@ class SparkEngine:
 
     def prepared(self, rule: Rule) -> SparkRule:
         """The rule bound to this table."""
-        bind(self.types, rule)
-        return SparkRule(self, rule, renamed(rule, self.names))
+        (fitted,) = self.fitted([rule])
+        bind(self.types, fitted)
+        return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:
         """The answer of jobs that are the caller's, end on Ctrl-C, and tell what they are for."""

@@ -13,6 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.spark.probe import found_wanting, remedy
+from refute.spark.warning import calm
 
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
 LAYOUT_CHANGED = (
@@ -38,7 +40,7 @@ _LONGEST = 300
 def plain_failures(what: str | None = None) -> Iterator[None]:
     """Errors of Spark raised meanwhile come out as errors of Refute; `what` names the data they are about."""
     try:
-        with _unlogged():
+        with _unlogged(), calm():
             yield
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise explained(error, what) from error
@@ -93,7 +95,8 @@ def _gist(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    first = (causes[-1:] or java or lines or ["no reason was given"])[0]
+    raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
+    first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
     return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
 
@@ -170,6 +173,28 @@ def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError
     )
 
 
+def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    told = found_wanting()
+    if told is None:
+        told = f"a Python worker of Spark failed to import what it needs ({_short(found.group(0))}); {remedy()}"
+    return EngineError(told)
+
+
+def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    theirs, ours = found.groups()
+    return EngineError(
+        f"the Python of Spark's executors is version {theirs}, and that of this process {ours}: both need the same "
+        f"minor version; {remedy()}"
+    )
+
+
+def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark's executors cannot run {found.group(1)!r}, which shall be their Python ({found.group(2).strip()}); "
+        f"{remedy()}"
+    )
+
+
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
 
@@ -180,6 +205,9 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (re.escape(LAYOUT_CHANGED), _layout),
     (r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \S+ not found", _lost_rows),
     (r"refute\.errors\.(\w+): (.*)", _in_worker),
+    (r"PYTHON_VERSION_MISMATCH[^\n]*?version: (\S+) than that in driver: ([\d.]*\d)", _python_version),
+    (r'Cannot run program "([^"]*python[^"]*)"[^:\n]*: ([^\n]*)', _no_program),
+    (r"(?:ModuleNotFoundError|ImportError): [^\n]*|\[PACKAGE_NOT_INSTALLED\][^\n]*", _import),
     (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),

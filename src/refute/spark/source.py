@@ -28,6 +28,7 @@ from refute.spark.json_source import open_json
 from refute.spark.keeping import Kept
 from refute.spark.lineage import lineages_of, materialised, scanned_format
 from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
+from refute.spark.naming import Naming, spelled, with_fields
 from refute.spark.positions import Layout, layout_of, with_positions, with_row_numbers
 from refute.spark.renaming import is_collated
 from refute.spark.session import session as running_session
@@ -49,9 +50,11 @@ class Source:
         scanned: str | None = None,
         layout: Layout | None = None,
     ) -> None:
-        self.frame = frame
+        self.frame = frame  # with a column for each field of a struct that a rule or the key has named
         self.name = name
-        self.key = tuple(key)
+        self.own_columns = tuple(frame.columns)
+        self._naming = Naming.of(frame)
+        self.key = tuple(self.spelled(column) for column in key)
         self._layout = layout
         self._n_rows: int | None = layout.n_rows if layout is not None else None
         self._most_rows: int | None = None
@@ -63,6 +66,16 @@ class Source:
         self._numbered: DataFrame | None = None  # the rows with their positions, where both were evaluated once
         self._once = threading.RLock()  # several rules may ask at a time
         self._check_names()
+
+    def spelled(self, name: str) -> str:
+        """The table's own name of a column, or of a field inside one, which then is a column of `frame`; a name that
+        leads nowhere stays as it is."""
+        path = self._naming.path(name)
+        if path is None:
+            return name
+        if spelled(path) not in self.frame.columns:
+            self.frame = with_fields(self.frame, [path])
+        return spelled(path)
 
     def n_rows(self) -> int:
         """How many rows there are; counted once."""
@@ -225,12 +238,11 @@ class Source:
 
     def _check_names(self) -> None:
         names = self.frame.columns
-        sensitive = str(self.frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
         seen: dict[str, str] = {}
         for name in names:
             if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
                 raise DataError(f"{self.name} has a column {name!r}, a name that Refute needs for itself; rename it")
-            same = name if sensitive else name.lower()
+            same = name if self._naming.is_case_sensitive else name.lower()
             if same in seen:
                 raise DataError(
                     f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot tell apart; "

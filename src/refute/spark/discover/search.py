@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from refute.discover.discovery import Discovery
@@ -43,6 +44,8 @@ def discover_on_spark(
     with calm(), kept() as place:
         source = stoppable(session, "discover", lambda: _opened(table, options, where, place if persist else None))
         with plain_failures(source.name):
+            if options.columns is not None:
+                options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
             if stoppable(session, "discover", lambda: _fits(source, options, gather)):
                 here = stoppable(session, "discover", lambda: _here(source, options, where))
                 return search(LocalTable(here), options, kinds)
