@@ -148,7 +148,8 @@ def _unscaled(array: pa.Array) -> Keys:
     spare = 63 - max((10**digits).bit_length() - 64, 0)  # bits of the low word that fit below the high one
     if spare <= 0:
         return np.ascontiguousarray(high)
-    return (high << spare) | (low.view(np.uint64) >> np.uint64(64 - spare)).astype(np.int64)
+    lower = (low.view(np.uint64) >> np.uint64(64 - spare)).astype(np.int64)
+    return np.bitwise_or(np.left_shift(high, spare), lower)
 
 
 def _float(array: pa.Array, kind: ColumnType) -> Keys:
