@@ -67,7 +67,7 @@ class SparkEngine:
         self.__dict__.pop("plain", None)  # which has the columns of before
 
     def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
-        """The rules with the table's own spelling of names; fields of structs that they name are columns from now on."""
+        """The rules with the table's own spelling of names; fields that they name are columns from now on."""
         with plain_failures(self.source.name):
             known = len(self.source.frame.columns)
             names = {name: self.source.spelled(name) for rule in rules for name in _columns(rule)}

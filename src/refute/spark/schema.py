@@ -15,7 +15,6 @@ from pyspark.sql.types import DataType, StructType, TimestampType
 from refute.language.rulebook import Rule
 from refute.relation import Relation
 
-
 # PySpark 4.1 knows no zone here: its moments are always those of UTC.
 _IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
 
