@@ -75,7 +75,7 @@ def _folder(data: Opened, place: Place) -> str:
         place.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
-    return str(place.path)
+    return str(place.path.absolute())
 
 
 def _file_name(name: str, taken: set[str]) -> str:

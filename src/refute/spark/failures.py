@@ -6,7 +6,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterator
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -137,9 +137,12 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 
 def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    kind = f"for {found.group(1)}:// addresses" if found.group(1) else f"{found.group(2)}, which these addresses need"
+    scheme, lacking = found.groups()
+    scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
+    why = f" (it lacks the class {lacking})" if lacking else ""
     return DataError(
-        f"Spark has no file system {kind}{_on(what)}; add one, as by --conf spark.jars.packages=... (docs/cluster.md)"
+        f"Spark has no file system for {scheme}:// addresses{why}; give it one, as by --conf spark.jars.packages=..., "
+        "or name another place"
     )
 
 
