@@ -12,6 +12,7 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.errors import DataError, OptionError
+from refute.language.addresses import local_path
 from refute.language.formats import FORMATS, TableFacts, detect, named, read_rules, write_rules
 from refute.language.load import read_file
 from refute.language.nulls import Nulls
@@ -22,12 +23,12 @@ from refute.language.rulebook import Rule, RuleBook
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
+@click.option("--out", metavar="F", help="Write to this file, not to stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file with them, for weever.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(
-    options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None, table: str
+    options: Shared, rules: str, target: str, origin: str | None, out: str | None, header: str | None, table: str
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
@@ -50,7 +51,7 @@ def convert(
     *,
     to: str,
     origin: str | None = None,
-    out: Path | None = None,
+    out: str | None = None,
     table: TableFacts | None = None,
     nulls: str | None = None,
     quiet: bool = False,
@@ -69,8 +70,9 @@ def convert(
     if out is None:
         click.echo(written, nl=False)
         return Exit.HOLDS
+    file = local_path(out, "convert writes files of this machine, or to stdout without --out")
     try:
-        out.write_text(written, encoding="utf-8")
+        file.write_text(written, encoding="utf-8")
     except OSError as error:
         raise OptionError(f"cannot write {out}: {error.strerror or error}") from None
     if not quiet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,7 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
+from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 
@@ -44,9 +44,7 @@ _SHOWN = 20
 @click.option(
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="F", help="Write the rules as a rule file."
-)
+@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
 @persist_option
 @reading_options
 @shared
@@ -64,7 +62,7 @@ def command(
     method: str,
     time_limit: float | None,
     top: int,
-    out: Path | None,
+    out: Place | None,
     engine: str,
     schema: str | None,
     header: bool,
@@ -78,6 +76,7 @@ def command(
     """
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header)
+    require_all([out], opened)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
             opened.table,
@@ -99,9 +98,9 @@ def command(
     if not options.quiet:
         click.echo(describe(data, found, top))
     if out is not None:
-        found.to_yaml(out)
+        out.write(found.to_yaml(), opened)
         if not options.quiet:
-            click.echo(f"{out}: {_rules(len(found))}, each proposed", err=True)
+            click.echo(f"{out.text}: {_rules(len(found))}, each proposed", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 

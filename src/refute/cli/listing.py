@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,7 @@ import refute
 from refute.errors import OptionError
 
 if TYPE_CHECKING:
+    from refute.cli.places import Place
     from refute.cli.source import Opened
     from refute.language.rulebook import Rule
     from refute.report import RuleResult
@@ -31,24 +31,46 @@ def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple
         click.echo(_aligned(lines))
 
 
-def write_violations(data: Opened, report: refute.Report, folder: Path) -> None:
-    """Write all violations of every broken rule below a folder, without ever holding them all."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
+def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
+    """Write all violations of every broken rule to one table, or below a folder, without ever holding them all."""
+    if place.table is not None:
+        from refute.spark.places import write_table
+
+        assert data.session is not None
+        found = [(result.name, report.violations(result).to_spark()) for result in _broken(report)]
+        # A table without rows says that all rules hold, and takes the place of what an earlier run has found.
+        first = report.results[0]
+        write_table(data.session, place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
+        return
+    folder = _folder(data, place)
     taken: set[str] = set()
     for result in _broken(report):
-        found = report.violations(result)
-        place = folder / _file_name(result.name, taken)
-        if data.on_spark:
-            found.write_parquet(str(place))
+        found_here = report.violations(result)
+        target = f"{folder.rstrip('/')}/{_file_name(result.name, taken)}"
+        if data.session is not None:
+            found_here.write_parquet(target)
             continue
         from pyarrow import parquet as pq  # kept out of `refute --help`
 
-        with found.to_reader() as reader, pq.ParquetWriter(f"{place}.parquet", reader.schema) as writer:
+        with found_here.to_reader() as reader, pq.ParquetWriter(f"{target}.parquet", reader.schema) as writer:
             for batch in reader:
                 writer.write_batch(batch)
+
+
+def _folder(data: Opened, place: Place) -> str:
+    """The folder as whoever writes to it names it, made where that is this machine's file system."""
+    if place.address is not None:
+        return place.address
+    if data.session is not None:
+        from refute.spark.listing import shares_files
+
+        if not shares_files(data.session):  # a path means what Spark takes it for, maybe on another machine
+            return place.text
+    try:
+        place.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
+    return str(place.path.absolute())
 
 
 def _file_name(name: str, taken: set[str]) -> str:

@@ -15,6 +15,8 @@ from refute.cli.options import Shared
 from refute.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from refute.relation import Relation
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -28,6 +30,7 @@ class Opened:
 
     table: Relation | str
     reading: dict[str, Any] = field(default_factory=dict)
+    session: SparkSession | None = None  # where Spark reads it
 
     @property
     def on_spark(self) -> bool:
@@ -74,9 +77,10 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
 
     given = Schema.of(schema, header=header)  # so that a mistake is told before Spark starts
     if engine == "local":
-        if options.master or options.remote:
+        if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
-                "--engine local reads DATA in this process, so that --master and --remote have no meaning."
+                "--engine local reads DATA in this process, so that --master, --remote, --conf and --py-files have no "
+                "meaning."
             )
         from refute.relation import Relation, read_local
 
@@ -92,8 +96,15 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
         ) from error
     ignore_pandas_warning()
     atexit.register(make_in_background)  # after the work, so that only the next start has it
-    session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
-    return Opened(data, {"schema": given, "header": header})
+    running = session(
+        options.master,
+        options.remote,
+        options.verbose,
+        brief=size_of(data) <= SMALL,
+        settings=options.conf,
+        py_files=options.py_files,
+    )
+    return Opened(data, {"schema": given, "header": header}, running)
 
 
 def size_of(data: str) -> int:

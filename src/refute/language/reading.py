@@ -118,7 +118,7 @@ class Reader:
     def _column(self, tree: Tree[Token]) -> Column:
         if tree.data == "constant":
             self._fail(_first_token(tree), "expected a column here, found a constant.")
-        fields = [part.rstrip(". \t\r\n") for part in tree.children if getattr(part, "type", "") == "FIELD"]
+        fields = [str(part).rstrip(". \t\r\n") for part in tree.children if getattr(part, "type", "") == "FIELD"]
         name = self._name(_trees(tree)[-1], ".".join(fields))
         return Column(self._rows[_variable(_token(tree))] if tree.data == "row_column" else Row.S, name)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.errors import RefuteError
+from refute.language.addresses import local_path
 from refute.language.rulebook import Rule, Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
@@ -125,8 +126,9 @@ class Report:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
+        file = local_path(path)
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
         except OSError as error:
             raise RefuteError(f"Could not write {path}: {error.strerror}.") from error
     return text

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterator
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -141,7 +141,13 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 
 def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"Spark cannot read {found.group(1)}:// addresses here: its classpath has no file system for them")
+    scheme, lacking = found.groups()
+    scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
+    why = f" (it lacks the class {lacking})" if lacking else ""
+    return DataError(
+        f"Spark has no file system for {scheme}:// addresses{why}; give it one, as by --conf spark.jars.packages=..., "
+        "or name another place"
+    )
 
 
 def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
@@ -214,7 +220,7 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),
     (r"\[MALFORMED_RECORD_IN_PARSING", _malformed),
     (r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.? SQLSTATE", _missing_path),
-    (r'No FileSystem for scheme "(\w+)"', _scheme),
+    (r'No FileSystem for scheme "([^"]+)"|Class (\S+FileSystem) not found', _scheme),
     (r"\[(?:UNRESOLVED_COLUMN|FIELD_NOT_FOUND)[^\]]*\][^`]*`((?:[^`]|``)*)`", _column),
     (r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", _table),
     (r"CANNOT_MERGE_SCHEMAS?|Failed to merge fields|CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", _merge),

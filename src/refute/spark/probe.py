@@ -1,4 +1,4 @@
-"""What the Python of Spark's executors lacks: asked by a small job, and only once a job with Python workers has failed."""
+"""What the Python of Spark's executors lacks: asked by a small job, once a job with Python workers has failed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from refute import __version__
 
 NEEDED = ("refute", "numba", "numpy", "pyarrow", "pandas")  # what Python workers import of packages that may be missing
 REMEDY = (
@@ -50,22 +48,25 @@ def found_wanting() -> str | None:
         rows = session.range(0, _TASKS, 1, _TASKS).select(asked("id").alias("worker")).distinct().collect()
     except (PySparkException, Py4JError, RuntimeError, ConnectionError):  # the failure that led here tells more
         return None
-    return sentence([Worker(**json.loads(row["worker"])) for row in rows])
+    return sentence([_worker(row["worker"]) for row in rows])
 
 
 def sentence(workers: Sequence[Worker]) -> str | None:
     """What these workers lack, told of the one that lacks most; None where all have what they need."""
+    ours = _worker(_look(("refute",))(0)).packages["refute"]
     lacking = sorted(workers, key=lambda worker: (-len(worker.missing), worker.host, worker.python))
     for worker in lacking:
         where = f"the Python of Spark's executors ({worker.python}, version {worker.version}, on {worker.host})"
         if worker.missing:
             return f"{where} lacks {' and '.join(worker.missing)}; {remedy()}"
-        if worker.packages["refute"] != __version__:
-            return (
-                f"{where} has refute {worker.packages['refute']}, and this process has {__version__}; install the "
-                "same version on both sides"
-            )
+        theirs = worker.packages["refute"]
+        if theirs != ours:
+            return f"{where} has refute {theirs}, and this process has {ours}; install the same version on both sides"
     return None
+
+
+def _worker(told: str) -> Worker:
+    return Worker(**json.loads(told))
 
 
 def _look(names: Sequence[str]) -> Callable[[int], str]:
@@ -78,7 +79,7 @@ def _look(names: Sequence[str]) -> Callable[[int], str]:
         import socket
         import sys
 
-        versions = {}
+        versions: dict[str, str | None] = {}
         for name in names:
             try:
                 versions[name] = str(getattr(importlib.import_module(name), "__version__", "?"))

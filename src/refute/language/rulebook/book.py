@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from refute.errors import RuleError, did_you_mean
+from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.rulebook.entry import Entry
@@ -113,7 +113,7 @@ class RuleBook:
         stream = io.StringIO()
         yaml.dump(self.to_plain(), stream)
         if path is not None:
-            Path(path).write_text(stream.getvalue(), encoding="utf-8")
+            local_path(path).write_text(stream.getvalue(), encoding="utf-8")
         return stream.getvalue()
 
 
