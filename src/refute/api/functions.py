@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, like_input, name_of, split_rows, whole_number
+from refute.api.tables import as_key, engine_for, name_of, split_rows, whole_number, with_column
 from refute.api.violations import Violations
 from refute.detect.local import LocalEngine
 from refute.detect.results import Verdict
@@ -72,7 +72,8 @@ def violations(
     threads: int | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
-    if limit is not None and whole_number("limit", limit) < 1:
+    limit = None if limit is None else whole_number("limit", limit)
+    if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
     found = engine_for(
@@ -112,7 +113,7 @@ def check(
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
     summary = DataSummary(name or name_of(table), n_rows, tuple(found.columns))
     if isinstance(found, LocalEngine):
-        return Report(summary, results, lambda: like_input(table, found.annotated(chosen)), split_rows)
+        return Report(summary, results, lambda: with_column(table, found.relation, *found.breaches(chosen)), split_rows)
     return Report(summary, results, lambda: found.annotated(chosen), found.split)
 
 

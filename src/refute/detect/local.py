@@ -23,7 +23,7 @@ from refute.relation import Relation
 from refute.relation.binding import check_column
 from refute.relation.together import together
 
-BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
+BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
@@ -117,13 +117,14 @@ class LocalEngine:
         """How many partners each row has in each role."""
         return self._detector.partners(rule)
 
-    def annotated(self, rules: Sequence[Rule]) -> pa.Table:
-        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+    def breaches(self, rules: Sequence[Rule]) -> tuple[str, pa.Array]:
+        """A column to add to the table, by a name it does not have: per row, the rules it breaks, in which role, with
+        how many partners."""
         counts = [self.partners(rule) for rule in rules]
         name = BREACHES
         while name in self.relation.names:
             name += "_"
-        return self.relation.arrow.append_column(name, _breaches(self.n_rows, list(rules), counts))
+        return name, _breaches(self.n_rows, list(rules), counts)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; only a sample of rows is looked at."""

@@ -18,6 +18,7 @@ from refute.language.conditions import columns_of
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
+from refute.relation.shown import shown
 from refute.spark import extremes, labelled
 from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
@@ -355,9 +356,9 @@ class SparkRule:
         ids = (
             None
             if row is None
-            else table.column(ROW_COLUMN)[row].as_py()
+            else shown(table.column(ROW_COLUMN)[row])
             if self._engine.source.has_identity
-            else {name: table.column(name)[row].as_py() for name in self.columns}
+            else {name: shown(table.column(name)[row]) for name in self.columns}
             for row in verdict.witness
         )
         return Verdict(False, Witness(*ids))
