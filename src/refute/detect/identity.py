@@ -25,7 +25,7 @@ class Identity:
         self._relation = relation
         self.key = tuple(key)
         for name in self.key:
-            if name not in relation.names:
+            if not relation.has(name):
                 raise SchemaError(f"The key column {name!r} is not in the table.{did_you_mean(name, relation.names)}")
         if self.key:
             self._check_unique()

@@ -106,7 +106,7 @@ class LocalEngine:
             try:
                 self.relation.bind(rule.constraint, rule=rule.name)
                 read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if name not in self.relation.names):
+                for name in (name for name in read if not self.relation.has(name)):
                     check_column(self.relation, name, f" (in the condition of {rule.name})")
             except SchemaError as error:
                 problems.append(str(error))
@@ -122,7 +122,7 @@ class LocalEngine:
         how many partners."""
         counts = [self.partners(rule) for rule in rules]
         name = BREACHES
-        while name in self.relation.names:
+        while self.relation.has(name):
             name += "_"
         return name, _breaches(self.n_rows, list(rules), counts)
 

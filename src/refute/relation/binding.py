@@ -43,7 +43,7 @@ def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -
 
 def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
     """The type of a column; raises SchemaError unless it exists and can be compared."""
-    if name not in relation.names:
+    if not relation.has(name):
         hint = did_you_mean(name, relation.names)
         known = "" if hint else f" The table has {_listed(relation.names)}."
         raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}")

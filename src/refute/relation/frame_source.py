@@ -36,13 +36,16 @@ class FrameSource(ABC):
         found = whole._once.get(position, lambda: whole._converted(position))
         return found.slice(self._start, self.n_rows)
 
-    def value(self, position: int, row: int) -> Any:
-        """One cell as Python has it; as text where no Arrow type holds it."""
-        cell = self.slice(row, 1)
+    def row(self, place: int) -> list[Any]:
+        """The cells of one row as Python has them; as text where no Arrow type holds them."""
+        found = self.slice(place, 1)
+        return [found._cell(position) for position in range(len(self.names))]
+
+    def _cell(self, position: int) -> Any:
         try:
-            return shown(cell._converted(position)[0])
+            return shown(self._converted(position)[0])
         except SchemaError:
-            return str(cell._objects(position)[0])
+            return str(self._objects(position)[0])
 
     def slice(self, start: int, n: int) -> Self:
         """At most n rows from `start` on, without a copy."""
@@ -89,9 +92,10 @@ class PandasSource(FrameSource):
 
     def __init__(self, frame: Any) -> None:
         super().__init__(frame, [str(name) for name in frame.columns], len(frame))
+        self._types = list(frame.dtypes)
 
     def _has_objects(self, position: int) -> bool:
-        return bool(self.frame.dtypes.iloc[position] == "object")
+        return bool(self._types[position] == "object")
 
     def _objects(self, position: int) -> Sequence[object]:
         values: Sequence[object] = self.frame.iloc[:, position].to_numpy(dtype=object)
@@ -115,7 +119,7 @@ class PandasSource(FrameSource):
         )
 
     def _kind(self, position: int) -> str:
-        return str(self.frame.dtypes.iloc[position])
+        return str(self._types[position])
 
     def _rows(self, start: int, n: int) -> Any:
         return self.frame.iloc[start : start + n]
@@ -126,10 +130,11 @@ class PolarsSource(FrameSource):
 
     def __init__(self, frame: Any) -> None:
         super().__init__(frame, frame.columns, frame.height)
+        self._types = frame.dtypes
 
     def _has_objects(self, position: int) -> bool:
         # Integers of 128 bits are no Arrow type, and come as Python's.
-        return str(self.frame.dtypes[position]) in ("Object", "Int128", "UInt128")
+        return str(self._types[position]) in ("Object", "Int128", "UInt128")
 
     def _objects(self, position: int) -> Sequence[object]:
         values: Sequence[object] = self.frame.to_series(position).to_list()
@@ -141,7 +146,7 @@ class PolarsSource(FrameSource):
         return self.frame.to_series(position).to_arrow(compat_level=polars.CompatLevel.newest())
 
     def _kind(self, position: int) -> str:
-        return str(self.frame.dtypes[position])
+        return str(self._types[position])
 
     def _rows(self, start: int, n: int) -> Any:
         return self.frame.slice(start, n)

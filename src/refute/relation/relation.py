@@ -58,6 +58,10 @@ class Relation:
             return self._source.table
         return pa.table([self._source.column(i) for i in range(len(self.names))], names=list(self.names))
 
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._positions
+
     def head(self, n: int) -> Relation:
         """The first n rows as a relation of their own, without a copy."""
         return Relation(self._source.slice(0, n))
@@ -67,7 +71,8 @@ class Relation:
 
         A value that Python cannot hold, such as a day of the year 10000, is shown as text.
         """
-        return {name: self._source.value(place, position) for name, place in self._positions.items()}
+        values = self._source.row(position)
+        return {name: values[place] for name, place in self._positions.items()}
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""

@@ -21,8 +21,8 @@ class Source(Protocol):
     def column(self, position: int) -> pa.ChunkedArray:
         """One column."""
 
-    def value(self, position: int, row: int) -> Any:
-        """One cell, whatever it holds, for users to look at."""
+    def row(self, place: int) -> list[Any]:
+        """The cells of one row, whatever they hold, for users to look at."""
 
     def slice(self, start: int, n: int) -> Source:
         """At most n rows from `start` on, without a copy."""
@@ -40,9 +40,9 @@ class ArrowSource:
         """One column as it is."""
         return self.table.column(position)
 
-    def value(self, position: int, row: int) -> Any:
-        """One cell as Python has it."""
-        return shown(self.table.column(position)[row])
+    def row(self, place: int) -> list[Any]:
+        """The cells of one row as Python has them."""
+        return [shown(column[place]) for column in self.table.columns]
 
     def slice(self, start: int, n: int) -> ArrowSource:
         """At most n rows from `start` on."""
