@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from refute.relation import Relation
 
 WHOLE = tuple(getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -28,7 +28,7 @@ DECIMALS = (
 )
 KINDS = (*WHOLE, *FLOATS, *DECIMALS)
 DIGITS = (0, 1, -1, 2, 25, 100, -500, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 10**18)
-LITERALS = (
+LITERALS: tuple[Value, ...] = (
     *(0, 1, -1, 100, 2**53 + 1, 2**63, 10**60, 0.5, 1e30, 1e-40),
     *map(Decimal, ("0.5", "-0.25", "1e-41", "9007199254740993.5")),
 )
@@ -108,4 +108,4 @@ def test_columns_beside_literals_are_compared_as_fractions(kind: pa.DataType) ->
             if pa.types.is_floating(kind) and isinstance(literal, Decimal) and float(literal) != literal:
                 continue  # there it stands for the float next to it: test_literals.py
             found = relation.mask(Predicate.of(Column(Row.S, "x"), op, Constant(literal)))
-            assert found.tolist() == [compared(x, Fraction(literal), meant) for x in xs], (kind, literal, op)
+            assert found.tolist() == [compared(x, exact(literal), meant) for x in xs], (kind, literal, op)

@@ -54,11 +54,10 @@ def test_a_schema_is_held_against_a_header_with_few_comparisons(names: list[Coun
 
 
 def test_a_rule_is_bound_with_few_comparisons(names: list[Counted]) -> None:
-    class Source:
-        n_rows = 1
-
+    class Ones:
         def __init__(self) -> None:
-            self.names = tuple(names)
+            self.n_rows = 1
+            self.names: tuple[str, ...] = tuple(names)
 
         def column(self, position: int) -> pa.ChunkedArray:
             return pa.chunked_array([[1]])
@@ -66,19 +65,19 @@ def test_a_rule_is_bound_with_few_comparisons(names: list[Counted]) -> None:
         def row(self, place: int) -> list[Any]:
             return [1] * WIDE
 
-        def slice(self, start: int, n: int) -> Source:
+        def slice(self, start: int, n: int) -> Ones:
             return self
 
-    relation = Relation(Source())
+    relation = Relation(Ones())
     Counted.compared = 0
     for name in names[::20]:
-        relation.bind(parse(f"not (s.{name} = t.{name})"))  # type: ignore[arg-type]
+        relation.bind(parse(f"not (s.{name} = t.{name})"))
     assert len(relation.row(0)) == WIDE
     assert Counted.compared <= 8 * WIDE
 
 
 def test_a_row_of_a_frame_asks_for_its_types_once() -> None:
-    class Frame(pd.DataFrame):
+    class Frame(pd.DataFrame):  # type: ignore[misc]
         asked = 0
 
         @property

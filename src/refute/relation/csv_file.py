@@ -23,6 +23,7 @@ _ARROW_TYPES = {
     CsvType.DATE: pa.date32(),
     CsvType.TIMESTAMP: pa.timestamp("us"),
 }
+_BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
 
 
 def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
@@ -84,18 +85,20 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) ->
     header, has_rows = _opening(file, delimiter, names)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
-    text = csv.read_csv(
-        file,
-        read_options=csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1),
-        parse_options=_parsing(delimiter),
-        convert_options=csv.ConvertOptions(
-            column_types={name: pa.string() for name in header},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+    converting = csv.ConvertOptions(
+        column_types={name: pa.string() for name in header},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
-    return _with_line_feeds(text)
+    for block in _BLOCKS:
+        options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, block_size=block)
+        try:
+            return _with_line_feeds(csv.read_csv(file, options, _parsing(delimiter), converting))
+        except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
+            if "straddl" not in str(error) or block == _BLOCKS[-1]:
+                raise
+    raise AssertionError("the last block has returned or raised")
 
 
 def _with_line_feeds(text: pa.Table) -> pa.Table:

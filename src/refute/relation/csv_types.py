@@ -34,7 +34,7 @@ _PYTHON = {kind: re.compile(kind.value.replace(r"\z", r"\Z")) for kind in CsvTyp
 
 
 def all_fit(cells: list[str | None], kind: CsvType) -> bool:
-    """Whether every cell that is not null has the pattern of a type: for few cells, where a call of Arrow costs more."""
+    """Whether every cell that is not null has the pattern of a type; for few cells, as a call of Arrow costs more."""
     matches = _PYTHON[kind].match
     return all(cell is None or matches(cell) for cell in cells)
 

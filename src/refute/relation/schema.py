@@ -82,7 +82,8 @@ class CellType:
         try:
             return pa.chunked_array([pa.array(unsigned, pa.string()).cast(self.arrow)])
         except pa.ArrowInvalid:
-            raise self.misfit(next(filter(self._is_none, unsigned)), column, where) from None
+            wrong = next(cell for cell in unsigned if cell is not None and self._is_none(cell))
+            raise self.misfit(wrong, column, where) from None
 
     def _is_none(self, cell: str | None) -> bool:
         """Whether a cell of the right shape is no value all the same, as 2021-02-30 is no day."""
