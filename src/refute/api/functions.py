@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, like_input, name_of, opened_engine, split_rows, whole_number
+from refute.api.tables import as_key, engine_for, name_of, opened_engine, split_rows, whole_number, with_column
 from refute.api.violations import Violations
 from refute.detect.local import LocalEngine
 from refute.detect.results import Verdict
@@ -81,7 +81,8 @@ def violations(
     With `persist` Spark keeps the columns that the rule reads until `close()` of what is returned, which also serves in
     a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table anew after that.
     """
-    if limit is not None and whole_number("limit", limit) < 1:
+    limit = None if limit is None else whole_number("limit", limit)
+    if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
@@ -133,7 +134,7 @@ def check(
         return Report(
             summary,
             results,
-            lambda: like_input(table, found.annotated(chosen)),
+            lambda: with_column(table, found.relation, *found.breaches(chosen)),
             split_rows,
             lambda rule, limit: Violations(found, rule, limit),
         )

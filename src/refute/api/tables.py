@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.detect.local import LocalEngine
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError, SchemaError, did_you_mean
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.relation import Relation
@@ -43,7 +44,8 @@ def engine_for(
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
-    if threads is not None and whole_number("threads", threads) < 1:
+    threads = None if threads is None else whole_number("threads", threads)
+    if threads is not None and threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
     check_driver_bytes(driver_bytes)
     names = as_key(key)
@@ -98,14 +100,22 @@ def check_driver_bytes(number: int | None) -> None:
 
 def whole_number(name: str, value: object) -> int:
     """The value of an option that counts something; raises OptionError for anything but an integer."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise OptionError(f"{name} must be a whole number, not {value!r}.")
-    return value
+    return int(value)
 
 
-def as_key(key: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The key columns as a tuple; one name may stand alone."""
-    return () if key is None else (key,) if isinstance(key, str) else tuple(key)
+def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The key columns as a tuple; one name may stand alone. Raises an error for anything but names, each once."""
+    if key is None or isinstance(key, str):
+        return () if key is None else (key,)
+    names = tuple(key) if isinstance(key, Iterable) else (key,)
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise OptionError(f"key= takes the name of a column, or several in a list, not {name!r}.")
+        if name in names[:place]:
+            raise SchemaError(f"the key column {name!r} is named twice; name each column of a key once.")
+    return names
 
 
 def is_spark(table: Any) -> bool:
@@ -118,17 +128,20 @@ def is_path(table: Any) -> bool:
     return isinstance(table, str | Path)
 
 
-def like_input(table: Any, annotated: pa.Table) -> Any:
-    """An Arrow table as the kind of table that came in: pandas, polars or Arrow."""
+def with_column(table: Any, relation: Relation, name: str, column: pa.Array) -> Any:
+    """The table that came in and one more column: pandas and polars as they are, everything else as Arrow."""
     root = type(table).__module__.partition(".")[0]
     if root == "pandas":
-        added = annotated.column_names[-1]
-        return table.assign(**{added: annotated.column(added).to_pylist()})
+        levels = table.columns.nlevels
+        frame = table.copy(deep=False)
+        frame[name if levels == 1 else (name, *[""] * (levels - 1))] = column.to_pylist()
+        return frame
     if root == "polars":
         import polars
 
-        return polars.from_arrow(annotated)
-    return annotated
+        frame = table.collect() if isinstance(table, polars.LazyFrame) else table
+        return frame.with_columns(polars.Series(name, polars.from_arrow(column)))
+    return relation.arrow.append_column(name, column)
 
 
 def split_rows(rows: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
+from refute.relation.shown import shown_values
 
 if TYPE_CHECKING:
     import pandas
@@ -71,7 +72,7 @@ class Violations:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         names = [name for name in ("s", "t") if name in self.schema.names]
         for batch in self.batches():
-            yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+            yield from zip(*(shown_values(batch.column(name)) for name in names), strict=True)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit={self.limit}"

@@ -52,6 +52,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    driver_bytes: int | None,
     persist: bool,
 ) -> Exit:
     """Check the rows of DATA against RULES.
@@ -63,7 +64,7 @@ def command(
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header)
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
     require_all((json_file, html_file, junit_file, violations), opened)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(

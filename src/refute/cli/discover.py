@@ -66,6 +66,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    driver_bytes: int | None,
     persist: bool,
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
@@ -75,7 +76,7 @@ def command(
     With --out all of them go to a rule file, as proposals to read and to keep or to drop.
     """
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header)
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
     require_all([out], opened)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(

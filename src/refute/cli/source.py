@@ -61,7 +61,13 @@ def reading_options(command: Command) -> Command:
         default=True,
         help="CSV without a header: --schema names its columns.",
     )
-    return engine_option(schema(header(command)))
+    driver_bytes = click.option(
+        "--driver-bytes",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Let at most N bytes of Spark's rows come to this process; 0: nothing but answers.",
+    )
+    return engine_option(schema(header(driver_bytes(command))))
 
 
 def persist_option(command: Command) -> Command:
@@ -71,7 +77,15 @@ def persist_option(command: Command) -> Command:
     )(command)
 
 
-def open_data(data: str, engine: str, options: Shared, *, schema: str | None = None, header: bool = True) -> Opened:
+def open_data(
+    data: str,
+    engine: str,
+    options: Shared,
+    *,
+    schema: str | None = None,
+    header: bool = True,
+    driver_bytes: int | None = None,
+) -> Opened:
     """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
     from refute.relation.schema import Schema
 
@@ -104,7 +118,7 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
         settings=options.conf,
         py_files=options.py_files,
     )
-    return Opened(data, {"schema": given, "header": header}, running)
+    return Opened(data, {"schema": given, "header": header, "driver_bytes": driver_bytes}, running)
 
 
 def size_of(data: str) -> int:

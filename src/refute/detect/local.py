@@ -23,7 +23,7 @@ from refute.relation import Relation
 from refute.relation.binding import check_column
 from refute.relation.together import together
 
-BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
+BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
@@ -115,7 +115,7 @@ class LocalEngine:
             try:
                 self.relation.bind(rule.constraint, rule=rule.name)
                 read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if name not in self.relation.names):
+                for name in (name for name in read if not self.relation.has(name)):
                     check_column(self.relation, name, f" (in the condition of {rule.name})")
             except SchemaError as error:
                 problems.append(str(error))
@@ -126,13 +126,14 @@ class LocalEngine:
         """How many partners each row has in each role."""
         return self._detector.partners(rule)
 
-    def annotated(self, rules: Sequence[Rule]) -> pa.Table:
-        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+    def breaches(self, rules: Sequence[Rule]) -> tuple[str, pa.Array]:
+        """A column to add to the table, by a name it does not have: per row, the rules it breaks, in which role, with
+        how many partners."""
         counts = [self.partners(rule) for rule in rules]
         name = BREACHES
-        while name in self.relation.names:
+        while self.relation.has(name):
             name += "_"
-        return self.relation.arrow.append_column(name, _breaches(self.n_rows, list(rules), counts))
+        return name, _breaches(self.n_rows, list(rules), counts)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; only a sample of rows is looked at."""

@@ -19,6 +19,7 @@ from refute.language.conditions import columns_of
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
+from refute.relation.shown import shown_row
 from refute.spark import extremes, labelled
 from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
@@ -269,8 +270,8 @@ class SparkRule:
         """How many rows break a rule about one row, and one of them: in one pass."""
         single = self._single()
         rows = single.select(F.struct(*(name for name in self._shown if name in single.columns)).alias("row"))
-        counted = rows.agg(F.count(F.lit(1)).alias("n"), F.any_value("row").alias("row")).toArrow().to_pylist()
-        return counted[0]["n"], counted[0]["row"]
+        counted = shown_row(rows.agg(F.count(F.lit(1)).alias("n"), F.any_value("row").alias("row")).toArrow(), 0)
+        return counted["n"], counted["row"]
 
     def _found_here(self, local: LocalEngine) -> Clash | None:
         witness = local.verify(self.rule).witness
@@ -279,7 +280,7 @@ class SparkRule:
     def _here(self, local: LocalEngine, witness: Witness) -> Clash:
         """The rows of a witness among fetched rows."""
         table = local.relation.arrow
-        rows = [None if row is None else table.slice(row, 1).to_pylist()[0] for row in witness]
+        rows = [None if row is None else shown_row(table, row) for row in witness]
         return Clash(*(None if row is None else self._row(row, plain=False) for row in rows))
 
     def _row(self, values: dict[str, Any], *, plain: bool = True) -> FoundRow:

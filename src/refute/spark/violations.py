@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from refute.language.rulebook import Rule
+from refute.relation.shown import shown_values
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
@@ -93,10 +94,13 @@ class SparkViolations:
         if not len(ids):
             return []
         table = self._asked(lambda: self._rows(ids).toArrow())
-        known = {repr(row.pop(ROW_COLUMN)): row for row in table.to_pylist()}
+        columns = {name: shown_values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+        known = {repr(row_id): place for place, row_id in enumerate(columns.pop(ROW_COLUMN))}
+        rows = [{name: values[place] for name, values in columns.items()} for place in range(table.num_rows)]
+        listed = zip(*(shown_values(found.column(side)) for side in self._sides), strict=True)
         return [
-            [(side, row_id, known[repr(row_id)]) for side, row_id in violation.items()]
-            for violation in found.to_pylist()
+            [(side, row_id, rows[known[repr(row_id)]]) for side, row_id in zip(self._sides, violation, strict=True)]
+            for violation in listed
         ]
 
     def _rows(self, ids: pa.ChunkedArray) -> DataFrame:

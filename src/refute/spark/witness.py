@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.detect.results import Witness
+from refute.relation.shown import shown_row
 from refute.spark.worker import RESERVED
 
 Conditions = tuple[SparkColumn, SparkColumn]  # what is true of the row `s`, and of the row `t`
@@ -61,7 +62,8 @@ def clash_of(frame: DataFrame, names: Sequence[str], conditions: Conditions) -> 
     )
     ends = [end("row", _NUMBER).alias(name) for name, end in (("first", F.min_by), ("last", F.max_by))]
     numbers = [F.min(_NUMBER).alias("least"), F.max(_NUMBER).alias("most")]
-    found = rows.groupBy("is_s", "is_t").agg(*ends, *numbers).toArrow().to_pylist()
+    counted = rows.groupBy("is_s", "is_t").agg(*ends, *numbers).toArrow()
+    found = [shown_row(counted, place) for place in range(counted.num_rows)]
     by_role: dict[str, dict[int, dict[str, Any]]] = {"is_s": {}, "is_t": {}}
     for group in found:
         for role, known_rows in by_role.items():
@@ -74,8 +76,8 @@ def clash_of(frame: DataFrame, names: Sequence[str], conditions: Conditions) -> 
 def one_of(frame: DataFrame, names: Sequence[str]) -> dict[str, Any] | None:
     """Some row of the frame; None where it has none."""
     known = [name for name in names if name in frame.columns]
-    found: list[dict[str, Any]] = frame.select(*known).limit(1).toArrow().to_pylist()
-    return found[0] if found else None
+    found = frame.select(*known).limit(1).toArrow()
+    return shown_row(found, 0) if found.num_rows else None
 
 
 def _number() -> SparkColumn:

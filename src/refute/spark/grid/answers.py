@@ -18,6 +18,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from refute.plan.form import Form
 from refute.plan.method import MethodName
+from refute.relation.shown import shown_row
 from refute.spark.blocks import PACKED as FOUND
 from refute.spark.blocks import Batches, unpacked
 from refute.spark.frames import frame_of
@@ -118,8 +119,7 @@ class Answers:
         kind = to_arrow_type(self._blocks.row_type, timezone="UTC")
         wanted = pa.array([row_id.asDict() if isinstance(row_id, SparkRow) else row_id], kind)
         found = self._blocks.frame.mapInArrow(Find(wanted), FOUND).limit(1).toArrow()
-        values: dict[str, Any] = unpacked(found.column(0)[0]).slice(0, 1).to_pylist()[0]
-        return values
+        return shown_row(unpacked(found.column(0)[0]), 0)
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, and how many partners each has `as_s` and `as_t`."""
