@@ -108,6 +108,17 @@ def test_without_any_folder_kernels_live_in_memory_and_that_is_said_once(
     assert not kept(tmp_path)
 
 
+def test_a_cache_that_is_no_absolute_path_is_not_used(
+    fresh: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package" / "__pycache__").write_text("in the way", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setattr(compiled, "_warned", True)
+    assert fresh()(21) == 42
+    assert not kept(tmp_path)
+
+
 def test_a_disk_that_takes_nothing_is_no_error(fresh: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -89,10 +89,13 @@ class KernelCache(NullCache):
         """Numba's cache of the function, which finds the folder and knows how to take results apart; else None."""
         found_by: Any = FunctionCache
         try:
-            return found_by(self._kernel)
+            found = found_by(self._kernel)
+            if os.path.isabs(found.cache_path):  # else a file of the current folder, whoever made it, would be run
+                return found
         except (RuntimeError, OSError):  # no folder can be written
-            _warn_once()
-            return None
+            pass
+        _warn_once()
+        return None
 
     def _file(self, key: Any) -> Path:
         """Where a signature is kept: the name depends on it alone, so that two processes never swap entries."""
