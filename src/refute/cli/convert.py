@@ -16,6 +16,7 @@ from refute.language.formats import FORMATS, TableFacts, detect, named, read_rul
 from refute.language.load import read_file
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
+from refute.writing import write_text
 
 
 @click.command("convert")
@@ -69,10 +70,7 @@ def convert(
     if out is None:
         click.echo(written, nl=False)
         return Exit.HOLDS
-    try:
-        out.write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"cannot write {out}: {error.strerror or error}") from None
+    write_text(out, written)
     if not quiet:
         click.echo(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,11 +12,16 @@ import click
 
 import refute
 from refute.errors import OptionError
+from refute.writing import replacing, replacing_folder, write_text
 
 if TYPE_CHECKING:
     from refute.cli.source import Opened
     from refute.language.rulebook import Rule
     from refute.report import RuleResult
+
+
+_LONGEST_NAME = 150  # bytes of a rule's name in the name of its file; file systems take 255 for all of it
+_FINISHED = "_SUCCESS"  # as Spark calls it
 
 
 def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
@@ -31,28 +37,46 @@ def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple
 
 
 def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
-    """Write all violations of every broken rule below a folder, without ever holding them all."""
+    """Write all violations of every broken rule below a folder, without ever holding them all.
+
+    Each file or folder of a rule appears whole, or stays as it was; an empty file `_SUCCESS` says that all are there.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
-    taken: set[str] = set()
+    finished = folder / _FINISHED
+    finished.unlink(missing_ok=True)
+    taken = {_FINISHED.casefold()}
     for result in _broken(report):
         found = refute.violations(data.table, result.rule, key=key, **data.reading)
         place = folder / _file_name(result.name, taken)
         if data.on_spark:
-            found.to_spark().write.mode("overwrite").parquet(str(place))
-            continue
-        from pyarrow import parquet as pq  # kept out of `refute --help`
+            with replacing_folder(place) as draft:
+                found.to_spark().write.parquet(f"file://{draft}")
+        else:
+            _write_file(found, folder / f"{place.name}.parquet")
+    write_text(finished, "")
 
-        with found.to_reader() as reader, pq.ParquetWriter(f"{place}.parquet", reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
+
+def _write_file(found: Any, place: Path) -> None:
+    from pyarrow import parquet as pq  # kept out of `refute --help`
+
+    with (
+        replacing(place) as draft,
+        found.to_reader() as reader,
+        pq.ParquetWriter(str(draft), reader.schema) as writer,
+    ):
+        for batch in reader:
+            writer.write_batch(batch)
 
 
 def _file_name(name: str, taken: set[str]) -> str:
     """A name for the files of a rule that no other rule has, also where case does not tell files apart."""
     plain = re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "rule"
+    if len(plain.encode()) > _LONGEST_NAME:
+        digits = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
+        plain = f"{plain.encode()[:_LONGEST_NAME].decode(errors='ignore')}-{digits}"
     number, chosen = 1, plain
     while chosen.casefold() in taken:
         number += 1

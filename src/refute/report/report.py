@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refute.errors import RefuteError
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
+from refute.writing import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,5 @@ class Report:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise RefuteError(f"Could not write {path}: {error.strerror}.") from error
+        write_text(path, text)
     return text

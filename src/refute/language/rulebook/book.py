@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from ruamel.yaml import YAML
 
@@ -19,6 +18,7 @@ from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
 from refute.language.rulebook.naming import distinct, suggest_name
 from refute.language.rulebook.rule import Rule
+from refute.writing import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class RuleBook:
         stream = io.StringIO()
         yaml.dump(self.to_plain(), stream)
         if path is not None:
-            Path(path).write_text(stream.getvalue(), encoding="utf-8")
+            write_text(path, stream.getvalue())
         return stream.getvalue()
 
 
