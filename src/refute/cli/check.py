@@ -12,6 +12,7 @@ from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, reading_options
+from refute.cli.terminal import hand_over, say
 
 _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
@@ -77,11 +78,11 @@ def command(
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
     for file, write in outputs:
         if file == Path("-"):
-            click.echo(write())
+            hand_over(write().rstrip("\n") + "\n")
         elif file is not None:
             write(file)
     if not options.quiet and not any(file == Path("-") for file, _ in outputs):
-        click.echo(str(report))
+        say(str(report))
         if shown is not None:
             print_clashes(opened, report, shown, key=columns)
     if folder is not None:

@@ -11,6 +11,7 @@ import click
 
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
+from refute.cli.terminal import hand_over, say
 from refute.errors import DataError, OptionError
 from refute.language.formats import FORMATS, TableFacts, detect, named, read_rules, write_rules
 from refute.language.load import read_file
@@ -66,13 +67,13 @@ def convert(
     written = write_rules(book, to, table=table)
     lost = _lost(book, to)
     if lost and not quiet:
-        click.echo(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
+        say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
     if out is None:
-        click.echo(written, nl=False)
+        hand_over(written)
         return Exit.HOLDS
     write_text(out, written)
     if not quiet:
-        click.echo(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
+        say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 import refute
+from refute.cli.terminal import say
+from refute.display import in_one_line
 from refute.errors import OptionError
 from refute.writing import replacing, replacing_folder, write_text
 
@@ -30,10 +30,10 @@ def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple
         rule = result.rule
         what = "rows" if rule.constraint.is_single_row else "pairs"
         clashes = list((_clashes_on_spark if data.on_spark else _clashes)(data, rule, shown, key))
-        lines = [["row", *rule.constraint.columns], *(line for clash in clashes for line in clash)]
+        lines = [["row", *map(_cell, rule.constraint.columns)], *(line for clash in clashes for line in clash)]
         number = len(clashes)
-        click.echo(f"\n{result.name}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
-        click.echo(_aligned(lines))
+        say(f"\n{in_one_line(result.name)}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
+        say(_aligned(lines))
 
 
 def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
@@ -99,7 +99,7 @@ def _clashes(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iter
         lines = []
         for role, position in pair.items():
             row = table.row(position)
-            identity = "/".join(str(row[name]) for name in key) if key else str(position)
+            identity = "/".join(_cell(row[name]) for name in key) if key else str(position)
             lines.append([f"{role} = {identity}", *(_cell(row[name]) for name in names)])
         yield lines
 
@@ -110,14 +110,13 @@ def _clashes_on_spark(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]
     for clash in found.with_values():
         lines = []
         for role, row_id, values in clash:
-            identity = "/".join(map(str, row_id.values())) if isinstance(row_id, dict) else str(row_id)
+            identity = "/".join(map(_cell, row_id.values())) if isinstance(row_id, dict) else str(row_id)
             lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in rule.constraint.columns)])
         yield lines
 
 
 def _cell(value: object) -> str:
-    text = "null" if value is None else str(value)
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return "null" if value is None else in_one_line(str(value))
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:

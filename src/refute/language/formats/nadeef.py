@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from refute.display import in_json
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
@@ -60,7 +61,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
     if problems:
         raise FormatError(problems)
     plan = {"source": {"type": "csv", "file": []}, "rule": rules}
-    return json.dumps(plan, indent=4, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(plan, indent=4, ensure_ascii=False)) + "\n"
 
 
 def sniff(text: str) -> bool:
