@@ -16,7 +16,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.terminal import say
 from refute.display import in_one_line
-from refute.errors import RefuteError, did_you_mean
+from refute.errors import RefuteError, did_you_mean, shortened
 
 COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
 
@@ -74,9 +74,9 @@ def _answered(given: list[str]) -> int:
         told = error.format_message()
         if told.startswith("Got unexpected extra argument"):
             told += ": put a glob into quotes, lest the shell makes many arguments of it."
-        return _failed(f"{told} See `{where} --help`.")
+        return _failed(f"{shortened(told)} See `{where} --help`.")
     except click.ClickException as error:
-        return _failed(error.format_message())
+        return _failed(shortened(error.format_message()))
     except RefuteError as error:
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
@@ -89,7 +89,7 @@ def _answered(given: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
         if {"-v", "--verbose"} & set(given):
             say(traceback.format_exc(), err=True)
-        return _failed(f"internal error: {type(error).__name__}: {error} (--verbose shows where)")
+        return _failed(f"internal error: {type(error).__name__}: {shortened(str(error))} (--verbose shows where)")
     return int(code or 0)
 
 

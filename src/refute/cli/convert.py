@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,16 @@ from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.terminal import hand_over, say
 from refute.errors import DataError, OptionError
-from refute.language.formats import FORMATS, TableFacts, detect, named, read_rules, write_rules
+from refute.language.formats import (
+    FORMATS,
+    MAX_CHARACTERS,
+    TableFacts,
+    check_size,
+    detect,
+    named,
+    read_rules,
+    write_rules,
+)
 from refute.language.load import read_file
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -59,7 +69,8 @@ def convert(
 ) -> Exit:
     """Write the rules of a file in another format, to `out` or stdout."""
     target = named(to)
-    text = sys.stdin.read() if rules == "-" else read_file(Path(rules))
+    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules))
+    check_size(text)
     chosen = origin or detect(text).name
     book = read_rules(text, format=chosen, table=table, source=None if rules == "-" else rules)
     if nulls is not None:
@@ -80,7 +91,7 @@ def convert(
 def read_header(given: str) -> TableFacts:
     """The header written as `a,b,c`, or as the first line of a CSV file; `name:FLOAT` gives a type too."""
     path = Path(given)
-    if path.is_file():
+    if os.path.isfile(path):  # unlike `path.is_file()`, no error for a list of names too long for a file
         try:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 cells = next(csv.reader(stream), [])

@@ -10,6 +10,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.terminal import say
 from refute.display import in_one_line
+from refute.errors import shortened
 from refute.language.load import load_rules
 from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook, RuleBookError
@@ -39,7 +40,7 @@ def lint(
             book = load_rules(path, format=source_format)
         except RuleBookError as error:
             for problem in error.problems:
-                say(problem.located(str(path)), err=True)
+                say(shortened(problem.located(str(path))), err=True)
             say(f"{path}: {_counted(len(error.problems), 'mistake')}", err=True)
             outcome = Exit.FAILED
         else:
@@ -51,7 +52,7 @@ def _report(path: Path, book: RuleBook, quiet: bool) -> None:
     advice = advise(book)
     for item in advice:
         place = f"{path}:{item.rule.line}" if item.rule.line is not None else str(path)
-        say(f"{place}: warning: {in_one_line(str(item))}")
+        say(f"{place}: warning: {in_one_line(shortened(str(item)))}")
     if not quiet:
         say(f"{path}: {_counted(len(book), 'rule')}, {_counted(len(advice), 'warning')}")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from refute.language.closure import Term, constant_facts
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
+from refute.language.ordering import Ordering
 from refute.language.predicate import Column, Constant, Predicate, Row
 
 _WEAK, _STRICT = 0, 1
@@ -37,6 +38,12 @@ class Facts:
             self.add(predicate)
         for first, op, second in constant_facts(term for term in terms if isinstance(term, Constant)):
             self._note(self._index[first], op, self._index[second], 1)  # true whatever is taken out
+        edges = [(low, high) for low, above in enumerate(self._after) for high in above]
+        # What all facts together say bounds what some of them do, and so how far a walk has to go.
+        order = Ordering.of(len(terms), edges, ())
+        self._most = order.at_most
+        self._classes = order.classes
+        self._sizes = Counter(order.classes)
 
     def add(self, predicate: Predicate, times: int = 1) -> None:
         """One more fact; with `times=-1`, one fact less."""
@@ -99,7 +106,7 @@ class Facts:
 
     def _path(self, low: int, high: int, *, strict: bool) -> bool:
         """Whether facts lead from one term up to another; with `strict`, one of them says below."""
-        if not self._before[high]:
+        if not self._most[low] >> high & 1:
             return False
         pending = [(low, not strict)]
         seen = {(low, not strict)}
@@ -109,7 +116,7 @@ class Facts:
                 state = other, strictly or facts[_STRICT] > 0
                 if state == (high, True):
                     return True
-                if state not in seen and (other, True) not in seen:
+                if state not in seen and (other, True) not in seen and self._most[other] >> high & 1:
                     seen.add(state)
                     pending.append(state)
         return False
@@ -128,7 +135,12 @@ class Facts:
         if self._apart[left][right]:
             return True
         others = self._equals(right)
-        return any(count and v in others for u in self._equals(left) for v, count in self._apart[u].items())
+        for term in self._equals(left):
+            apart = self._apart[term]
+            few, many = (others, apart) if len(others) < len(apart) else (apart, others)
+            if any(other in many and apart[other] for other in few):
+                return True
+        return False
 
     def _has_value(self, term: int) -> bool:
         if self._nulls is Nulls.SQL:
@@ -136,17 +148,17 @@ class Facts:
         return any(self._values[other] for other in self._equals(term))
 
     def _equals(self, term: int) -> set[int]:
-        if not self._after[term] or not self._before[term]:
+        if self._sizes[self._classes[term]] == 1:
             return {term}
-        return self._reached(term, self._after) & self._reached(term, self._before)
+        return self._reached(term, self._after, within=term) & self._reached(term, self._before, within=term)
 
-    @staticmethod
-    def _reached(term: int, along: list[_Neighbours]) -> set[int]:
+    def _reached(self, term: int, along: list[_Neighbours], *, within: int | None = None) -> set[int]:
+        """The terms that facts lead to; with `within`, among those that all facts together make equal to that term."""
         seen = {term}
         pending = [term]
         while pending:
             for other in along[pending.pop()]:
-                if other not in seen:
+                if other not in seen and (within is None or self._classes[other] == self._classes[within]):
                     seen.add(other)
                     pending.append(other)
         return seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -42,9 +43,9 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         labels = [""] if len(constraints) == 1 else [f"[{index}]" for index in range(1, len(constraints) + 1)]
         found.extend((name and name + label, item) for label, item in zip(labels, constraints, strict=True))
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
-    names = [name for name, _ in found if name is not None]
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        log.add(f"the name {name!r} is given twice")
+    for name, uses in Counter(name for name, _ in found if name is not None).items():
+        if uses > 1:
+            log.add(f"the name {name!r} is given twice")
     return book_of(rules, log, _TITLE)
 
 

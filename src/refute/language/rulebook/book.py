@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -40,8 +41,7 @@ class RuleBook:
 
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) < len(self.rules):
-            names = [rule.name for rule in self.rules]
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, uses in Counter(self.names).items() if uses > 1)
             raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}")
 
     @classmethod
