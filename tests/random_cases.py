@@ -50,7 +50,7 @@ def random_case(seed: int, *, most_rows: int = 60) -> tuple[pa.Table, Rule]:
     chosen = random.Random(seed)
     rows = chosen.choice([2, 7, 25, most_rows])
     share = chosen.choice([0.0, 0.0, 0.1])
-    made = []
+    made: list[dict[str, Any]] = []
     for _ in range(rows):
         if made and chosen.random() < 0.2:
             made.append(chosen.choice(made))

@@ -5,9 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST_LINE = 500
+_MOST_LINES = 100
+
 
 class RefuteError(Exception):
-    """The root of all errors that Refute raises on purpose."""
+    """The root of all errors that Refute raises on purpose. As text, it is no longer than a reader could follow."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class RuleError(RefuteError):
@@ -32,6 +38,22 @@ class EngineError(RefuteError):
 
 class InferredTypesWarning(UserWarning):
     """Columns got types that nobody gave: told from the text of their cells."""
+
+
+def shortened(text: str) -> str:
+    """The text with the middle of long lines, and lines beyond the first hundred, left out."""
+    lines = text.split("\n", _MOST_LINES)
+    if len(lines) > _MOST_LINES:
+        left = lines.pop().count("\n") + 1
+        lines.append(f"... and {left:,} more lines")
+    return "\n".join(_shortened_line(line) for line in lines)
+
+
+def _shortened_line(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    head, tail = line[: _LONGEST_LINE * 2 // 3], line[-_LONGEST_LINE // 4 :]
+    return f"{head} ... ({len(line) - len(head) - len(tail):,} characters) ... {tail}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

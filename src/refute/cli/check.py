@@ -11,6 +11,7 @@ from refute.cli.options import Shared, shared
 from refute.cli.places import Place, as_file, as_folder_or_table, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
+from refute.cli.terminal import hand_over, say
 
 
 @click.command("check")
@@ -82,11 +83,11 @@ def command(
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
     for file, write in outputs:
         if file is not None and file.is_stdout:
-            click.echo(write())
+            hand_over(write().rstrip("\n") + "\n")
         elif file is not None:
             file.write(write(), opened)
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
-        click.echo(str(report))
+        say(str(report))
         if shown is not None:
             print_clashes(opened, report, shown, key=columns)
     if violations is not None:

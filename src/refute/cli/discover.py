@@ -12,6 +12,8 @@ from refute.cli.options import Shared, shared
 from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
+from refute.cli.terminal import say
+from refute.display import in_one_line
 
 if TYPE_CHECKING:
     from refute.discover import Discovered
@@ -97,11 +99,11 @@ def command(
             **opened.reading,
         )
     if not options.quiet:
-        click.echo(describe(data, found, top))
+        say(describe(data, found, top))
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:
-            click.echo(f"{out.text}: {_rules(len(found))}, each proposed", err=True)
+            say(f"{out.text}: {_rules(len(found))}, each proposed", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 
@@ -123,4 +125,4 @@ def _rules(number: int) -> str:
 
 def _line(rule: Discovered) -> str:
     broken = f" ({rule.violations:,} violations)" if rule.violations else ""
-    return f"  {rule.sort.value:<21}  {rule.sentence}{broken}"
+    return f"  {rule.sort.value:<21}  {in_one_line(rule.sentence)}{broken}"

@@ -9,6 +9,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import waiting
 from refute.cli.source import open_data, reading_options
+from refute.cli.terminal import say
 
 
 @click.command("explain")
@@ -34,5 +35,5 @@ def command(
     with waiting("Planning", options.quiet):
         plan = refute.explain(opened.table, book, nulls=options.nulls, method=method, **opened.reading)
     if not options.quiet:
-        click.echo(str(plan))
+        say(str(plan))
     return Exit.HOLDS

@@ -11,6 +11,7 @@ import click
 
 from refute.errors import OptionError
 from refute.language.addresses import is_address, is_local_address, local_path
+from refute.writing import write_text as write_whole
 
 if TYPE_CHECKING:
     from refute.cli.source import Opened
@@ -80,10 +81,7 @@ class Place:
             assert data.session is not None
             write_text(data.session, self.address, text)
             return
-        try:
-            self.path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise OptionError(f"cannot write {self.text}: {error.strerror or error}") from error
+        write_whole(self.path, text)
 
 
 def as_file(context: click.Context, option: click.Parameter, given: str | None) -> Place | None:

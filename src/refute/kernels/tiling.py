@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.encoding_strings import Bytes, Ints, word_at
 
 _TOP = np.uint64(1 << 63)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 _MAX_DEPTH = 200
+_MAX_LENGTH = 1_000_000
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(")
-_UNDENIED = re.compile(r"\s*[({\[]*\s*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
+_UNDENIED = re.compile(r"\s*(?:[({\[]\s*)*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
 class RuleKind(Enum):
@@ -98,6 +99,9 @@ def _grammar() -> Lark:
 def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+    if len(text) > _MAX_LENGTH:
+        problem = f"this has {len(text):,} characters, and a rule has at most {_MAX_LENGTH:,}."
+        raise RuleSyntaxError(problem, text=text, position=0)
     try:
         tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:

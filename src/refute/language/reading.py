@@ -11,7 +11,7 @@ from refute.errors import did_you_mean
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant, Predicate, Row, Value
+from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError
 
@@ -29,7 +29,6 @@ _OPERATORS = {
     "LT": Operator.LT,
     "GT": Operator.GT,
 }
-_MAX_DIGITS = 1000
 _EXAMPLES = {
     "date": "date '2020-01-31'",
     "timestamp": "timestamp '2020-01-31 12:00:00'",
@@ -155,10 +154,10 @@ class Reader:
 
     def _value(self, token: Token) -> Value:
         written = str(token)
+        if token.type in ("INTEGER", "DECIMAL") and sum(map(str.isdigit, written)) > MAX_DIGITS:
+            self._fail(token, TOO_MANY_DIGITS)
         match token.type:
             case "INTEGER":
-                if len(written) > _MAX_DIGITS:
-                    self._fail(token, f"this number has more than {_MAX_DIGITS} digits.")
                 return int(written)
             case "DECIMAL":
                 return Decimal(written)

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refute.errors import RefuteError
 from refute.language.addresses import local_path
 from refute.language.rulebook import Rule, Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
+from refute.writing import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,5 @@ class Report:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        file = local_path(path)
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise RefuteError(f"Could not write {path}: {error.strerror}.") from error
+        write_text(local_path(path), text)
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from refute.display import in_one_line
 from refute.language.render import render_english, render_text
 from refute.language.rulebook import Rule
 from refute.plan.shape import Shape
@@ -63,7 +64,7 @@ class SparkRulePlan:
             *(f"  {'order    ' if i == 0 else '         '} {i + 1}. {step}" for i, step in enumerate(steps)),
             f"  worst     {_WORST[self.strategy]}",
         ]
-        return "\n".join(lines)
+        return "\n".join(map(in_one_line, lines))
 
 
 @dataclass(frozen=True, slots=True)

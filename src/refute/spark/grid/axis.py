@@ -149,7 +149,8 @@ def _unscaled(array: pa.Array) -> Keys:
     if spare <= 0:
         return np.ascontiguousarray(high)
     lower = (low.view(np.uint64) >> np.uint64(64 - spare)).astype(np.int64)
-    return np.bitwise_or(np.left_shift(high, spare), lower)
+    found: Keys = (high << spare) | lower
+    return found
 
 
 def _float(array: pa.Array, kind: ColumnType) -> Keys:
