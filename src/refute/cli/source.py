@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import glob
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,9 +93,27 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
             "or add --engine local to read DATA in this process."
         ) from error
     ignore_pandas_warning()
+    _aside(lambda: session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL))
     atexit.register(make_in_background)  # after the work, so that only the next start has it
-    session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
     return Opened(data, {"schema": given, "header": header})
+
+
+def _aside(start: Callable[[], object]) -> None:
+    """Start Spark in a thread of its own, so that Ctrl-C ends this process at once, and Java then ends by itself.
+
+    Also, Spark then leaves the meaning of Ctrl-C alone.
+    """
+    done: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            start()
+            done.set_result(None)
+        except BaseException as error:  # noqa: BLE001  raised where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, name="refute-start", daemon=True).start()
+    done.result()
 
 
 def size_of(data: str) -> int:

@@ -31,6 +31,14 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def running_session() -> SparkSession | None:
+    """The session of this thread, else that of the process; None where Spark does not run."""
+    try:
+        return SparkSession.getActiveSession() or SparkSession.active()
+    except (PySparkException, RuntimeError):  # there is neither
+        return None
+
+
 def session(
     master: str | None = None, remote: str | None = None, verbose: bool = False, *, brief: bool = False
 ) -> SparkSession:
@@ -43,7 +51,7 @@ def session(
     if remote is not None and not remote.startswith("local"):
         return _connect(remote)
     if master is None and remote is None:
-        running = SparkSession.getActiveSession()
+        running = running_session()
         if running is not None:
             return running
     java = find_java()
