@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import glob
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -110,15 +112,34 @@ def open_data(
         ) from error
     ignore_pandas_warning()
     atexit.register(make_in_background)  # after the work, so that only the next start has it
-    running = session(
-        options.master,
-        options.remote,
-        options.verbose,
-        brief=size_of(data) <= SMALL,
-        settings=options.conf,
-        py_files=options.py_files,
+    running = _aside(
+        lambda: session(
+            options.master,
+            options.remote,
+            options.verbose,
+            brief=size_of(data) <= SMALL,
+            settings=options.conf,
+            py_files=options.py_files,
+        )
     )
     return Opened(data, {"schema": given, "header": header, "driver_bytes": driver_bytes}, running)
+
+
+def _aside(start: Callable[[], SparkSession]) -> SparkSession:
+    """Start Spark in a thread of its own, so that Ctrl-C ends this process at once, and Java then ends by itself.
+
+    Also, Spark then leaves the meaning of Ctrl-C alone.
+    """
+    done: Future[SparkSession] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(start())
+        except BaseException as error:  # noqa: BLE001  raised where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, name="refute-start", daemon=True).start()
+    return done.result()
 
 
 def size_of(data: str) -> int:

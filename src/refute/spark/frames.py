@@ -14,7 +14,7 @@ from refute.errors import DataError
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.schema import arrow_type
-from refute.spark.session import session as running_session
+from refute.spark.session import session as any_session
 from refute.spark.warning import calm
 
 
@@ -23,7 +23,7 @@ def frame_of(table: pa.Table, session: SparkSession | None = None) -> DataFrame:
 
     Timestamps have a zone there if they have one here. Raises DataError where Spark cannot hold a column exactly.
     """
-    chosen = session if session is not None else running_session()
+    chosen = session if session is not None else any_session()
     plain = _for_spark(table)
     schema = StructType([StructField(field.name, _spark_type(field)) for field in plain.schema])
     with calm(), plain_failures():

@@ -71,8 +71,13 @@ class Tag:
                 self._session.sparkContext.cancelJobsWithTag(self._name)
 
 
+class _NotBegunError(JobsCancelledError):
+    """Another failure came first."""
+
+
 class Crew:
-    """Threads that run jobs side by side. Left by an error, it lets all of them end before the error goes on."""
+    """Threads that run jobs side by side. After a failure nothing more is begun; left by an error, it cancels what runs
+    and waits for its threads before the error goes on."""
 
     def __init__(self, session: SparkSession, threads: int) -> None:
         self._session = session
@@ -92,7 +97,7 @@ class Crew:
 
         def asked() -> T:
             if any(event.is_set() for event in self._around.stopped):
-                raise JobsCancelledError("the jobs of Spark were cancelled")
+                raise _NotBegunError("the jobs of Spark were cancelled")
             _AROUND.set(self._around)
             self._tag.put()
             _describe(self._session, self._around.description, what)
@@ -106,6 +111,7 @@ class Crew:
             try:
                 future.set_result(context.run(inheriting))
             except BaseException as error:  # noqa: BLE001  raised where the result is asked for
+                self._stopped.set()
                 future.set_exception(error)
 
         self._queue.put(task)
@@ -120,9 +126,9 @@ class Crew:
         pending: set[Future[T]] = set(futures)
         while pending:
             pending = set(wait(pending, timeout=_LOOK, return_when=FIRST_EXCEPTION).not_done)
-            for future in futures:
-                if future.done():
-                    future.result()
+            failures = [error for future in futures if future.done() and (error := future.exception()) is not None]
+            if failures:
+                raise next((error for error in failures if not isinstance(error, _NotBegunError)), failures[0])
         return [future.result() for future in futures]
 
     def __enter__(self) -> Crew:

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
-from refute.spark.session import is_connect
+from refute.spark.session import is_connect, running_session
 
 _PAUSE = 0.3  # seconds between two looks
 
@@ -38,7 +38,7 @@ def watching(tell: Callable[[Stages], None], session: SparkSession | None = None
     Only for a session that is the caller's own: a classic one is asked through its context's status tracker, a Connect
     session through its progress handler. Nothing is told where there is no session.
     """
-    chosen = session if session is not None else SparkSession.getActiveSession()
+    chosen = session if session is not None else running_session()
     if chosen is None:
         yield
     elif is_connect(chosen):

@@ -32,6 +32,14 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def running_session() -> SparkSession | None:
+    """The session of this thread, else that of the process; None where Spark does not run."""
+    try:
+        return SparkSession.getActiveSession() or SparkSession.active()
+    except (PySparkException, RuntimeError):  # there is neither
+        return None
+
+
 def session(
     master: str | None = None,
     remote: str | None = None,
@@ -62,7 +70,7 @@ def _found(
         adjust(connected, settings, f"Spark Connect server {remote!r}")
         return connected
     if master is None and remote is None:
-        running = SparkSession.getActiveSession()
+        running = running_session()
         if running is not None:
             adjust(running, settings, "the Spark session that runs already")
             return running

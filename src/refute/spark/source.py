@@ -31,7 +31,7 @@ from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_
 from refute.spark.naming import Naming, spelled, with_fields
 from refute.spark.positions import Layout, layout_of, with_positions, with_row_numbers
 from refute.spark.renaming import is_collated
-from refute.spark.session import session as running_session
+from refute.spark.session import session as any_session
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
@@ -267,7 +267,7 @@ def session_of(table: Any, session: SparkSession | None = None) -> SparkSession:
     if not isinstance(table, str | Path):
         own: SparkSession = table.sparkSession
         return own
-    return session if session is not None else running_session()
+    return session if session is not None else any_session()
 
 
 def open_source(
