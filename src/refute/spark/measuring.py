@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType, StructType
 from refute.detect.results import Timed
 from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
+from refute.relation.shown import shown_values
 from refute.spark.expressions import all_of, literal, quoted
 from refute.spark.failures import plain_failures
 from refute.spark.rule import SparkRule
@@ -167,8 +168,12 @@ def values_of(engine: SparkEngine, row_ids: Sequence[Any]) -> dict[Hashable, dic
         for name in engine.columns
     ]
     chosen = frame.where(reduce(or_, wanted)).withColumn(_WANTED, number).selectExpr(*shown, _WANTED)
-    rows = chosen.limit(len(row_ids)).collect()
-    return {_hashable(row_ids[row[_WANTED]]): {name: row[name] for name in engine.columns} for row in rows}
+    rows = chosen.limit(len(row_ids)).toArrow()
+    columns = {name: shown_values(rows.column(name)) for name in engine.columns}
+    return {
+        _hashable(row_ids[wanted]): {name: values[place] for name, values in columns.items()}
+        for place, wanted in enumerate(rows.column(_WANTED).to_pylist())
+    }
 
 
 def _is(kind: DataType, row_id: Any) -> Any:

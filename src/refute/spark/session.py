@@ -70,6 +70,7 @@ def start(
         "spark.driver.defaultJavaOptions": " ".join(java_options),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.timeType.enabled": "true",  # so that files with times of day can be read
     }
     if master.startswith("local"):
         chosen |= {
