@@ -77,7 +77,7 @@ def _digits(kind: ColumnType) -> tuple[int, int]:
     if kind.family is Family.INTEGER:
         return 19, 0
     arrow = kind.arrow_type
-    return arrow.precision - arrow.scale, arrow.scale
+    return arrow.precision - arrow.scale, max(arrow.scale, 0)  # below 0, digits before the point are left out
 
 
 def predicate_expression(relation: Relation, predicate: Predicate, nulls: Nulls) -> SparkColumn | None:

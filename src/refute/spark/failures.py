@@ -140,6 +140,28 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(f"there is no table {what or found.group(1)!r}")
 
 
+def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    where = "the DataFrame" if what is None else repr(what)
+    return DataError(
+        f"{where} has two columns {found.group(1)!r}, or such that differ only by case, which Spark cannot tell apart; "
+        "rename one of them"
+    )
+
+
+def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return SchemaError(
+        f"a column{_on(what)} is of Spark's type TIME, which this session has switched off; set "
+        "spark.sql.timeType.enabled to true, or leave the column out"
+    )
+
+
+def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
+        "engine='local'"
+    )
+
+
 def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     scheme, lacking = found.groups()
     scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
@@ -218,7 +240,10 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),
     (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),
-    (r"\[MALFORMED_RECORD_IN_PARSING", _malformed),
+    (r"\[MALFORMED_RECORD_IN_PARSING|\[INVALID_JSON_RECORD_TYPE", _malformed),
+    (r"\[COLUMN_ALREADY_EXISTS\] The column `((?:[^`]|``)*)`", _same_name),
+    (r"\[UNSUPPORTED_TIME_TYPE", _times),
+    (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\.? SQLSTATE", _no_such_type),
     (r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.? SQLSTATE", _missing_path),
     (r'No FileSystem for scheme "([^"]+)"|Class (\S+FileSystem) not found', _scheme),
     (r"\[(?:UNRESOLVED_COLUMN|FIELD_NOT_FOUND)[^\]]*\][^`]*`((?:[^`]|``)*)`", _column),

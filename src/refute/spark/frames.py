@@ -62,6 +62,8 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """The column as one of another type; the distinct values of one that has them are cast once."""
     if pt.is_dictionary(column.type):
         return pa.chunked_array([one.dictionary.cast(kind).take(one.indices) for one in column.chunks], kind)
+    if pt.is_decimal(column.type) and column.type.bit_width < 128:  # of which Arrow casts no negative scale
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
     return column.cast(kind)
 
 
@@ -73,8 +75,8 @@ def _held_as(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", kind.tz)
     if pt.is_time(kind):
         return pa.time64("us")
-    if pt.is_decimal(kind) and kind.precision <= 38:
-        return pa.decimal128(kind.precision, kind.scale)
+    if pt.is_decimal(kind) and kind.precision - min(kind.scale, 0) <= 38:
+        return pa.decimal128(kind.precision - min(kind.scale, 0), max(kind.scale, 0))
     return _HELD_AS.get(kind, kind)
 
 
@@ -92,6 +94,8 @@ _HELD_AS = {
 
 def _spark_type(field: pa.Field) -> DataType:
     try:
+        if pt.is_decimal(field.type) and field.type.scale < 0:  # for which it has not the digits
+            raise ValueError(f"{field.type} has more than 38 digits")
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
         arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind

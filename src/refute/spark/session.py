@@ -117,6 +117,7 @@ def start(
         "spark.app.name": OUR_NAME,
         "spark.driver.defaultJavaOptions": " ".join(java_options),
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.timeType.enabled": "true",  # so that files with times of day can be read
     }
     if master.startswith("local") and not master.startswith("local-cluster"):
         chosen |= {

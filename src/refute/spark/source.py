@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import threading
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
@@ -27,7 +28,7 @@ from refute.spark.failures import plain_failures
 from refute.spark.json_source import open_json
 from refute.spark.keeping import Kept
 from refute.spark.lineage import lineages_of, materialised, scanned_format
-from refute.spark.listing import Listing, glimpse_of_files, list_files, rows_by_footers
+from refute.spark.listing import Listing, check_files_agree, glimpse_of_files, list_files, rows_by_footers
 from refute.spark.naming import Naming, spelled, with_fields
 from refute.spark.positions import Layout, layout_of, with_positions, with_row_numbers
 from refute.spark.renaming import is_collated
@@ -344,14 +345,43 @@ def _read(session: SparkSession, listing: Listing) -> DataFrame:
     """Files that tell their own types, as a DataFrame."""
     if not listing.filled:
         raise DataError(f"{listing.path!r} is empty")
-    reader = session.read.options(**listing.options)
-    if len(listing.files) > 1:
-        reader = reader.option("mergeSchema", True)
+    check_files_agree(session, listing)
     with plain_failures(listing.path):
-        frame = reader.format(_SPARK_FORMATS[listing.format]).load(listing.paths)
-        if not frame.columns:
+        try:
+            frame = _reader(session, listing).load(listing.paths)
+            names = frame.columns  # Connect asks the server only now
+        except AnalysisException as error:
+            if error.getCondition() != "UNSUPPORTED_TIME_TYPE":
+                raise
+            frame = _reader(session, listing).schema(_without_times(session, listing)).load(listing.paths)
+            names = frame.columns
+        if not names:
             raise DataError(f"{listing.path!r} holds no column")
     return frame
+
+
+def _reader(session: SparkSession, listing: Listing) -> DataFrameReader:
+    reader = session.read.options(**listing.options).format(_SPARK_FORMATS[listing.format])
+    return reader.option("mergeSchema", True) if len(listing.files) > 1 else reader
+
+
+def _without_times(session: SparkSession, listing: Listing) -> StructType:
+    """The schema of files without times of day, which the session does not know; from a session beside it, since this
+    one belongs to the user."""
+    beside = session.newSession()
+    for name, value in session.conf.getAll.items():
+        if session.conf.isModifiable(name):
+            beside.conf.set(name, value)
+    beside.conf.set("spark.sql.timeType.enabled", "true")
+    fields = _reader(beside, listing).load(listing.paths).schema.fields
+    rest = [field for field in fields if field.dataType.typeName() != "time"]
+    times = ", ".join(repr(field.name) for field in fields if field not in rest)
+    warnings.warn(
+        f"columns of {listing.path!r} are left out ({times}): they are of Spark's type TIME, which this session has "
+        "switched off; set spark.sql.timeType.enabled to true to have them.",
+        stacklevel=2,
+    )
+    return StructType(rest)
 
 
 _SPARK_FORMATS = {Format.PARQUET: "parquet", Format.ORC: "orc"}
