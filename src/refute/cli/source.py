@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import glob
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from refute.cli.options import Shared
+from refute.cli.progress import shows_progress
+from refute.cli.terminal import say
 from refute.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
 
         return Opened(Relation.of(read_local(data, given)))
     try:
-        from refute.spark.archive import make_in_background
         from refute.spark.session import session
         from refute.spark.warning import ignore_pandas_warning
     except ImportError as error:
@@ -84,9 +84,18 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
             "or add --engine local to read DATA in this process."
         ) from error
     ignore_pandas_warning()
-    atexit.register(make_in_background)  # after the work, so that only the next start has it
     session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
+    if shows_progress(options.quiet) and options.remote is None:
+        _hint_at_preparing()
     return Opened(data, {"schema": given, "header": header})
+
+
+def _hint_at_preparing() -> None:
+    from refute.spark.archive import ClassArchive
+    from refute.spark.java import find_java
+
+    if not ClassArchive.of(find_java()).exists:
+        say("refute: Spark starts in about half the time after `refute prepare`, which is needed once", err=True)
 
 
 def size_of(data: str) -> int:
