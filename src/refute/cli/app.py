@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import logging
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -32,6 +34,16 @@ class Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"refute.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # of which click would make an empty line wherever its words go
+            if sys.stderr.isatty():
+                say("", err=True)  # after the ^C of the terminal
+            raise click.ClickException("interrupted") from error
+        except EOFError as error:  # which click would take for an interruption
+            raise RuntimeError(f"unexpected end of a file: {error}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -60,7 +72,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore")
         else:
             warnings.showwarning = _remarks(in_full=bool({"-v", "--verbose"} & set(given)))
-        return _answered(given)
+        with _logs(shown=bool({"-v", "--verbose"} & set(given))):
+            return _answered(given)
 
 
 def _answered(given: list[str]) -> int:
@@ -96,6 +109,18 @@ def _answered(given: list[str]) -> int:
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     sys.exit(run())
+
+
+@contextlib.contextmanager
+def _logs(*, shown: bool) -> Iterator[None]:
+    """Keep what libraries log from stderr: py4j logs every call that Ctrl-C cuts short, and errors come anyway."""
+    silence = logging.NullHandler()
+    if not shown:
+        logging.getLogger().addHandler(silence)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(silence)
 
 
 def _remarks(*, in_full: bool) -> Callable[..., None]:
