@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing Refute and all its extras into $(VENV) (Spark is large: this takes some minutes the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
-	@$(BIN)/python -m refute.spark.prepare
+	@$(BIN)/refute prepare --quiet || true
 	@touch $@
 
 demo: install  ## discover and check rules on the sample data that ships with Refute

@@ -36,9 +36,8 @@ CLASH = "zip -> city"
 
 
 @pytest.fixture(autouse=True)
-def _running(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session that the command finds; nothing is left for the end of this process."""
-    monkeypatch.setattr("refute.spark.archive.make_in_background", lambda: None)
+def _running(spark: SparkSession) -> None:
+    """The session that the command finds."""
 
 
 def as_csv(table: pa.Table, path: str) -> None:

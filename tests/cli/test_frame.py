@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import subprocess
 import sys
@@ -97,6 +98,33 @@ def test_a_defect_never_looks_like_a_failed_rule(
     assert "internal error: ZeroDivisionError: division by zero" in failure(capsys, "demo")
     assert run(["demo", "--verbose"]) == Exit.FAILED
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyboardInterrupt(), "refute: interrupted\n"),
+        (EOFError(), "refute: internal error: RuntimeError: unexpected end of a file:  (--verbose shows where)\n"),
+    ],
+)
+def test_an_interruption_is_one_line_whatever_libraries_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, told: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        logging.exception("KeyboardInterrupt while sending command.")  # as py4j does
+        raise error
+
+    monkeypatch.setattr("refute.cli.demo.open_data", interrupted)
+    handlers = list(logging.getLogger().handlers)
+    for handler in handlers:
+        logging.getLogger().removeHandler(handler)
+    try:
+        assert run(["demo", "--engine", "local"]) == Exit.FAILED
+        assert not logging.getLogger().handlers
+    finally:
+        for handler in handlers:
+            logging.getLogger().addHandler(handler)
+    assert capsys.readouterr() == ("", told)
 
 
 def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import RefuteError, did_you_mean, shortened
 
-COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
+COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo", "prepare")
 
 
 class Commands(click.Group):
@@ -34,6 +34,16 @@ class Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"refute.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # of which click would make an empty line wherever its words go
+            if sys.stderr.isatty():
+                say("", err=True)  # after the ^C of the terminal
+            raise click.ClickException("interrupted") from error
+        except EOFError as error:  # which click would take for an interruption
+            raise RuntimeError(f"unexpected end of a file: {error}") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,7 +72,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore")
         else:
             warnings.showwarning = _remarks(in_full=bool({"-v", "--verbose"} & set(given)))
-        return _answered(given)
+        with _logs(shown=bool({"-v", "--verbose"} & set(given))):
+            return _answered(given)
 
 
 @contextlib.contextmanager
@@ -109,6 +120,18 @@ def _answered(given: list[str]) -> int:
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     sys.exit(run())
+
+
+@contextlib.contextmanager
+def _logs(*, shown: bool) -> Iterator[None]:
+    """Keep what libraries log from stderr: py4j logs every call that Ctrl-C cuts short, and errors come anyway."""
+    silence = logging.NullHandler()
+    if not shown:
+        logging.getLogger().addHandler(silence)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(silence)
 
 
 def _remarks(*, in_full: bool) -> Callable[..., None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import glob
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from refute.cli.options import Shared
+from refute.cli.progress import shows_progress
+from refute.cli.terminal import say
 from refute.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ def open_data(
 
         return Opened(Relation.of(read_local(data, given)))
     try:
-        from refute.spark.archive import make_in_background
         from refute.spark.session import session
         from refute.spark.warning import ignore_pandas_warning
     except ImportError as error:
@@ -111,7 +111,6 @@ def open_data(
             "or add --engine local to read DATA in this process."
         ) from error
     ignore_pandas_warning()
-    atexit.register(make_in_background)  # after the work, so that only the next start has it
     running = _aside(
         lambda: session(
             options.master,
@@ -122,6 +121,8 @@ def open_data(
             py_files=options.py_files,
         )
     )
+    if shows_progress(options.quiet) and options.remote is None:
+        _hint_at_preparing()
     return Opened(data, {"schema": given, "header": header, "driver_bytes": driver_bytes}, running)
 
 
@@ -140,6 +141,14 @@ def _aside(start: Callable[[], SparkSession]) -> SparkSession:
 
     Thread(target=run, name="refute-start", daemon=True).start()
     return done.result()
+
+
+def _hint_at_preparing() -> None:
+    from refute.spark.archive import ClassArchive
+    from refute.spark.java import find_java
+
+    if not ClassArchive.of(find_java()).exists:
+        say("refute: Spark starts in about half the time after `refute prepare`, which is needed once", err=True)
 
 
 def size_of(data: str) -> int:

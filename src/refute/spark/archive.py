@@ -17,9 +17,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from refute.spark.cache import cache_directory, fingerprint, write_atomically
-from refute.spark.java import Java, find_java
+from refute.spark.cache import cache_directory, fingerprint, is_ours, own_folder
+from refute.spark.java import Java
+from refute.writing import write_text
 
+_SOURCE = Path(__file__).parents[2]  # where this Refute lies, which may be known by the path of this process alone
+_REHEARSE = """
+import runpy, sys
+sys.path.append(sys.argv.pop(1))
+runpy.run_module("refute.spark.rehearsal", run_name="__main__", alter_sys=True)
+"""
 _ABANDONED = 600  # seconds after which a lock is left over from a process that died
 
 
@@ -55,7 +62,9 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Whether it is there, and whole."""
+        """Whether it is there, whole, and written by nobody else: Java runs what it holds."""
+        if not all(map(is_ours, (self.folder.parent, self.folder, self.base, self.top, self.seal))):
+            return False
         try:
             return self.seal.read_text(encoding="ascii") == self._sizes()
         except OSError:
@@ -72,7 +81,9 @@ class ClassArchive:
         """Make it unless it exists or another process is at it; say whether it exists now."""
         if self.exists:
             return True
-        self.folder.mkdir(parents=True, exist_ok=True)
+        root = self.folder.parent.parent
+        if own_folder(root, self.folder.parent.name, self.folder.name) != self.folder:
+            return False  # not ours alone
         with self._lock() as mine:
             if not mine:
                 return False
@@ -80,8 +91,9 @@ class ClassArchive:
             try:
                 self._dump(draft)
                 if draft.exists():
+                    os.chmod(draft, 0o600)
                     os.replace(draft, self.top)
-                    write_atomically(self.seal, self._sizes(), 0o644)
+                    write_text(self.seal, self._sizes(), mode=0o600)
             finally:
                 draft.unlink(missing_ok=True)
         return self.exists
@@ -89,16 +101,14 @@ class ClassArchive:
     def _dump(self, draft: Path) -> None:
         """Write both files; the second at the exit of a Spark that did a little of everything."""
         base = self.folder / f"java-{os.getpid()}.draft"
-        dump: list[str | Path] = [
-            self.java.executable,
-            "-Xlog:disable",
-            "-Xshare:dump",
-            f"-XX:SharedArchiveFile={base}",
-        ]
-        if subprocess.run(dump, capture_output=True, check=False).returncode == 0 and base.exists():
+        dump = [str(self.java.executable), "-Xlog:disable", "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
+        done = subprocess.run(dump, capture_output=True, check=False)
+        if done.returncode == 0 and base.exists():
+            os.chmod(base, 0o600)
             os.replace(base, self.base)
             # Java writes the file when it exits, after Python; capturing its output waits for that end too.
-            rehearsal: list[str | Path] = [sys.executable, "-m", "refute.spark.rehearsal", self.base, draft]
+            # With -P nothing is imported from the current folder, whatever lies beside the user's data.
+            rehearsal = [sys.executable, "-P", "-c", _REHEARSE, str(_SOURCE), str(self.base), str(draft)]
             subprocess.run(rehearsal, capture_output=True, check=False)
 
     @contextlib.contextmanager
@@ -116,16 +126,3 @@ class ClassArchive:
             yield True
         finally:
             lock.unlink(missing_ok=True)
-
-
-def make_in_background() -> None:
-    """Start making the archive in a process of its own, at the lowest priority, unless there is one."""
-    archive = ClassArchive.of(find_java())
-    if not archive.exists:
-        subprocess.Popen(
-            [sys.executable, "-m", "refute.spark.prepare", "--gently"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )

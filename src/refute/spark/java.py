@@ -8,14 +8,14 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from refute.errors import EngineError
-from refute.spark.cache import cache_directory, fingerprint, write_atomically
+from refute.spark.cache import cache_directory, fingerprint, is_ours, own_folder
+from refute.writing import write_text
 
 OLDEST = 17  # the oldest Java that Spark 4 runs on
 
@@ -48,15 +48,10 @@ class Java:
     def launcher_home(self) -> Path:
         """A folder to use as JAVA_HOME: its `bin/java` starts this Java as Spark needs it. Made on first use."""
         text = _LAUNCHER.format(dropped=" | ".join(_DROPPED), java=shlex.quote(str(self.executable)))
-        home = cache_directory() / "java" / fingerprint(self.executable, text)
-        launcher = home / "bin" / "java"
-        try:
-            if not _is_current(launcher, text):
-                write_atomically(launcher, text, 0o755)
-        except OSError:  # a home that cannot be written: make one for this process
-            home = Path(tempfile.mkdtemp(prefix="refute-java-"))
-            write_atomically(home / "bin" / "java", text, 0o755)
-        return home
+        launcher = own_folder(cache_directory(), "java", fingerprint(self.executable, text), "bin") / "java"
+        if not _is_current(launcher, text):
+            write_text(launcher, text, mode=0o700)
+        return launcher.parent.parent
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
@@ -114,6 +109,7 @@ def _version(executable: Path) -> str | None:
 
 def _is_current(launcher: Path, text: str) -> bool:
     try:
-        return launcher.read_text(encoding="utf-8") == text and os.access(launcher, os.X_OK)
+        same = launcher.read_text(encoding="utf-8") == text
+        return same and is_ours(launcher) and os.access(launcher, os.X_OK)
     except (FileNotFoundError, UnicodeDecodeError):
         return False

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -132,7 +133,7 @@ def start(
         builder = builder.config(name, value)
     # Spark asks the environment alone for the Python of a session that a Python program starts.
     python = given.get(PYTHON) or _python()
-    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=python), calm():
+    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=python, **_places()), calm():
         try:
             return builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
@@ -179,6 +180,21 @@ def _sentence(error: Exception) -> str:
 def _python() -> str:
     """The Python for Spark's workers: what the user chose, else this one, which has Refute installed."""
     return os.environ.get("PYSPARK_PYTHON") or sys.executable
+
+
+def _places() -> dict[str, str]:
+    """What keeps Spark from running what lies in the current folder, or in the one above it.
+
+    PySpark takes `..` for its home where that looks like one. Its Python workers start with the current folder first
+    on their path; they leave it out here unless this process has it there too, as a notebook has.
+    """
+    chosen = {}
+    home = Path(pyspark.__file__).parent
+    if "SPARK_HOME" not in os.environ and not (home / "spark-distribution").is_dir():
+        chosen["SPARK_HOME"] = str(home)
+    if Path.cwd() not in {Path(entry).absolute() for entry in sys.path}:
+        chosen["PYTHONSAFEPATH"] = "1"
+    return chosen
 
 
 @contextlib.contextmanager
