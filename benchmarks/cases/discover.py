@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,7 @@ from benchmarks.tables import MILLION, read, tax
 from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
 from refute.discover import discover
+from refute.discover import search as search_module
 from refute.discover.inversion import inverted
 from refute.discover.local import LocalPairs
 from refute.discover.options import Options
@@ -28,6 +30,7 @@ from refute.relation import Relation
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FASTADC = "desbordante FastADC"
+KEPT = "refute, implied rules kept"
 # name, file, rows (all if None), cross-column predicates, how many times as long the peer is to take, and the seconds
 # after which it is stopped
 PAPERS = (
@@ -73,6 +76,14 @@ def cases() -> Iterator[Case]:
     for name, file, rows, nanoseconds in TILES:
         title = f"evidence of all pairs of {_title(file, rows)}, one thread"
         yield Case(f"discover.tiles.{name}", title, _tiles(file, rows), [_per_pair(file, rows, nanoseconds)])
+    for name in ("adult", "tax"):
+        yield Case(
+            f"discover.implied.{name}",
+            f"all rules of {name} with cross-column predicates, against the same search that keeps implied rules",
+            _implied(name),
+            [Claim("at most twice the CPU", lambda found: found[US].cpu_seconds <= 2 * found[KEPT].cpu_seconds)],
+            same_answer=False,  # the other has more rules
+        )
     for dirty, most in MILLIONS:
         yield Case(
             f"discover.growth{'.dirty' if dirty else ''}",
@@ -190,6 +201,21 @@ def _growth(dirty: float) -> Callable[[], Sequence[Contestant]]:
             return Contestant(name, call=lambda: len(discover(table, cross_columns=False, method="guided")))
 
         return [contestant(name, rows) for name, rows in SIZES.items()]
+
+    return contestants
+
+
+def _implied(name: str) -> Callable[[], Sequence[Contestant]]:
+    def contestants() -> Sequence[Contestant]:
+        if name == "adult" and (absent := _absent("adult_32k.csv")):
+            return absent
+        table = papers_table("adult_32k.csv", 24_000) if name == "adult" else read(tax(100_000)).drop_columns(["id"])
+
+        def keeping() -> int:
+            with mock.patch.object(search_module, "minimal", lambda space, boxes, budget, nullable: boxes):
+                return len(discover(table))
+
+        return [Contestant(US, call=lambda: len(discover(table))), Contestant(KEPT, call=keeping)]
 
     return contestants
 
