@@ -240,7 +240,7 @@ def _per_word(found: Mapping[str, Measurement]) -> bool:
     for name, (_, _, rows) in WIDTHS.items():
         words = _wide_pairs(name, Options(cross_columns=False)).book.facts.s_bits.shape[0]
         prices.append(found[name].cpu_seconds / (words * rows * (rows - 1)))
-    return prices[0] <= 20 * prices[1]
+    return bool(prices[0] <= 20 * prices[1])
 
 
 def _implied(name: str) -> Callable[[], Sequence[Contestant]]:

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.detect.local import LocalEngine
 from refute.errors import OptionError, did_you_mean
 from refute.plan.method import MethodName
 from refute.relation import Relation
@@ -42,6 +41,8 @@ def engine_for(
         from refute.spark import SparkEngine
 
         return SparkEngine(spark_table(table), key=names, method=chosen, schema=given)
+    from refute.detect.local import LocalEngine
+
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
 

@@ -75,9 +75,9 @@ class Codebook:
                     tables.append(np.zeros(1 << CHUNK, np.uint64))
                 field = (values >> (start - chunks[-1][1])) & ((1 << size) - 1)
                 tables[-1] |= np.array([1 << state for state in states], np.uint64)[field] << first[k]
-        word, shift, into = np.array(chunks, np.int64).reshape(len(chunks), 3).T.copy()
+        words, shifts, into = np.array(chunks, np.int64).reshape(len(chunks), 3).T.copy()
         bits = np.array(tables, np.uint64).reshape(len(chunks), 1 << CHUNK)
-        return Reading(forward, word, shift.astype(np.int32), into, bits)
+        return Reading(forward, words, shifts.astype(np.int32), into, bits)
 
     def _field(self, slot: Slot, *, turned: bool) -> tuple[int, int, int, list[int]]:
         """Where a clue tells of a slot: word, first bit, how many bits, and the state for each value of these bits.

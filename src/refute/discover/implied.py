@@ -30,11 +30,11 @@ def implied(
     asked, follows = (np.count_nonzero(atoms != atoms.max(axis=0), axis=0) for atoms in (rules, closures[which]))
     # Pairs of terms that many rules ask for and few closures limit pass over the most: they lead the order.
     order = np.argsort(asked * (len(which) - follows), kind="stable")
-    packed = [_packed(atoms[:, order]) for atoms in (rules, mirrors, closures)]
-    nested = _nested(packed[0], packed[1])
+    ours, theirs, inner = (_packed(atoms[:, order]) for atoms in (rules, mirrors, closures))
+    nested = _nested(ours, theirs)
 
     def mark(_: None, start: int) -> None:
-        implied_by_others(nested, *packed, which[start : start + _CHUNK], dropped)
+        implied_by_others(nested, ours, theirs, inner, which[start : start + _CHUNK], dropped)
 
     Crew(budget, lambda: None, mark).run(range(0, len(which), _CHUNK))
     return dropped

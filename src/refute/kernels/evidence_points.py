@@ -19,7 +19,7 @@ _BLOCK = 128  # clues that are read chunk by chunk: they, their points and a chu
 
 
 class Reading(NamedTuple):
-    """How points are read off clues, chunk by chunk: G of them, the first `forward` of the pair (s, t), others of (t, s).
+    """How points are read off clues, by G chunks: the first `forward` tell of the pair (s, t), the others of (t, s).
 
     A chunk is `(clue[word] >> shift) & 255`; `bits` is what each value of it sets in word `into` of the point.
     """
@@ -49,7 +49,8 @@ def points_of_clues(reading: Reading, clues: Array, out: Array) -> None:
             points[:] = 0
             first, last = (0, reading.forward) if side == 0 else (reading.forward, reading.word.shape[0])
             for g in range(first, last):
-                read, found, bits, shift = block[reading.word[g]], points[reading.into[g]], reading.bits[g], reading.shift[g]
+                read, found = block[reading.word[g]], points[reading.into[g]]
+                bits, shift = reading.bits[g], reading.shift[g]
                 for n in range(size):
                     found[n] |= bits[(read[n] >> shift) & 255]
             shown = side * total + start
@@ -62,7 +63,8 @@ def points_of_clues(reading: Reading, clues: Array, out: Array) -> None:
 def distinct_points(points: Array, counts: Array, first: Array, totals: Array) -> Scalar:
     """How many distinct points there are; writes where each occurs first and the sum of its counts.
 
-    points: (N, words) uint64, fewer than 2^31; counts, first, totals: (N,) int64. Cost: N probes of an open-addressing table.
+    points: (N, words) uint64, fewer than 2^31; counts, first, totals: (N,) int64. Cost: N probes of an open-addressing
+    table.
     """
     size = 16
     while size < 2 * points.shape[0]:

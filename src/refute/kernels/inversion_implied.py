@@ -17,7 +17,7 @@ Scalar = Any  # an integer of Python or of NumPy
 
 
 class Nested(NamedTuple):
-    """Boxes of W words, sorted, with the unions of their blocks; blocks of level l hold `width[l]` boxes, small first."""
+    """Boxes of W words, sorted, with the unions of their blocks; a block of level l, from small on, has `width[l]`."""
 
     boxes: NDArray[np.uint64]  # (B, W)
     owner: NDArray[np.int64]  # (B,) the rule that a box belongs to
@@ -27,9 +27,7 @@ class Nested(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def implied_by_others(
-    nested: Nested, rules: Array, mirrors: Array, closures: Array, which: Array, out: Array
-) -> Array:
+def implied_by_others(nested: Nested, rules: Array, mirrors: Array, closures: Array, which: Array, out: Array) -> Array:
     """Mark the rules `which` that another rule implies; of rules that imply each other the earliest stays.
 
     rules, mirrors, closures: (N, W) words of accepted atoms over the same pairs of terms; nested: the rules and their
