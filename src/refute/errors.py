@@ -5,9 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST_LINE = 500
+_MOST_LINES = 100
+
 
 class RefuteError(Exception):
-    """The root of all errors that Refute raises on purpose."""
+    """The root of all errors that Refute raises on purpose. As text, it is no longer than a reader could follow."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class RuleError(RefuteError):
@@ -34,11 +40,35 @@ class InferredTypesWarning(UserWarning):
     """Columns got types that nobody gave: told from the text of their cells."""
 
 
+def shortened(text: str) -> str:
+    """The text with the middle of long lines, and lines beyond the first hundred, left out."""
+    lines = text.split("\n", _MOST_LINES)
+    if len(lines) > _MOST_LINES:
+        left = lines.pop().count("\n") + 1
+        lines.append(f"... and {left:,} more lines")
+    return "\n".join(_shortened_line(line) for line in lines)
+
+
+def _shortened_line(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    head, tail = line[: _LONGEST_LINE * 2 // 3], line[-_LONGEST_LINE // 4 :]
+    return f"{head} ... ({len(line) - len(head) - len(tail):,} characters) ... {tail}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is close."""
     candidates = {str(item).casefold(): str(item) for item in known}
-    found = difflib.get_close_matches(name.casefold(), candidates, n=1, cutoff=0.6)
-    return candidates[found[0]] if found else None
+    matcher = difflib.SequenceMatcher()
+    matcher.set_seq2(name.casefold())
+    best, found = (0.6, ""), None
+    for candidate in candidates:  # as difflib.get_close_matches, which measures all where the best is asked for
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= best[0] and matcher.quick_ratio() >= best[0]:
+            ratio = matcher.ratio()
+            if (ratio, candidate) >= best:
+                best, found = (ratio, candidate), candidates[candidate]
+    return found
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -110,14 +110,25 @@ def test_rules_whose_names_are_alike_as_files_do_not_overwrite_each_other(data: 
     text = "version: 1\nrules: [{name: a b, unique: zip}, {name: a/b, unique: city}, {name: .., row: qty > 3}]\n"
     folder = tmp_path / "clashes"
     assert check(data, rules(tmp_path, text), "--violations", str(folder)) == 1
-    found = {file.name: pq.read_table(file).num_rows for file in folder.iterdir()}
+    found = {file.name: pq.read_table(file).num_rows for file in folder.glob("*.parquet")}
     assert found == {"a_b.parquet": 6, "a_b_2.parquet": 2, "rule.parquet": 1}
+
+
+@pytest.mark.parametrize("letter", ["n", "ü", "/"])
+def test_rules_with_names_too_long_for_a_file_have_files_of_their_own(data: str, tmp_path: Path, letter: str) -> None:
+    names = [letter * 300, letter * 300 + "b", "_SUCCESS"]
+    book = {"rules": [{"name": name, "fd": "zip -> city"} for name in names]}
+    (tmp_path / "rules.json").write_text(json.dumps(book), encoding="utf-8")
+    folder = tmp_path / "clashes"
+    assert check(data, str(tmp_path / "rules.json"), "--violations", str(folder)) == 1
+    assert [pq.read_table(file).num_rows for file in folder.glob("*.parquet")] == [4, 4, 4]
+    assert (folder / "_SUCCESS").read_bytes() == b""
 
 
 def test_all_violations_are_written_as_parquet(data: str, tmp_path: Path) -> None:
     folder = tmp_path / "clashes"
     assert check(data, rules(tmp_path, BROKEN.replace("SEVERITY", "error")), "--violations", str(folder)) == 1
-    (file,) = folder.iterdir()
+    (file,) = folder.glob("*.parquet")
     pairs = pq.read_table(file)
     assert file.name == "zip_city.parquet"
     assert sorted(zip(pairs["s"].to_pylist(), pairs["t"].to_pylist(), strict=True)) == [(1, 3), (2, 3), (3, 1), (3, 2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import product
 
 import pytest
@@ -17,7 +18,8 @@ from refute.language.implication import equivalent, implies, is_trivial, reduced
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.parser import parse
-from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.language.predicate import Column, Constant, Predicate, Row, Value
+from refute.language.spare import Facts
 
 # Two columns of two rows and the constants 0 and 10. Rules with constants have at most three predicates here, which
 # order at most three columns in one gap between constants: these values show whatever a dense order can show.
@@ -138,6 +140,35 @@ def test_a_reduced_constraint_has_the_same_violations_and_nothing_to_spare(
     for found in assignments(rule.predicates):
         assert all_true(rule.predicates, found, nulls) == all_true(less.predicates, found, nulls)
     assert not redundant_predicates(less, nulls)
+
+
+TYPED = (0, 10, 10.0, Decimal(10), Decimal("10.00000001"), Decimal("10.00000002"), 2**24, 2**24 + 1, "x", True)
+typed_predicates = st.builds(Predicate.of, columns, operators, st.builds(Constant, st.sampled_from(TYPED)))
+
+
+@settings(max_examples=300)
+@given(constraints(plain_predicates | typed_predicates, 12), nulls_modes)
+def test_facts_that_lack_one_entail_it_exactly_if_their_closure_does(rule: DenialConstraint, nulls: Nulls) -> None:
+    if is_trivial(rule):
+        return
+    facts = Facts(rule.predicates, nulls)
+    constants = [p.right for p in rule.predicates if isinstance(p.right, Constant)]
+    for number, predicate in enumerate(rule.predicates):
+        rest = (*rule.predicates[:number], *rule.predicates[number + 1 :])
+        facts.add(predicate, -1)
+        assert facts.entail(predicate) == Closure(rest, nulls, constants).entails(predicate)
+        assert facts.rows == {row for other in rest for row in other.rows}
+        facts.add(predicate)
+
+
+@given(st.permutations(TYPED))
+def test_neighbours_among_constants_say_all_about_them(values: list[Value]) -> None:
+    closure = Closure((), constants=map(Constant, values))
+    assert not closure.contradictory
+    for first, second in product(values, repeat=2):
+        op = relation_between(first, second)
+        if op is not None:
+            assert closure.entails(Predicate(Constant(first), op, Constant(second)))  # type: ignore[arg-type]
 
 
 @settings(max_examples=60)

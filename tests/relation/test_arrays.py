@@ -27,7 +27,7 @@ def test_numbers_have_what_stands_for_null_even_where_the_type_cannot_hold_it(ki
     assert array.to_pylist() == [5, None, 7, 0, None]
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64])
-def test_row_numbers_are_arrow_numbers_of_the_same_type(kind: type) -> None:
-    rows = np.arange(10, dtype=kind)[::3]
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64"])
+def test_row_numbers_are_arrow_numbers_of_the_same_type(kind: str) -> None:
+    rows = np.arange(10).astype(kind)[::3]
     assert row_numbers(rows).equals(pa.array(rows))

@@ -14,7 +14,9 @@ import click
 
 import refute
 from refute.cli.exits import Exit
-from refute.errors import RefuteError, did_you_mean
+from refute.cli.terminal import say
+from refute.display import in_one_line
+from refute.errors import RefuteError, did_you_mean, shortened
 
 COMMANDS = ("check", "discover", "explain", "convert", "lint", "demo")
 
@@ -57,8 +59,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if {"-q", "--quiet"} & set(given):
             warnings.simplefilter("ignore")
         else:
-            in_full = warnings.showwarning if {"-v", "--verbose"} & set(given) else None
-            warnings.showwarning = _remarks(in_full)
+            warnings.showwarning = _remarks(in_full=bool({"-v", "--verbose"} & set(given)))
         return _answered(given)
 
 
@@ -66,16 +67,16 @@ def _answered(given: list[str]) -> int:
     try:
         code = app.main(args=given, prog_name="refute", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        say(error.format_message(), err=True)
         return Exit.FAILED
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "refute"
         told = error.format_message()
         if told.startswith("Got unexpected extra argument"):
             told += ": put a glob into quotes, lest the shell makes many arguments of it."
-        return _failed(f"{told} See `{where} --help`.")
+        return _failed(f"{shortened(told)} See `{where} --help`.")
     except click.ClickException as error:
-        return _failed(error.format_message())
+        return _failed(shortened(error.format_message()))
     except RefuteError as error:
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
@@ -87,8 +88,8 @@ def _answered(given: list[str]) -> int:
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
         if {"-v", "--verbose"} & set(given):
-            traceback.print_exc()
-        return _failed(f"internal error: {type(error).__name__}: {error} (--verbose shows where)")
+            say(traceback.format_exc(), err=True)
+        return _failed(f"internal error: {type(error).__name__}: {shortened(str(error))} (--verbose shows where)")
     return int(code or 0)
 
 
@@ -97,22 +98,20 @@ def main() -> NoReturn:
     sys.exit(run())
 
 
-def _remarks(in_full: Callable[..., None] | None) -> Callable[..., None]:
+def _remarks(*, in_full: bool) -> Callable[..., None]:
     """What tells a warning once a run: in full, or as one line without the place in our code."""
     told: set[str] = set()
 
-    def tell(message: Warning | str, *where: Any, **more: Any) -> None:
+    def tell(message: Warning | str, category: type[Warning], name: str, line: int, *_: Any, **__: Any) -> None:
         if str(message) in told:
             return
         told.add(str(message))
-        if in_full is not None:
-            in_full(message, *where, **more)
-        else:
-            click.echo(f"refute: {message}", err=True)
+        place = warnings.formatwarning(message, category, name, line) if in_full else ""
+        say(place.rstrip() or f"refute: {in_one_line(str(message))}", err=True)
 
     return tell
 
 
 def _failed(message: str) -> Exit:
-    click.echo(f"refute: {message}", err=True)
+    say(f"refute: {message}", err=True)
     return Exit.FAILED

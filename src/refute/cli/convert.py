@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +12,35 @@ import click
 
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
+from refute.cli.terminal import hand_over, say
 from refute.errors import DataError, OptionError
-from refute.language.formats import FORMATS, TableFacts, detect, named, read_rules, write_rules
+from refute.language.addresses import local_path
+from refute.language.formats import (
+    FORMATS,
+    MAX_CHARACTERS,
+    TableFacts,
+    check_size,
+    detect,
+    named,
+    read_rules,
+    write_rules,
+)
 from refute.language.load import read_file
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
+from refute.writing import write_text
 
 
 @click.command("convert")
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
+@click.option("--out", metavar="F", help="Write to this file, not to stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file with them, for weever.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(
-    options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None, table: str
+    options: Shared, rules: str, target: str, origin: str | None, out: str | None, header: str | None, table: str
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
@@ -50,14 +63,15 @@ def convert(
     *,
     to: str,
     origin: str | None = None,
-    out: Path | None = None,
+    out: str | None = None,
     table: TableFacts | None = None,
     nulls: str | None = None,
     quiet: bool = False,
 ) -> Exit:
     """Write the rules of a file in another format, to `out` or stdout."""
     target = named(to)
-    text = sys.stdin.read() if rules == "-" else read_file(Path(rules))
+    text = sys.stdin.read(MAX_CHARACTERS + 1) if rules == "-" else read_file(Path(rules))
+    check_size(text)
     chosen = origin or detect(text).name
     book = read_rules(text, format=chosen, table=table, source=None if rules == "-" else rules)
     if nulls is not None:
@@ -65,23 +79,20 @@ def convert(
     written = write_rules(book, to, table=table)
     lost = _lost(book, to)
     if lost and not quiet:
-        click.echo(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
+        say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
     if out is None:
-        click.echo(written, nl=False)
+        hand_over(written)
         return Exit.HOLDS
-    try:
-        out.write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"cannot write {out}: {error.strerror or error}") from None
+    write_text(local_path(out, "convert writes files of this machine, or to stdout without --out"), written)
     if not quiet:
-        click.echo(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
+        say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
 
 
 def read_header(given: str) -> TableFacts:
     """The header written as `a,b,c`, or as the first line of a CSV file; `name:FLOAT` gives a type too."""
     path = Path(given)
-    if path.is_file():
+    if os.path.isfile(path):  # unlike `path.is_file()`, no error for a list of names too long for a file
         try:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 cells = next(csv.reader(stream), [])

@@ -12,6 +12,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import engine_option, open_data
+from refute.cli.terminal import say
 from refute.data import RULES, TABLE
 from refute.errors import InferredTypesWarning
 
@@ -45,4 +46,4 @@ def command(options: Shared, engine: str) -> Exit:
 
 def _say(options: Shared, text: str) -> None:
     if not options.quiet:
-        click.echo(text)
+        say(text)

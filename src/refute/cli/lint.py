@@ -8,6 +8,9 @@ import click
 
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
+from refute.cli.terminal import say
+from refute.display import in_one_line
+from refute.errors import shortened
 from refute.language.load import load_rules
 from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook, RuleBookError
@@ -37,8 +40,8 @@ def lint(
             book = load_rules(path, format=source_format)
         except RuleBookError as error:
             for problem in error.problems:
-                click.echo(problem.located(str(path)), err=True)
-            click.echo(f"{path}: {_counted(len(error.problems), 'mistake')}", err=True)
+                say(shortened(problem.located(str(path))), err=True)
+            say(f"{path}: {_counted(len(error.problems), 'mistake')}", err=True)
             outcome = Exit.FAILED
         else:
             _report(path, book if nulls is None else book.with_nulls(Nulls.of(nulls)), quiet)
@@ -49,9 +52,9 @@ def _report(path: Path, book: RuleBook, quiet: bool) -> None:
     advice = advise(book)
     for item in advice:
         place = f"{path}:{item.rule.line}" if item.rule.line is not None else str(path)
-        click.echo(f"{place}: warning: {item}")
+        say(f"{place}: warning: {in_one_line(shortened(str(item)))}")
     if not quiet:
-        click.echo(f"{path}: {_counted(len(book), 'rule')}, {_counted(len(advice), 'warning')}")
+        say(f"{path}: {_counted(len(book), 'rule')}, {_counted(len(advice), 'warning')}")
 
 
 def _counted(number: int, what: str) -> str:

@@ -23,7 +23,7 @@ from refute.relation.arrays import row_numbers
 from refute.relation.binding import check_column
 from refute.relation.together import available_cores, together
 
-BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
+BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
@@ -53,6 +53,15 @@ class LocalEngine:
     def columns(self) -> list[str]:
         """The names of the table's columns."""
         return list(self.relation.names)
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The same: a table in memory has no columns but its own."""
+        return self.columns
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules as they are: names mean columns of just this spelling."""
+        return list(rules)
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id."""
@@ -90,7 +99,7 @@ class LocalEngine:
             started = time.perf_counter()
             finding = self._detector.measure(rule, counts=counts)
             named = None if finding.witness is None else self._named(finding.witness)
-            values = None if finding.witness is None else self._values(finding.witness)
+            values = None if finding.witness is None else self._values(rule, finding.witness)
             seconds = time.perf_counter() - started
             if progress is not None:
                 progress(rule)
@@ -106,7 +115,7 @@ class LocalEngine:
             try:
                 self.relation.bind(rule.constraint, rule=rule.name)
                 read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if name not in self.relation.names):
+                for name in (name for name in read if not self.relation.has(name)):
                     check_column(self.relation, name, f" (in the condition of {rule.name})")
             except SchemaError as error:
                 problems.append(str(error))
@@ -117,13 +126,14 @@ class LocalEngine:
         """How many partners each row has in each role."""
         return self._detector.partners(rule)
 
-    def annotated(self, rules: Sequence[Rule]) -> pa.Table:
-        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+    def breaches(self, rules: Sequence[Rule]) -> tuple[str, pa.Array]:
+        """A column to add to the table, by a name it does not have: per row, the rules it breaks, in which role, with
+        how many partners."""
         counts = [self.partners(rule) for rule in rules]
         name = BREACHES
-        while name in self.relation.names:
+        while self.relation.has(name):
             name += "_"
-        return self.relation.arrow.append_column(name, _breaches(self.n_rows, list(rules), counts))
+        return name, _breaches(self.n_rows, list(rules), counts)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; only a sample of rows is looked at."""
@@ -132,9 +142,12 @@ class LocalEngine:
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))
 
-    def _values(self, witness: Witness) -> dict[str, dict[str, Any] | None]:
+    def _values(self, rule: Rule, witness: Witness) -> dict[str, dict[str, Any] | None]:
+        """The keys of the witness rows, and the columns that the rule reads."""
+        read = () if rule.where is None else columns_of(rule.where)
+        names = tuple(dict.fromkeys((*self.identity.key, *rule.constraint.columns, *read)))
         return {
-            side: None if row is None else self.identity.values(row)
+            side: None if row is None else self.identity.values(row, names)
             for side, row in zip(("s", "t"), witness, strict=True)
         }
 

@@ -7,9 +7,9 @@ greatest value per dimension. Points are rows of a matrix, dimensions first.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.memory import empty
 
 Matrix = NDArray[np.int32]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.kd_tree import HI, LEFT, LO, RIGHT
 
 Int = Any  # an integer scalar of whatever width Numba infers

@@ -7,9 +7,9 @@ and only the few that stray from it have to be told apart.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.memory import empty, full
 
 Ints = NDArray[np.signedinteger]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.memory import empty, full
 from refute.kernels.sorting import BUCKET, DIGIT, deal_keys
 

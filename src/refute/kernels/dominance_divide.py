@@ -9,8 +9,9 @@ t one less. The columns end in the order in which they came.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 Ints = NDArray[np.signedinteger]
 Matrix = NDArray[np.int32]

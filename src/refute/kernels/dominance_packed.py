@@ -7,9 +7,9 @@ is added to every cell above its own by as many additions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.sorting import DIGIT
 
 Ints = NDArray[np.signedinteger]

@@ -11,9 +11,9 @@ or s while there is `more` of it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.dominance_tables import keep_two
 
 Matrix = NDArray[np.int32]

@@ -8,8 +8,9 @@ so that a partner of another code (another row, another value of a `!=` column) 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 Ints = NDArray[np.signedinteger]
 Longs = NDArray[np.int64]

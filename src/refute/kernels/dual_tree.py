@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from refute.kernels.box_pairs import Axes, Tree, descend, distinct, matches, reachable, sweepable
+from refute.kernels.compiled import njit
 from refute.kernels.corner_counts import count_below
 from refute.kernels.kd_tree import HI, LEFT, LO, RIGHT
 

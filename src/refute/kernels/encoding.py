@@ -6,8 +6,9 @@ Everywhere -1 is null in a code array, and an empty `valid` means that every row
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 Ints = NDArray[np.signedinteger]
 Bytes = NDArray[np.uint8]

@@ -8,8 +8,9 @@ means that every row is valid.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.signedinteger]

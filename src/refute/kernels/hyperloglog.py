@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 PRECISION = 12  # 4096 registers of one byte: standard error 1.04 / 64 = 1.6 %
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.inversion_choices import Choices, Local, begun, gather, once_refused, ones, parted
 
 Array = NDArray[Any]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 SAMPLE = 48  # points looked at to choose a node's axis and pivot
 SLABS = 8  # pieces a sample is cut into to see what cuts along an axis would tell apart

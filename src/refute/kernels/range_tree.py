@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
 
 Int = Any  # an integer scalar of whatever width Numba infers
 Int32s = NDArray[np.int32]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.range_tree import CUT, RangeTree
 
 Int = Any  # an integer scalar of whatever width Numba infers

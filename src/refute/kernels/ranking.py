@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.distinct import distinct_values
 from refute.kernels.encoding import hash_codes, relabel
 from refute.kernels.memory import empty, full

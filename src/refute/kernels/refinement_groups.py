@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from refute.kernels.compiled import njit
 from refute.kernels.hyperloglog import mixed
 from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from refute.kernels.compiled import njit
 from refute.kernels.refinement_sides import Int64s, Keyed, Side
 
 _FINE = 3  # a fine block is 2**3 words of 64 bits

@@ -10,8 +10,8 @@ so that the sizes add up to (|A| + |B|) * log(blocks).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from refute.kernels.compiled import njit
 from refute.kernels.refinement_sides import Int64s, Keyed, Side
 
 _LEVELS = 40  # more than the binary logarithm of any number of blocks

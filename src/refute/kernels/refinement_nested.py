@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from refute.kernels.compiled import njit
 from refute.kernels.refinement_sides import Ids, Int64s, Side, Values
 
 EQUAL, DIFFER, ORDER = 0, 1, 2

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from refute.kernels.compiled import njit
 from refute.kernels.refinement_sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
 _INSERTION = 24  # sets up to this size are sorted by insertion

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.distinct import distinct_values
 from refute.kernels.grouping import filter_bits, mark_repeats, slot_of, test_keys
 from refute.kernels.memory import empty, full

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.range_tree import RangeTree, plant
 from refute.kernels.range_tree_visits import count, has_lower, insert, report
 

@@ -7,9 +7,9 @@ half of a hash and one more than a number; 0 is free.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from refute.kernels.compiled import njit
 from refute.kernels.encoding_strings import Bytes, Ints, word_at
 
 Words = NDArray[np.uint64]

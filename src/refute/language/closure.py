@@ -15,12 +15,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
+from refute.language.ordering import Ordering
 from refute.language.predicate import Column, Constant, Predicate, Value
 
 Term = Column | Constant
@@ -33,7 +35,9 @@ class Closure:
     """
 
     __slots__ = (
+        "_apart",
         "_below",
+        "_classes",
         "_constants",
         "_differ",
         "_index",
@@ -57,16 +61,13 @@ class Closure:
             self._index.setdefault(constant, len(self._index))
         self._constants = tuple(term for term in self._index if isinstance(term, Constant))
         weak, strict, differ = self._edges()
-        self._below = _reachable(len(self._index), [*weak, *strict])
-        self._strictly = [0] * len(self._index)
-        for low, high in strict:
-            for i, mask in enumerate(self._below):
-                if mask >> low & 1:
-                    self._strictly[i] |= self._below[high]
+        order = Ordering.of(len(self._index), weak, strict)
+        self._below, self._strictly, self._classes = order.at_most, order.below, order.classes
         self._differ = differ
+        self._apart = {(self._classes[u], self._classes[v]) for u, v in (*differ, *((v, u) for u, v in differ))}
         self._known = self._having_values()
         self.contradictory: bool = any(mask >> i & 1 for i, mask in enumerate(self._strictly)) or any(
-            self._equal(i, j) for i, j in differ
+            first == second for first, second in self._apart
         )
 
     def entails(self, predicate: Predicate) -> bool:
@@ -77,10 +78,11 @@ class Closure:
         if left is None:
             return self._is_empty_truth(predicate)
         if right is None:
-            if isinstance(predicate.right, Constant):
-                wider = Closure(self._predicates, self._nulls, (*self._constants, predicate.right))
-                return wider.entails(predicate)
-            return False
+            return isinstance(predicate.right, Constant) and any(
+                self._entails(left, needed, self._index[known])
+                for known in self._constants
+                for needed in _NEEDED[predicate.op, relation_between(known.value, predicate.right.value)]
+            )
         return self._entails(left, predicate.op, right)
 
     def decides(self, predicate: Predicate) -> bool:
@@ -115,7 +117,7 @@ class Closure:
         return bool(self._below[x] >> y & 1) and self._known & both == both
 
     def _equal(self, x: int, y: int) -> bool:
-        return bool(self._below[x] >> y & 1 and self._below[y] >> x & 1)
+        return self._classes[x] == self._classes[y]
 
     def _less(self, x: int, y: int) -> bool:
         """Strictly below on some path, or below with two terms between that differ: else all between were equal."""
@@ -129,12 +131,7 @@ class Closure:
         return bool(self._below[x] >> u & 1 and self._below[u] >> y & 1)
 
     def _different(self, x: int, y: int) -> bool:
-        if self._less(x, y) or self._less(y, x):
-            return True
-        return any(
-            (self._equal(x, u) and self._equal(y, v)) or (self._equal(x, v) and self._equal(y, u))
-            for u, v in self._differ
-        )
+        return (self._classes[x], self._classes[y]) in self._apart or self._less(x, y) or self._less(y, x)
 
     def _is_empty_truth(self, predicate: Predicate) -> bool:
         """Whether a predicate over columns that nothing is known about is true all the same."""
@@ -146,11 +143,7 @@ class Closure:
         strict: list[tuple[int, int]] = []
         differ: list[tuple[int, int]] = []
         facts: list[tuple[Term, Operator, Term]] = [(p.left, p.op, p.right) for p in self._predicates]
-        for i, first in enumerate(self._constants):
-            for second in self._constants[:i]:
-                op = relation_between(first.value, second.value)
-                if op is not None:
-                    facts.append((first, op, second))
+        facts.extend(constant_facts(self._constants))
         for left, op, right in facts:
             x, y = self._index[left], self._index[right]
             if op is Operator.NE:
@@ -172,22 +165,47 @@ class Closure:
         for predicate in self._predicates:
             if predicate.op.is_order:
                 known |= 1 << self._index[predicate.left] | 1 << self._index[predicate.right]
-        for i, mask in enumerate(self._below):
-            if any(mask >> j & 1 and self._below[j] >> i & 1 and known >> j & 1 for j in range(len(self._below))):
-                known |= 1 << i
-        return known
+        classes = {self._classes[i] for i in range(len(self._index)) if known >> i & 1}
+        return sum(1 << i for i, found in enumerate(self._classes) if found in classes)
 
 
-def _reachable(size: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """Who can be reached from whom, everyone from himself (Warshall on bit masks)."""
-    reach = [1 << i for i in range(size)]
-    for low, high in edges:
-        reach[low] |= 1 << high
-    for k in range(size):
-        for i in range(size):
-            if reach[i] >> k & 1:
-                reach[i] |= reach[k]
-    return reach
+def _what_suffices(op: Operator, relation: Operator | None) -> tuple[Operator, ...]:
+    """What has to be known of x and a constant k that stands in this relation to c, so that `x op c` is true."""
+    match op, relation:
+        case _, Operator.EQ:
+            return (op,)
+        case Operator.LE, Operator.LT | Operator.LE:
+            return (Operator.LE,)
+        case Operator.GE, Operator.GT | Operator.GE:
+            return (Operator.GE,)
+        case Operator.LT | Operator.NE, Operator.LT | Operator.LE:
+            return (Operator.LE if relation is Operator.LT else Operator.LT,)
+        case Operator.GT | Operator.NE, Operator.GT | Operator.GE:
+            return (Operator.GE if relation is Operator.GT else Operator.GT,)
+        case _:
+            return ()
+
+
+_NEEDED = {(op, relation): _what_suffices(op, relation) for op in Operator for relation in (*Operator, None)}
+
+
+def constant_facts(constants: Iterable[Constant]) -> Iterator[tuple[Constant, Operator, Constant]]:
+    """How constants compare, as far as the rest does not follow: neighbours in their order are enough.
+
+    Decimals may be no more than `<=` apart where numbers of other types are `<`, so that these have an order of their
+    own beside that of all.
+    """
+    families: dict[str, list[Constant]] = {}
+    for constant in constants:
+        families.setdefault(_comparable(constant.value)[0], []).append(constant)
+    for members in families.values():
+        members.sort(key=lambda constant: _comparable(constant.value)[1])
+        exact = [constant for constant in members if not isinstance(constant.value, Decimal)]
+        neighbours = dict.fromkeys((*pairwise(members), *pairwise(exact)))
+        for first, second in neighbours:
+            op = relation_between(first.value, second.value)
+            assert op is not None
+            yield first, op, second
 
 
 def relation_between(first: Value, second: Value) -> Operator | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from refute.language.closure import Closure
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.predicate import Predicate
+from refute.language.predicate import Predicate, Row
+from refute.language.spare import Facts
+
+_MOST_WORK = 100_000  # comparisons looked at for one implication; rules that people read take a thousand
 
 
 def is_trivial(constraint: DenialConstraint) -> bool:
@@ -17,40 +21,75 @@ def is_trivial(constraint: DenialConstraint) -> bool:
 
 def redundant_predicates(constraint: DenialConstraint, nulls: Nulls = Nulls.SQL) -> tuple[Predicate, ...]:
     """Predicates that may all be left out together, since the others entail them; the strongest are kept."""
-    kept = reduced(constraint, nulls).predicates
-    left = list(constraint.predicates)
-    for predicate in kept:
-        left.remove(predicate)
-    return tuple(left)
+    kept = Counter(reduced(constraint, nulls).predicates)
+    spare = []
+    for predicate in constraint.predicates:
+        if kept[predicate]:
+            kept[predicate] -= 1
+        else:
+            spare.append(predicate)
+    return tuple(spare)
 
 
 def reduced(constraint: DenialConstraint, nulls: Nulls = Nulls.SQL) -> DenialConstraint:
     """The constraint without predicates that the others entail; its violations are the same."""
-    kept = list(constraint.predicates)
     # Differences are tried first and equalities last, which are the cheapest to find partners by.
-    for predicate in sorted(kept, key=lambda found: found.sort_key, reverse=True):
+    order = sorted(constraint.predicates, key=lambda found: found.sort_key, reverse=True)
+    if is_trivial(constraint):
+        return DenialConstraint(_least_contradiction(order, constraint.rows))
+    facts, rows = Facts(order, nulls), constraint.rows
+    left: Counter[Predicate] = Counter()
+    for predicate in order:
+        facts.add(predicate, -1)
+        if facts.rows == rows and facts.entail(predicate):
+            left[predicate] += 1
+        else:
+            facts.add(predicate)
+    return DenialConstraint(_without(constraint.predicates, left))
+
+
+def _least_contradiction(order: list[Predicate], rows: frozenset[Row]) -> tuple[Predicate, ...]:
+    """Predicates that exclude each other, mention these rows, and would do neither without any of them."""
+    kept = list(order)
+    for predicate in order:
         others = list(kept)
         others.remove(predicate)
-        if others and _rows(others) == constraint.rows and Closure(others, nulls).entails(predicate):
+        if others and _rows(others) == rows and Closure(others).contradictory:
             kept = others
-    return DenialConstraint(tuple(kept))
+    return tuple(kept)
 
 
-def implies(first: DenialConstraint, second: DenialConstraint, nulls: Nulls = Nulls.SQL) -> bool:
+def _without(predicates: tuple[Predicate, ...], left: Counter[Predicate]) -> tuple[Predicate, ...]:
+    """The predicates in their order without those that were left out, of equal ones the first."""
+    kept = []
+    for predicate in predicates:
+        if left[predicate]:
+            left[predicate] -= 1
+        else:
+            kept.append(predicate)
+    return tuple(kept)
+
+
+def implies(
+    first: DenialConstraint, second: DenialConstraint, nulls: Nulls = Nulls.SQL, closure: Closure | None = None
+) -> bool:
     """Whether every violation of `second` contains one of `first`, so that `second` holds wherever `first` does.
 
     A pair may violate `first` in either order of its rows, and which one may depend on the pair: `not (s.A < t.A)`
-    implies `not (s.A != t.A)`. What only several constraints imply together is not looked for.
+    implies `not (s.A != t.A)`. What only several constraints imply together is not looked for, and neither is what
+    follows in both readings together from hundreds of comparisons. `closure` is that of `second`, where it is known.
     """
-    closure = Closure(second.predicates, nulls)
+    closure = closure or Closure(second.predicates, nulls)
     if closure.contradictory:
         return True
-    if second.is_single_row and not first.is_single_row:
-        return False  # one row is no pair
+    if second.is_single_row:  # one row is no pair, and has no other reading
+        return first.is_single_row and all(map(closure.entails, first.predicates))
     plain = [p for p in first.predicates if not closure.entails(p)]
     mirrored = [p for p in (predicate.swapped() for predicate in first.predicates) if not closure.entails(p)]
     if not plain or not mirrored:
         return True
+    if len(plain) * len(mirrored) * len(second.predicates) > _MOST_WORK:
+        return False
     # Some predicate of either reading may be false: none may be so at once.
     return all(closure.decides(predicate) for predicate in (*plain, *mirrored)) and all(
         Closure((*second.predicates, one.negated(), other.negated()), nulls).contradictory
@@ -64,5 +103,5 @@ def equivalent(first: DenialConstraint, second: DenialConstraint, nulls: Nulls =
     return implies(first, second, nulls) and implies(second, first, nulls)
 
 
-def _rows(predicates: Iterable[Predicate]) -> frozenset[object]:
+def _rows(predicates: Iterable[Predicate]) -> frozenset[Row]:
     return frozenset(row for predicate in predicates for row in predicate.rows)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from refute.errors import RuleError
-from refute.language.formats import TableFacts, read_rules
+from refute.language.formats import MAX_CHARACTERS, TableFacts, read_rules
 from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like
 from refute.language.rulebook.loader import book_from_plain
@@ -32,7 +32,8 @@ def load_rules(
 def read_file(path: Path) -> str:
     """The text of a rule file."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as stream:
+            return stream.read(MAX_CHARACTERS + 1)
     except OSError as error:
         raise RuleError(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 _MAX_DEPTH = 200
+_MAX_LENGTH = 1_000_000
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(")
-_UNDENIED = re.compile(r"\s*[({\[]*\s*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
+_UNDENIED = re.compile(r"\s*(?:[({\[]\s*)*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
 class RuleKind(Enum):
@@ -98,6 +99,9 @@ def _grammar() -> Lark:
 def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+    if len(text) > _MAX_LENGTH:
+        problem = f"this has {len(text):,} characters, and a rule has at most {_MAX_LENGTH:,}."
+        raise RuleSyntaxError(problem, text=text, position=0)
     try:
         tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:
@@ -150,6 +154,8 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
         hint = did_you_mean(call[1], known) or f" The short forms are {listed(f'{name}(...)' for name in known)}."
         position = call.start(1)
         problem = f"there is no short form {call[1]!r}.{hint}"
+    elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
+        problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
         problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

@@ -11,7 +11,12 @@ from enum import Enum
 from refute.errors import RuleError
 from refute.language.operators import Operator
 
+MAX_DIGITS = 1000  # of a number in a rule; Python itself refuses to read or write more than 4,300
+_TOO_LARGE = 10**MAX_DIGITS
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime
+
+
+TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits."
 
 
 class Row(Enum):
@@ -152,6 +157,8 @@ def _plain(value: object) -> Value:
         case bool():
             return value
         case int():
+            if not -_TOO_LARGE < value < _TOO_LARGE:
+                raise RuleError(TOO_MANY_DIGITS)
             return int(value)
         case float():
             if math.isnan(value):
@@ -162,6 +169,8 @@ def _plain(value: object) -> Value:
         case Decimal():
             if not value.is_finite():
                 raise RuleError(f"{value} is no decimal number: it cannot be a constant.")
+            if len(value.as_tuple().digits) > MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
+                raise RuleError(TOO_MANY_DIGITS)
             return Decimal(value)
         case str():
             return str(value)

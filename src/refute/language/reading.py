@@ -11,7 +11,7 @@ from refute.errors import did_you_mean
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant, Predicate, Row, Value
+from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError
 
@@ -29,7 +29,6 @@ _OPERATORS = {
     "LT": Operator.LT,
     "GT": Operator.GT,
 }
-_MAX_DIGITS = 1000
 _EXAMPLES = {
     "date": "date '2020-01-31'",
     "timestamp": "timestamp '2020-01-31 12:00:00'",
@@ -118,7 +117,8 @@ class Reader:
     def _column(self, tree: Tree[Token]) -> Column:
         if tree.data == "constant":
             self._fail(_first_token(tree), "expected a column here, found a constant.")
-        name = self._name(_trees(tree)[-1])
+        fields = [str(part).rstrip(". \t\r\n") for part in tree.children if getattr(part, "type", "") == "FIELD"]
+        name = self._name(_trees(tree)[-1], ".".join(fields))
         return Column(self._rows[_variable(_token(tree))] if tree.data == "row_column" else Row.S, name)
 
     def _bind_rows(self, tree: Tree[Token], most: int) -> None:
@@ -154,10 +154,10 @@ class Reader:
 
     def _value(self, token: Token) -> Value:
         written = str(token)
+        if token.type in ("INTEGER", "DECIMAL") and sum(map(str.isdigit, written)) > MAX_DIGITS:
+            self._fail(token, TOO_MANY_DIGITS)
         match token.type:
             case "INTEGER":
-                if len(written) > _MAX_DIGITS:
-                    self._fail(token, f"this number has more than {_MAX_DIGITS} digits.")
                 return int(written)
             case "DECIMAL":
                 return Decimal(written)
@@ -187,9 +187,10 @@ class Reader:
     def _names(self, tree: Tree[Token]) -> tuple[str, ...]:
         return tuple(self._name(part) for part in _trees(tree))
 
-    def _name(self, tree: Tree[Token]) -> str:
+    def _name(self, tree: Tree[Token], within: str = "") -> str:
         token = _token(tree)
         name = _unquoted(token) if token.type == "QUOTED" else str(token)
+        name = f"{within}.{name}" if within else name
         if self._columns is not None and name not in self._columns:
             self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
         return name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refute.display import in_one_line
 from refute.language.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
@@ -48,7 +49,7 @@ class RulePlan:
             f"  expected  ~{self.cost.expected:,.0f} row visits for {self.rows:,} rows{against}",
             f"  worst     {self.cost.worst} for n rows",
         ]
-        return "\n".join(lines)
+        return "\n".join(map(in_one_line, lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Plan:
     def __str__(self) -> str:
         parts = [str(rule) for rule in self.rules]
         if self.shared:
-            parts.append("shared between rules\n" + "\n".join(f"  {line}" for line in self.shared))
+            parts.append("shared between rules\n" + "\n".join(f"  {in_one_line(line)}" for line in self.shared))
         return "\n\n".join(parts)
 
 

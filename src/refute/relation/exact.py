@@ -54,7 +54,7 @@ def comparable(value: Value) -> Any:
 def compare_distinct(column: pa.ChunkedArray, op: Operator, right: Any) -> NDArray[np.bool_]:
     """The rows whose value stands in this relation to a comparable; false for null."""
     parts = [np.zeros(0, dtype=np.bool_)]
-    for chunk in column.dictionary_encode().chunks:
+    for chunk in _entries(column).chunks:
         values = _comparable_list(chunk.dictionary)
         table = [value is not None and op.accepts((value > right) - (value < right)) for value in values]
         codes = numbers(chunk.indices, null=len(values))
@@ -67,7 +67,7 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
 
     Costs a Python object per distinct value: for what no integer arithmetic of 64 bits can hold.
     """
-    encoded = [column.dictionary_encode() for column in columns]
+    encoded = [_entries(column) for column in columns]
     dictionaries = [[_comparable_list(chunk.dictionary) for chunk in column.chunks] for column in encoded]
     known = {value for lists in dictionaries for values in lists for value in values if value is not None}
     rank = {value: code for code, value in enumerate(sorted(known))}
@@ -80,6 +80,14 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
             parts.append(table[numbers(chunk.indices, null=len(values))])
         found.append(np.concatenate(parts))
     return found, len(known)
+
+
+def _entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column by its distinct values; Arrow finds none of decimals below 128 bits."""
+    kind = column.type
+    if pt.is_decimal(kind) and kind.bit_width < 128:
+        column = column.cast(pa.decimal128(kind.precision, kind.scale))
+    return column.dictionary_encode()
 
 
 def _comparable_list(values: pa.Array) -> list[Any]:

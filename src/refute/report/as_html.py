@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from refute.display import in_html
 from refute.errors import EngineError
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
-    return _template().render(
+    page = _template().render(
         report=report,
         cards=[_card(result, report.data.rows) for result in report],
         passed=sum(result.passed for result in report),
     )
+    return in_html(page)
 
 
 @cache

@@ -8,13 +8,15 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from refute.display import in_json
+
 if TYPE_CHECKING:
     from refute.report.report import Report
 
 
 def render(report: Report) -> str:
     """The JSON text; values that JSON lacks (dates, decimals, NaN) become strings or null."""
-    return json.dumps(_plain(report.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+    return in_json(json.dumps(_plain(report.to_dict()), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from refute.display import in_xml
 from refute.language.render import render_text
 from refute.language.rulebook import Severity
 from refute.report.numbers import counted
@@ -30,7 +31,7 @@ def render(report: Report) -> str:
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return in_xml(ElementTree.tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
 
 
 def _case(report: Report, result: RuleResult) -> ElementTree.Element:

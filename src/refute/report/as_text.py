@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from refute.display import in_one_line
 from refute.report.numbers import counted, plural
 
 if TYPE_CHECKING:
@@ -12,24 +13,28 @@ if TYPE_CHECKING:
     from refute.report.result import RuleResult
 
 CELL_WIDTH = 24
+FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 
 
 def render(report: Report) -> str:
     """The text, without colours."""
-    lines = [f"{report.data.name}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
+    lines = [f"{in_one_line(report.data.name)}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
     for result in report:
         lines.extend(_lines(result))
+    fetched = [result.name for result in report if result.finding.method == FETCHED]
+    if fetched:
+        lines.append(f"Answered in this process, from rows fetched from Spark: {', '.join(fetched)}")
     return "\n".join(lines)
 
 
 def _lines(result: RuleResult) -> Iterator[str]:
     mark = "ok" if result.finding.holds else "ok~" if result.passed else result.rule.severity.value
-    yield f"{mark:<5} {result.name}: {counted(result)}"
+    yield f"{mark:<5} {in_one_line(result.name)}: {counted(result)}"
     if result.finding.skipped_nulls:
         yield f"      {plural(result.finding.skipped_nulls, 'row')} passed over for nulls"
     if result.finding.holds:
         return
-    yield f"      {result.sentence}"
+    yield f"      {in_one_line(' '.join(result.sentence.split()))}"
     if result.values is not None:
         yield from (f"      {line}" for line in witness_table(result))
 
@@ -38,7 +43,7 @@ def witness_table(result: RuleResult) -> list[str]:
     """The clashing rows as an aligned table of the columns that the rule reads."""
     assert result.values is not None and result.finding.witness is not None
     columns = result.rule.constraint.columns
-    rows = [["row", *columns]]
+    rows = [["row", *map(_cell, columns)]]
     for role, values in result.values.items():
         if values is not None:
             row_id = getattr(result.finding.witness, role)
@@ -49,5 +54,5 @@ def witness_table(result: RuleResult) -> list[str]:
 
 def _cell(value: Any) -> str:
     text = "null" if value is None else str(value)
-    text = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    text = in_one_line(text)
     return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"

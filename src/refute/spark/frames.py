@@ -7,12 +7,13 @@ import pyarrow.types as pt
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
 from refute.errors import DataError
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
+from refute.spark.schema import arrow_type
 from refute.spark.session import session as running_session
 from refute.spark.warning import calm
 
@@ -40,7 +41,7 @@ def first_rows(frame: DataFrame, most: int) -> pa.Table:
     arrays = []
     for i, field in enumerate(frame.schema.fields):
         values = [row[i].asDict(recursive=True) if isinstance(row[i], Row) else row[i] for row in rows]
-        kind = to_arrow_type(field.dataType, timezone="UTC")
+        kind = arrow_type(field.dataType)
         arrays.append(pa.array(values, pa.int64()).cast(kind) if field.name in zoned else pa.array(values, kind))
     return pa.table(arrays, names=frame.columns)
 
@@ -92,7 +93,7 @@ _HELD_AS = {
 def _spark_type(field: pa.Field) -> DataType:
     try:
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
-        to_arrow_type(kind, timezone="UTC")  # a decimal of more digits than Spark has is found only by the way back
+        arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind
     except (PySparkException, ValueError) as error:
         raise DataError(f"Spark has no type for the column {field.name!r} ({field.type}); leave it out") from error

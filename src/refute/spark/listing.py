@@ -18,6 +18,7 @@ from refute.errors import DataError
 from refute.relation.files import local_files
 from refute.relation.formats import Format, common_format, format_of, in_order, is_packed
 from refute.spark.failures import plain_failures
+from refute.spark.session import is_connect
 
 _MOST_FOOTERS = 64
 _GLOB = re.compile(r"([\\*?\[\]{}])")
@@ -130,7 +131,7 @@ def _plain(path: str) -> str:
 
 def shares_files(session: SparkSession) -> bool:
     """Whether Spark runs in this machine's processes, so that asking the file system is asking Spark."""
-    if type(session).__module__.startswith("pyspark.sql.connect") and "SPARK_LOCAL_REMOTE" not in os.environ:
+    if is_connect(session) and "SPARK_LOCAL_REMOTE" not in os.environ:
         return False
     return str(session.conf.get("spark.master", "")).startswith("local")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from refute.errors import OptionError, did_you_mean
 from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
-from refute.language.rulebook import RuleBook, RuleBookError
+from refute.language.rulebook import Problem, RuleBook, RuleBookError
 
-__all__ = ["FORMATS", "Format", "FormatError", "TableFacts", "detect", "read_rules", "write_rules"]
+__all__ = ["FORMATS", "MAX_CHARACTERS", "Format", "FormatError", "TableFacts", "detect", "read_rules", "write_rules"]
 
 FORMATS = {
     item.name: item
@@ -23,6 +23,7 @@ FORMATS = {
         sql.SPARK,
     )
 }
+MAX_CHARACTERS = 64_000_000  # of a file of rules: a hundred thousand long ones
 _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
 
 
@@ -35,6 +36,7 @@ def read_rules(
     text: str, *, format: str | None = None, table: TableFacts | None = None, source: str | None = None
 ) -> RuleBook:
     """The rule book of a text in any format; `format` names it, else its content tells. `source` is for messages."""
+    check_size(text)
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:
         raise OptionError(f"{chosen.title} can be written, not read")
@@ -42,6 +44,12 @@ def read_rules(
         return chosen.read(text, table)
     except RuleBookError as error:
         raise type(error)(error.problems, source) from None
+
+
+def check_size(text: str) -> None:
+    """Raises an error for a text that is longer than any file of rules."""
+    if len(text) > MAX_CHARACTERS:
+        raise FormatError([Problem(f"a file of rules has at most {MAX_CHARACTERS:,} characters, and this has more")])
 
 
 def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None) -> str:

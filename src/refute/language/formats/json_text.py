@@ -6,18 +6,23 @@ import json
 import re
 from typing import Any
 
+from refute.errors import RuleError
 from refute.language.formats.format import FormatError
+from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
 from refute.language.rulebook import Problem
 
-_SPARE_COMMA = re.compile(r"(\"(?:\\.|[^\"\\])*\")|,(?=\s*[}\]])")
+_SPARE_COMMA = re.compile(r"(\"(?:\\.|[^\"\\])*+\"?)|,(?=\s*[}\]])")  # a text without an end is taken once, too
 
 
 def read_object(text: str, title: str) -> dict[str, Any]:
     """The object a JSON text holds."""
     try:
-        data = json.loads(_tidy(text))
+        data = _loaded(text)
     except json.JSONDecodeError as error:
         raise FormatError([Problem(f"not {title}: {error.msg}", error.lineno)]) from None
+    except (RuleError, RecursionError) as error:
+        told = error if isinstance(error, RuleError) else "it is nested too deeply"
+        raise FormatError([Problem(f"not {title}: {told}")]) from None
     if not isinstance(data, dict):
         raise FormatError([Problem(f"not {title}: expected an object in curly brackets", 1)])
     return data
@@ -28,10 +33,20 @@ def is_json_with(text: str, key: str) -> bool:
     if not text.lstrip().startswith("{"):
         return False
     try:
-        data = json.loads(_tidy(text))
-    except json.JSONDecodeError:
+        data = _loaded(text)
+    except (json.JSONDecodeError, RuleError, RecursionError):
         return re.search(rf'"{re.escape(key)}"\s*:\s*\[', text) is not None
     return isinstance(data, dict) and isinstance(data.get(key), list)
+
+
+def _loaded(text: str) -> Any:
+    return json.loads(_tidy(text), parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise RuleError(TOO_MANY_DIGITS)
+    return int(digits)
 
 
 def _tidy(text: str) -> str:

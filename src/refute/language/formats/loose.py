@@ -11,7 +11,7 @@ from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import UnwritableError
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant, Predicate, Row, Value
+from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
 
 OPERATORS = {
     "==": Operator.EQ,
@@ -36,7 +36,8 @@ _TYPE = re.compile(
 )
 _WRAPPED = re.compile(r"(?:¬|!|not\b)\s*(?:\((.*)\)|\{(.*)\}|\[(.*)\])", re.IGNORECASE | re.DOTALL)
 _LISTED = re.compile(r"\[DC:(.*)\]", re.DOTALL)
-_AND = r"\s+(?:\^|&&?|and)\s+|\s*∧\s*"
+# A run of blanks is tried at its beginning only: from each of its blanks on, it would take the square of its length.
+_AND = r"(?<!\s)\s+(?:\^|&&?|and)\s+|(?:(?<!\s)\s+)?∧\s*"
 _QUOTED = r"(?<=[=<>≠≤≥]\s)(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
 _LIST_AND = rf"{_AND}|\s{{2,}}|(?<=\))\s+(?=t[01]\.)"
 _BETWEEN = re.compile(_AND, re.IGNORECASE)
@@ -68,6 +69,8 @@ def read_constraint(text: str, *, escapes: bool = False, quotes: bool = True) ->
 def guess(text: str) -> Value:
     """The value of a literal without quotes: a number, date or time where it is spelled as one, else the text."""
     if _INTEGER.fullmatch(text):
+        if len(text) > MAX_DIGITS:
+            raise RuleError(TOO_MANY_DIGITS)
         return int(text)
     if _DECIMAL.fullmatch(text):
         return Decimal(text)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from refute.display import in_json
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
@@ -41,9 +43,9 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
         labels = [""] if len(constraints) == 1 else [f"[{index}]" for index in range(1, len(constraints) + 1)]
         found.extend((name and name + label, item) for label, item in zip(labels, constraints, strict=True))
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
-    names = [name for name, _ in found if name is not None]
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        log.add(f"the name {name!r} is given twice")
+    for name, uses in Counter(name for name, _ in found if name is not None).items():
+        if uses > 1:
+            log.add(f"the name {name!r} is given twice")
     return book_of(rules, log, _TITLE)
 
 
@@ -60,7 +62,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
     if problems:
         raise FormatError(problems)
     plan = {"source": {"type": "csv", "file": []}, "rule": rules}
-    return json.dumps(plan, indent=4, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(plan, indent=4, ensure_ascii=False)) + "\n"
 
 
 def sniff(text: str) -> bool:

@@ -14,7 +14,7 @@ from refute.language.rulebook.expand import short_form
 from refute.language.rulebook.loader import book_from_yaml
 from refute.language.syntax import RuleSyntaxError
 
-_TOP_KEY = re.compile(r"^\s*\{?\s*[\"']?(version|dataset|rules)[\"']?\s*:", re.MULTILINE)
+_TOP_KEY = re.compile(r"^[^\S\n]*(?:\{\s*)?[\"']?(version|dataset|rules)[\"']?\s*:", re.MULTILINE)
 
 
 def read_yaml(text: str, table: TableFacts | None = None) -> RuleBook:

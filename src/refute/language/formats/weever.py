@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from refute.display import in_json
 from refute.errors import RuleError, did_you_mean
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
@@ -89,7 +90,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
         "constraints": constraints,
         "predicateOrder": [],
     }
-    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(settings, indent=2, ensure_ascii=False)) + "\n"
 
 
 def sniff(text: str) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
+from refute.language.closure import Closure
 from refute.language.implication import implies, is_trivial, redundant_predicates
 from refute.language.render.text import render_predicate
 from refute.language.rulebook.book import RuleBook
 from refute.language.rulebook.rule import Rule
+
+_MOST_PAIRS = 30_000  # of rules over the same columns that are compared: a second of work
+_UNCOMPARED = "and those after it were not compared with the others: too many rules read the same columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,22 @@ def _implied(rules: list[Rule]) -> list[Advice]:
     """Remarks on rules that follow from another one. Of two that follow from each other, the later one is named."""
     found: dict[str, Advice] = {}
     columns = {rule.name: frozenset(rule.constraint.columns) for rule in rules}
-    for rule in rules:
-        for other in rules:
-            if other is rule or other.name in found or not columns[other.name] <= columns[rule.name]:
+    uses = Counter(chain.from_iterable(columns.values()))
+    by_rarest: dict[str, list[int]] = {}  # a rule that implies another one reads no column that the other does not
+    for number, rule in enumerate(rules):
+        by_rarest.setdefault(min(columns[rule.name], key=uses.__getitem__), []).append(number)
+    looked = 0
+    for number, rule in enumerate(rules):
+        closure = Closure(rule.constraint.predicates, rule.nulls)
+        for candidate in sorted(chain.from_iterable(by_rarest.get(column, ()) for column in columns[rule.name])):
+            other = rules[candidate]
+            if candidate == number or other.name in found or not columns[other.name] <= columns[rule.name]:
                 continue
-            if _covers(other, rule) and implies(other.constraint, rule.constraint, rule.nulls):
+            looked += 1
+            if looked > _MOST_PAIRS:
+                found[rule.name] = Advice(rule, _UNCOMPARED)
+                return list(found.values())
+            if _covers(other, rule) and implies(other.constraint, rule.constraint, rule.nulls, closure):
                 found[rule.name] = Advice(rule, f"follows from rule {other.name!r}")
                 break
     return list(found.values())

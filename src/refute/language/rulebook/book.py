@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from refute.errors import RuleError, did_you_mean
+from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.rulebook.entry import Entry
@@ -19,6 +20,7 @@ from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
 from refute.language.rulebook.naming import distinct, suggest_name
 from refute.language.rulebook.rule import Rule
+from refute.writing import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,7 @@ class RuleBook:
 
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) < len(self.rules):
-            names = [rule.name for rule in self.rules]
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, uses in Counter(self.names).items() if uses > 1)
             raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}")
 
     @classmethod
@@ -113,7 +114,7 @@ class RuleBook:
         stream = io.StringIO()
         yaml.dump(self.to_plain(), stream)
         if path is not None:
-            Path(path).write_text(stream.getvalue(), encoding="utf-8")
+            write_text(local_path(path), stream.getvalue())
         return stream.getvalue()
 
 

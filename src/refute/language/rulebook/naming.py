@@ -31,12 +31,14 @@ def suggest_name(constraint: DenialConstraint) -> str:
 def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     """The names with `_2`, `_3`, ... added where one was there before."""
     used = set(taken)
+    last: dict[str, int] = {}  # the number that each name was given last: all before it are taken
     result = []
     for name in names:
-        unique, number = name, 1
+        unique, number = name, last.get(name, 1)
         while unique in used:
             number += 1
             unique = f"{name}_{number}"
+        last[name] = number
         used.add(unique)
         result.append(unique)
     return result

@@ -36,8 +36,8 @@ class RuleBookError(RuleError):
 class ProblemLog:
     """A list of problems that grows while a file is read, so that one mistake does not hide the next."""
 
-    def __init__(self, problems: list[Problem] | None = None, owner: str = "") -> None:
-        self._problems: list[Problem] = [] if problems is None else problems
+    def __init__(self, problems: dict[Problem, None] | None = None, owner: str = "") -> None:
+        self._problems: dict[Problem, None] = {} if problems is None else problems
         self._owner = owner
 
     def within(self, owner: str) -> ProblemLog:
@@ -46,9 +46,7 @@ class ProblemLog:
 
     def add(self, message: str, line: int | None = None) -> None:
         """Notes one more problem; the same one is noted once."""
-        problem = Problem(f"{self._owner}{message}", line)
-        if problem not in self._problems:
-            self._problems.append(problem)
+        self._problems.setdefault(Problem(f"{self._owner}{message}", line))
 
     def __bool__(self) -> bool:
         return bool(self._problems)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from refute.errors import RuleError
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*")
+_DIGITS = 100  # more than any count has
 _WHOLE = re.compile(r"\s*\d+\s*")
 
 
@@ -28,14 +29,15 @@ class Limit:
         """The limit written as `5`, `'5'` or `'0.1%'`."""
         if isinstance(value, Limit):
             return value
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**_DIGITS:
             return cls(Fraction(value))
-        if isinstance(value, str):
+        if isinstance(value, str) and len(value) <= _DIGITS:
             if match := _PERCENT.fullmatch(value):
                 return cls(Fraction(match[1]), percent=True)
             if _WHOLE.fullmatch(value):
                 return cls(Fraction(int(value)))
-        raise RuleError(f"{value!r} is no limit: write a whole number such as 10, or a share such as 0.1%")
+        shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "a number so large"
+        raise RuleError(f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%")
 
     def allows(self, found: int, total: int) -> bool:
         """Whether `found` of `total` stays within the limit."""

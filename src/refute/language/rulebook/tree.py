@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
 
+from refute.errors import RuleError
+from refute.language.predicate import MAX_DIGITS
 from refute.language.rulebook.problems import ProblemLog
+
+_MAX_DEPTH = 50
+_TOO_DEEP = f"this is nested deeper than {_MAX_DEPTH} levels"
+_TOO_LONG = f"this number has more than {MAX_DIGITS} digits"
+_MAX_GROWTH = 10
+_ALWAYS_ALLOWED = 10_000
+_KINDS = {"int": "whole number", "float": "number", "bool": "boolean", "timestamp": "date", "binary": "text in base 64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +58,9 @@ class Node:
 
 
 def read_yaml(text: str, log: ProblemLog) -> Node | None:
-    """The tree of a YAML document; None, with the problem in `log`, when it is no YAML or empty."""
+    """The tree of a YAML document; None, with the problem in `log`, when it is not YAML or empty."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _ShallowComposer
     try:
         root = yaml.compose(text)
         return None if root is None else _Reader(text, yaml, log).node(root)
@@ -61,12 +74,38 @@ def read_yaml(text: str, log: ProblemLog) -> Node | None:
 
 
 def from_plain(data: object) -> Node:
-    """The tree of plain Python data, without lines."""
-    if isinstance(data, Mapping):
-        return Node({str(key): from_plain(value) for key, value in data.items()}, None)
-    if isinstance(data, Sequence) and not isinstance(data, str):
-        return Node([from_plain(value) for value in data], None)
-    return Node(data, None)
+    """The tree of plain Python data, without lines; raises RuleError for what no file could hold."""
+    return _from_plain(data, 0, {})
+
+
+def _from_plain(data: object, depth: int, read: dict[int, Node]) -> Node:
+    if depth > _MAX_DEPTH:
+        raise RuleError(_TOO_DEEP)
+    if _is_too_long(data):
+        raise RuleError(_TOO_LONG)
+    if not isinstance(data, Mapping | Sequence) or isinstance(data, str | bytes):
+        return Node(data, None)
+    if id(data) not in read:
+        if isinstance(data, Mapping):
+            read[id(data)] = Node({str(key): _from_plain(value, depth + 1, read) for key, value in data.items()}, None)
+        else:
+            read[id(data)] = Node([_from_plain(value, depth + 1, read) for value in data], None)
+    return read[id(data)]
+
+
+class _ShallowComposer(Composer):
+    """Ruamel's own, which calls itself for each level, up to a depth that no rule file has."""
+
+    _depth = 0
+
+    def compose_node(self, parent: object, index: object) -> Any:
+        if self._depth > _MAX_DEPTH:
+            raise ComposerError(None, None, _TOO_DEEP, self.loader.parser.peek_event().start_mark)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
 
 
 class _Reader:
@@ -81,17 +120,31 @@ class _Reader:
         self._constructor = yaml.constructor
         self._log = log
         self._open: set[int] = set()
+        self._read: dict[int, Node] = {}  # by node: an alias is the node it stands for, and is read once
+        self._sizes: dict[int, int] = {}
 
     def node(self, node: YamlNode) -> Node:
         line = node.start_mark.line + 1
         if id(node) in self._open:
             self._log.add("this alias contains itself", line)
             return Node(None, line)
-        self._open.add(id(node))
-        try:
-            return self._convert(node, line)
-        finally:
+        if id(node) not in self._read:
+            self._open.add(id(node))
+            self._read[id(node)] = self._convert(node, line)
             self._open.discard(id(node))
+            self._sizes[id(node)] = self._size(node)
+        return self._read[id(node)]
+
+    def _size(self, node: YamlNode) -> int:
+        """How long the node would be with all aliases written out; raises an error when that is beyond measure."""
+        parts = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
+        if isinstance(node, ScalarNode):
+            return 1 + len(node.value)
+        found = 1 + sum(self._sizes.get(id(part), 1) for part in parts)
+        if found > _MAX_GROWTH * len(self._text) + _ALWAYS_ALLOWED:
+            problem = f"written out, the aliases here make more than {_MAX_GROWTH} times the file"
+            raise ComposerError(None, None, problem, node.start_mark)
+        return found
 
     def _convert(self, node: YamlNode, line: int) -> Node:
         if isinstance(node, MappingNode):
@@ -99,7 +152,23 @@ class _Reader:
         if isinstance(node, SequenceNode):
             return Node([self.node(child) for child in node.value], line)
         assert isinstance(node, ScalarNode)
-        return Node(self._constructor.construct_object(node), line)
+        return Node(self._scalar(node, line), line)
+
+    def _scalar(self, node: ScalarNode, line: int) -> object:
+        """The value of a word or number; a text where it is not what it is said or seems to be."""
+        try:
+            value = self._constructor.construct_object(node)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # each scalar type has its own
+            kind = _KINDS.get(str(node.tag).rpartition(":")[2], "value of its type")
+            if len(node.value) > MAX_DIGITS:
+                self._log.add(_TOO_LONG, line)
+            else:
+                self._log.add(f"{node.value!r} is not a {kind}: put it in quotes if it is text", line)
+            return node.value
+        if _is_too_long(value):
+            self._log.add(_TOO_LONG, line)
+            return node.value
+        return value
 
     def _mapping(self, node: MappingNode, line: int) -> Node:
         items: dict[str, Node] = {}
@@ -131,3 +200,8 @@ class _Reader:
         bare = isinstance(value, ScalarNode) and value.value == "" and value.style is None and key.style is None
         whole = not key.value.endswith(":")
         return plain and bare and whole and ":" not in self._text[key.end_mark.index : value.end_mark.index]
+
+
+def _is_too_long(value: object) -> bool:
+    """Whether Python could not even show it."""
+    return isinstance(value, int) and abs(value) >= 10**MAX_DIGITS

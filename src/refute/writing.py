@@ -1,0 +1,132 @@
+"""Files that appear whole under their name or not at all, and leave what was there in place until then.
+
+A file is written beside its target, brought to the disk, and renamed. A process that is killed meanwhile leaves at most
+a hidden file that ends in `.part`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from refute.errors import OptionError
+
+_LONGEST = 60  # letters of a name that its draft shows; file systems take 255 bytes
+_LINKS = 40  # that are followed, as the system does
+_DEVICES = ("/dev/", "/proc/")
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, mode: int | None = None) -> None:
+    """Put a text into a file, whole or not at all. `mode` are its permissions; else those it had, or the usual ones."""
+    with replacing(path, mode=mode) as draft, open(draft, "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
+    """A file to write, which takes the place of `path` when the block ends well; raises OptionError when it cannot.
+
+    Pipes and devices such as `/dev/stdout` are given as they are: what goes there cannot be taken back.
+    """
+    with _explained(path):
+        target = _destination(Path(path))
+        if target is None:
+            yield Path(path)
+            return
+        draft = _beside(target)
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            _take_over(target, draft, mode)
+            yield draft
+            _to_disk(draft)
+            os.replace(draft, target)
+            _to_disk(target.parent)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to make, which takes the place of `path` when the block ends well; raises OptionError when it cannot."""
+    with _explained(path):
+        target = Path(path).absolute()
+        draft, former = _beside(target), _beside(target)
+        try:
+            yield draft
+            if os.path.lexists(target):
+                os.rename(target, former)
+            try:
+                os.rename(draft, target)
+            except OSError:
+                if os.path.lexists(former):
+                    os.rename(former, target)
+                raise
+            _to_disk(target.parent)
+        finally:
+            for folder in (draft, former):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OptionError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
+
+
+def _destination(path: Path) -> Path | None:
+    """The regular file that a path names, or will name, links followed; None for a pipe or a device."""
+    target = path.absolute()
+    for _ in range(_LINKS):
+        if str(target).startswith(_DEVICES):
+            return None
+        if not target.is_symlink():
+            break
+        target = target.parent / os.readlink(target)
+    try:
+        kind = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISDIR(kind):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not os.access(target, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    return target if stat.S_ISREG(kind) else None
+
+
+def _beside(target: Path) -> Path:
+    """A name in the same folder, hence on the same disk, that nobody has."""
+    return target.with_name(f".{target.name[:_LONGEST]}-{secrets.token_hex(8)}.part")
+
+
+def _take_over(target: Path, draft: Path, mode: int | None) -> None:
+    """Give the draft the owner and permissions that the file has now."""
+    if mode is not None:
+        os.chmod(draft, mode)
+    elif target.exists():
+        now = target.stat()
+        if (now.st_uid, now.st_gid) != (draft.stat().st_uid, draft.stat().st_gid):
+            with contextlib.suppress(PermissionError):
+                os.chown(draft, now.st_uid, now.st_gid)
+        os.chmod(draft, stat.S_IMODE(now.st_mode))
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():  # not every file system brings names to the disk
+            raise
+    finally:
+        os.close(handle)
