@@ -6,19 +6,20 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.detect.local import LocalEngine
 from refute.errors import OptionError, SchemaError, did_you_mean
-from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.files import read_local
 from refute.relation.schema import Schema
+
+if TYPE_CHECKING:
+    from refute.language.rulebook import Rule
 
 ENGINES = ("spark", "local")
 
@@ -56,6 +57,8 @@ def engine_for(
         held = spark_table(table)
         budget = Budget() if driver_bytes is None else Budget(driver_bytes=driver_bytes)
         return SparkEngine(held, key=names, method=chosen, schema=given, budget=budget, persist=persist, reads=reads)
+    from refute.detect.local import LocalEngine
+
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
 
@@ -67,6 +70,8 @@ def opened_engine(table: Any, **options: Any) -> Iterator[Any]:
     try:
         yield found
     finally:
+        from refute.detect.local import LocalEngine
+
         if not isinstance(found, LocalEngine):
             found.close()
 

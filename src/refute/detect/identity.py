@@ -15,6 +15,7 @@ from refute.language.predicate import Column, Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.problem import Rows
 from refute.relation import Relation
+from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown
 
 
@@ -40,8 +41,8 @@ class Identity:
     def many(self, rows: Rows) -> pa.Array | pa.ChunkedArray:
         """The ids of many rows, as one Arrow column: a struct for a key of several columns."""
         if not self.key:
-            return pa.array(rows)
-        columns = [self._relation.column(name).take(pa.array(rows)) for name in self.key]
+            return row_numbers(rows)
+        columns = [self._relation.column(name).take(row_numbers(rows)) for name in self.key]
         if len(columns) == 1:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))

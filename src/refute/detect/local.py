@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,8 +19,9 @@ from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.planner import Plan, plan_rules
 from refute.relation import Relation
+from refute.relation.arrays import row_numbers
 from refute.relation.binding import check_column
-from refute.relation.together import together
+from refute.relation.together import available_cores, together
 
 BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
@@ -154,13 +154,8 @@ class LocalEngine:
     def _side(self, side: str, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, pa.Array | pa.ChunkedArray]:
         columns = {side: self.identity.many(rows)}
         for name in self.identity.key:
-            columns[f"{side}_{name}"] = self.relation.column(name).take(pa.array(rows))
+            columns[f"{side}_{name}"] = self.relation.column(name).take(row_numbers(rows))
         return columns
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def _with_witness(finding: Finding, witness: Witness | None) -> Finding:
@@ -181,10 +176,10 @@ def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa
     order = np.argsort(row, kind="stable")
     offsets = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int32)
     rule_names = pa.array([rule.name for rule in rules], pa.string())
-    rule_column = rule_names.take(pa.array(np.concatenate([np.empty(0, np.int64), *names])[order]))
+    rule_column = rule_names.take(row_numbers(np.concatenate([np.empty(0, np.int64), *names])[order]))
     role_column = pa.array(["s", "t"]).take(
-        pa.array(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
+        row_numbers(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
     )
-    partner_column = pa.array(np.concatenate([np.empty(0, np.int64), *partners])[order])
+    partner_column = row_numbers(np.concatenate([np.empty(0, np.int64), *partners])[order])
     entries = pa.StructArray.from_arrays([rule_column, role_column, partner_column], ["rule", "role", "partners"])
-    return pa.ListArray.from_arrays(pa.array(offsets), entries).cast(_BREACH_TYPE)
+    return pa.ListArray.from_arrays(row_numbers(offsets), entries).cast(_BREACH_TYPE)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from refute.language.operators import Operator
 from refute.language.predicate import Value
+from refute.relation.arrays import numbers
 
 SECOND = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
 DAY = 86_400
@@ -56,7 +57,7 @@ def compare_distinct(column: pa.ChunkedArray, op: Operator, right: Any) -> NDArr
     for chunk in _entries(column).chunks:
         values = _comparable_list(chunk.dictionary)
         table = [value is not None and op.accepts((value > right) - (value < right)) for value in values]
-        codes = chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        codes = numbers(chunk.indices, null=len(values))
         parts.append(np.array([*table, False], dtype=np.bool_)[codes])
     return np.concatenate(parts)
 
@@ -76,7 +77,7 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
         parts = [np.zeros(0, dtype=np.int64)]
         for chunk, values in zip(column.chunks, lists, strict=True):
             table = np.array([rank[value] for value in values] + [-1], dtype=np.int64)
-            parts.append(table[chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)])
+            parts.append(table[numbers(chunk.indices, null=len(values))])
         found.append(np.concatenate(parts))
     return found, len(known)
 

@@ -15,6 +15,7 @@ from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
+from refute.relation.arrays import truths
 from refute.relation.binding import bind
 from refute.relation.encode import encode_columns
 from refute.relation.encoded import Encoded
@@ -156,7 +157,7 @@ class Relation:
         column = self.column(name)
         if pa.types.is_dictionary(column.type):  # null in its indices, or in the entry that they point to
             return self.encode(name, ordered=False).values < 0
-        return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)).to_numpy(), dtype=np.bool_)
+        return truths(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
 
 
 def _with_take(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from refute.detect.local import available_cores
+from refute.relation.together import available_cores
 from refute.spark.listing import shares_files
 
 _HEAP_SHARE = 4  # parts of the driver's heap, of which rows on their way may take one
