@@ -114,7 +114,7 @@ def test_all_jobs_are_in_the_group_of_the_caller_and_name_the_rule(spark: SparkS
     def tell(rule: Rule) -> None:
         told[rule.name] = [context.getLocalProperty(name) for name in names]
 
-    engine = SparkEngine(_rows(spark), key=["id"], budget=Budget(gather_bytes=0))
+    engine = SparkEngine(_rows(spark), key=["id"], budget=Budget(driver_bytes=0))
     rules = RuleBook.of(RULES)
     engine.measure(list(rules), counts=True, progress=tell)
     assert set(tracker.getJobIdsForGroup(None)) == outside

@@ -23,7 +23,7 @@ from refute.spark.budget import Budget
 
 pytestmark = pytest.mark.spark
 TIMES, NEGATIVE = "spark.sql.timeType.enabled", "spark.sql.legacy.allowNegativeScaleOfDecimal"
-HERE, THERE = Budget(), Budget(gather_bytes=0)
+HERE, THERE = Budget(), Budget(driver_bytes=0)
 
 
 @contextlib.contextmanager
