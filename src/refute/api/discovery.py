@@ -97,4 +97,4 @@ def _chosen(relation: Relation, where: str | None) -> Relation:
         return relation
     from refute.language.parser import parse_condition
 
-    return Relation.of(relation.arrow.filter(relation.condition_mask(parse_condition(where, relation.names))))
+    return relation.filter(relation.condition_mask(parse_condition(where, relation.names)))

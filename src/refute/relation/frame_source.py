@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from refute.errors import SchemaError
 from refute.relation.objects import column_of_objects
@@ -53,6 +55,10 @@ class FrameSource(ABC):
         found._whole, found._start = self._whole, self._start + start
         return found
 
+    def filter(self, mask: NDArray[np.bool_]) -> Self:
+        """The rows for which the mask is true, as a table of their own."""
+        return type(self)(self._chosen(mask))  # type: ignore[call-arg]
+
     def _converted(self, position: int) -> pa.ChunkedArray:
         name = self.names[position]
         try:
@@ -85,6 +91,10 @@ class FrameSource(ABC):
     @abstractmethod
     def _rows(self, start: int, n: int) -> Any:
         """At most n rows of the frame from `start` on."""
+
+    @abstractmethod
+    def _chosen(self, mask: NDArray[np.bool_]) -> Any:
+        """The rows of the frame for which the mask is true."""
 
 
 class PandasSource(FrameSource):
@@ -124,6 +134,9 @@ class PandasSource(FrameSource):
     def _rows(self, start: int, n: int) -> Any:
         return self.frame.iloc[start : start + n]
 
+    def _chosen(self, mask: NDArray[np.bool_]) -> Any:
+        return self.frame.iloc[mask]
+
 
 class PolarsSource(FrameSource):
     """A polars frame."""
@@ -150,3 +163,6 @@ class PolarsSource(FrameSource):
 
     def _rows(self, start: int, n: int) -> Any:
         return self.frame.slice(start, n)
+
+    def _chosen(self, mask: NDArray[np.bool_]) -> Any:
+        return self.frame.filter(mask)

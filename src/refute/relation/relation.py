@@ -67,6 +67,10 @@ class Relation:
         """The first n rows as a relation of their own, without a copy."""
         return Relation(self._source.slice(0, n))
 
+    def filter(self, mask: Mask) -> Relation:
+        """The rows for which the mask is true as a relation of their own."""
+        return Relation(self._source.filter(mask))
+
     def row(self, position: int) -> dict[str, Any]:
         """The values of one row by column, without converting any other; the first of columns with the same name.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from refute.errors import DataError
 from refute.relation.frame_source import PandasSource, PolarsSource
@@ -27,6 +29,9 @@ class Source(Protocol):
     def slice(self, start: int, n: int) -> Source:
         """At most n rows from `start` on, without a copy."""
 
+    def filter(self, mask: NDArray[np.bool_]) -> Source:
+        """The rows for which the mask is true."""
+
 
 class ArrowSource:
     """An Arrow table."""
@@ -47,6 +52,10 @@ class ArrowSource:
     def slice(self, start: int, n: int) -> ArrowSource:
         """At most n rows from `start` on."""
         return ArrowSource(self.table.slice(start, n))
+
+    def filter(self, mask: NDArray[np.bool_]) -> ArrowSource:
+        """The rows for which the mask is true."""
+        return ArrowSource(self.table.filter(pa.array(mask)))
 
 
 def source_of(table: object) -> Source:
