@@ -70,3 +70,16 @@ def test_what_cannot_be_done_is_one_message(
     said = capsys.readouterr()
     assert message in said.err
     assert "Traceback" not in said.err
+
+
+def test_numbers_of_columns_become_names_by_the_header_of_the_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data.csv").write_text("id,zip,city\n1,2,3\n", encoding="utf-8")
+    (tmp_path / "mined.txt").write_text("¬{ s.1 == t.1 ∧ s.2 != t.2 }\n", encoding="utf-8")
+    given = [str(tmp_path / "mined.txt"), "--header", str(tmp_path / "data.csv")]
+    assert run(["convert", *given, "--to", "text"]) == 0
+    assert capsys.readouterr().out == "zip -> city\n"
+    assert run(["lint", *given]) == 0
+    assert run(["lint", str(tmp_path / "mined.txt"), "--header", "a,b"]) == 3
+    assert "column 2 is not among the 2 of the header" in capsys.readouterr().err

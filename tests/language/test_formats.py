@@ -16,7 +16,7 @@ from refute.errors import OptionError
 from refute.language.formats import FORMATS, FormatError, TableFacts, detect, read_rules, write_rules
 from refute.language.load import load_rules
 from refute.language.parser import parse
-from refute.language.rulebook import RuleBook
+from refute.language.rulebook import RuleBook, RuleBookError
 from strategies import KINDS, NAMES, rules
 
 _CHOSEN = [KINDS[i] for i in (0, 3, 5, 7, 8, 9, 10, 11, 13, 8)]
@@ -268,3 +268,18 @@ def test_sql_lists_the_violations_of_each_rule() -> None:
     assert "`zip`" in write_rules(book, "spark-sql")
     with pytest.raises(OptionError, match="SQL can be written, not read"):
         read_rules(written, format="sql")
+
+
+def test_columns_by_number_get_their_names_from_a_header() -> None:
+    text = "!(s.0 == t.0 and s.2 < t.1 and s.zip != 5)\n"
+    book = load_rules(text, header=["id", "zip", "city"])
+    assert str(book[0].constraint) == "not (s.id = t.id and s.city < t.zip and s.zip != 5)"
+    assert str(load_rules(text)[0].constraint) == "not (s.`0` = t.`0` and s.`2` < t.`1` and s.zip != 5)"
+    named = load_rules("!(s.1 == t.1)", header=["1", "zip"])  # a name is a name, be it a number
+    assert str(named[0].constraint) == "not (s.`1` = t.`1`)"
+
+
+@pytest.mark.parametrize("number", ["3", "9" * 5000])
+def test_a_number_beyond_the_header_is_an_error_with_its_line(number: str) -> None:
+    with pytest.raises(RuleBookError, match=r"line 2: .*is not among the 3 of the header, which count from 0"):
+        load_rules(f"!(s.0 == t.0)\n!(s.{number} == t.0)\n", format="desbordante", header=["id", "zip", "city"])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from refute.cli.convert import read_header
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.terminal import say
@@ -20,24 +21,31 @@ from refute.language.rulebook.advice import advise
 @click.command("lint")
 @click.argument("rules", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RULES...")
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of the files; else their content tells.")
+@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @shared
-def command(options: Shared, rules: tuple[Path, ...], source_format: str | None) -> Exit:
+def command(options: Shared, rules: tuple[Path, ...], source_format: str | None, header: str | None) -> Exit:
     """Check files of rules without any data.
 
     Every mistake is shown as file:line. Rules that are legal but of no use (never broken, said twice, implied by
     another, with a comparison too many) are warnings. The exit code is 3 if there is a mistake, else 0.
     """
-    return lint(rules, source_format=source_format, nulls=options.nulls, quiet=options.quiet)
+    names = None if header is None else read_header(header).columns
+    return lint(rules, source_format=source_format, header=names, nulls=options.nulls, quiet=options.quiet)
 
 
 def lint(
-    rules: tuple[Path, ...], *, source_format: str | None = None, nulls: str | None = None, quiet: bool = False
+    rules: tuple[Path, ...],
+    *,
+    source_format: str | None = None,
+    header: tuple[str, ...] | None = None,
+    nulls: str | None = None,
+    quiet: bool = False,
 ) -> Exit:
     """Print the mistakes of these files to stderr and the warnings to stdout; the exit code tells of mistakes."""
     outcome = Exit.HOLDS
     for path in rules:
         try:
-            book = load_rules(path, format=source_format)
+            book = load_rules(path, format=source_format, header=header)
         except RuleBookError as error:
             for problem in error.problems:
                 say(shortened(problem.located(str(path))), err=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from refute.errors import RuleError
@@ -14,13 +15,20 @@ from refute.language.rulebook.loader import book_from_plain
 
 
 def load_rules(
-    rules: str | os.PathLike[str] | Mapping[str, object], *, format: str | None = None, table: TableFacts | None = None
+    rules: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    format: str | None = None,
+    header: Sequence[str] | None = None,
+    table: TableFacts | None = None,
 ) -> RuleBook:
     """The rule book of a file, of its text, or of plain mappings in the shape of the YAML.
 
     Our YAML and the formats of other tools are told apart by content, or named by `format`. Every mistake of a file is
-    reported in one `RuleBookError`, each with its line.
+    reported in one `RuleBookError`, each with its line. `header` names the columns of the table in their order, for
+    formats that number them (Weever, Desbordante).
     """
+    if header is not None:
+        table = replace(table or TableFacts(), columns=tuple(header))
     if isinstance(rules, Mapping):
         return book_from_plain(rules)
     if isinstance(rules, os.PathLike) or is_file_like(rules):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import (
     Format,
@@ -13,13 +14,22 @@ from refute.language.formats.format import (
 )
 from refute.language.formats.loose import check_name, guess, read_constraint, spell
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant
+from refute.language.predicate import Column, Constant, Predicate
 from refute.language.rulebook import RuleBook
 
 
 def read(text: str, table: TableFacts | None = None) -> RuleBook:
-    """The rule book of constraints as Desbordante verifies (`!(...)`) or mines (`¬{ ... }`) them, one per line."""
-    return read_each_line(text, FORMAT.title, lambda line: read_constraint(line, escapes=True, quotes=False))
+    """The rule book of constraints as Desbordante verifies (`!(...)`) or mines (`¬{ ... }`) them, one per line.
+
+    Columns may be numbers, from 0 on, where `table` has the header that gives them their names.
+    """
+    names = table.columns if table is not None else ()
+
+    def read_line(line: str) -> DenialConstraint:
+        found = read_constraint(line, escapes=True, quotes=False)
+        return found if not names else DenialConstraint(tuple(_named(item, names) for item in found.predicates))
+
+    return read_each_line(text, FORMAT.title, read_line)
 
 
 def write(book: RuleBook, table: TableFacts | None = None) -> str:
@@ -31,6 +41,23 @@ def sniff(text: str) -> bool:
     """Whether the first rule is a negation over rows named `s` and `t` and written with `!` or in curly brackets."""
     first = next(lines_of(text), (0, ""))[1].replace(" ", "")
     return first.startswith(("!(s.", "!(t.", "¬{s.", "¬{t."))
+
+
+def _named(item: Predicate, names: tuple[str, ...]) -> Predicate:
+    """The predicate with numbers of columns replaced by their names; a column that is called `0` is that one."""
+    left, right = (
+        Column(side.row, _name(side.name, names)) if isinstance(side, Column) else side
+        for side in (item.left, item.right)
+    )
+    return Predicate.of(left, item.op, right)
+
+
+def _name(written: str, names: tuple[str, ...]) -> str:
+    if written in names or not written.isdecimal():
+        return written
+    if len(written) > len(str(len(names))) or int(written) >= len(names):
+        raise RuleError(f"column {written} is not among the {len(names)} of the header, which count from 0")
+    return names[int(written)]
 
 
 def _line(constraint: DenialConstraint) -> str:
