@@ -36,8 +36,6 @@ from refute.writing import write_text
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
 @click.option("--out", metavar="F", help="Write to this file, not to stdout.")
-@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file with them, for weever.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
