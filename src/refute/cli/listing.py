@@ -102,7 +102,7 @@ def _made(place: Place) -> Path:
         place.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
-    return place.path.absolute()
+    return place.path
 
 
 def _file_name(name: str, taken: set[str]) -> str:

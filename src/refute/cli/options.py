@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec
 import click
 
 from refute.cli.exits import Exit
+from refute.cli.terminal import say
 
 P = ParamSpec("P")
 
@@ -87,7 +88,7 @@ def shared(command: Callable[Concatenate[Shared, P], Exit]) -> Callable[P, Exit]
             return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
         except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
             if sys.stderr.isatty():
-                click.echo(err=True)  # after the ^C of the terminal
+                say("", err=True)  # after the ^C of the terminal
             raise click.ClickException("interrupted") from error
 
     decorated: Callable[P, Exit] = run
