@@ -15,10 +15,10 @@ from benchmarks.rules import RULES, BenchRule
 from benchmarks.tables import MILLION, holding, read, tax
 from refute import check, count, parse, verify
 from refute.detect.detector import Detector
-from refute.detect.local import available_cores
 from refute.language.predicate import Column
 from refute.language.rulebook import RuleBook
 from refute.relation import Relation
+from refute.relation.together import available_cores
 
 ONE_THREAD = "refute, one thread"
 ONE_BY_ONE = "refute, one rule at a time"

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -18,6 +20,7 @@ from benchmarks.tables import MILLION, read, tax
 from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
 from refute.discover import discover
+from refute.discover import search as search_module
 from refute.discover.inversion import inverted
 from refute.discover.local import LocalPairs
 from refute.discover.options import Options
@@ -28,6 +31,7 @@ from refute.relation import Relation
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FASTADC = "desbordante FastADC"
+KEPT = "refute, implied rules kept"
 # name, file, rows (all if None), cross-column predicates, how many times as long the peer is to take, and the seconds
 # after which it is stopped
 PAPERS = (
@@ -73,6 +77,21 @@ def cases() -> Iterator[Case]:
     for name, file, rows, nanoseconds in TILES:
         title = f"evidence of all pairs of {_title(file, rows)}, one thread"
         yield Case(f"discover.tiles.{name}", title, _tiles(file, rows), [_per_pair(file, rows, nanoseconds)])
+    yield Case(
+        "discover.tiles.wide",
+        "evidence of all pairs of 162 columns, no two alike, against that of 15 columns, one thread",
+        _wide,
+        [Claim("at most 20 times the CPU per pair and word", _per_word)],
+        same_answer=False,  # different tables
+    )
+    for name in ("adult", "tax"):
+        yield Case(
+            f"discover.implied.{name}",
+            f"all rules of {name} with cross-column predicates, against the same search that keeps implied rules",
+            _implied(name),
+            [Claim("at most twice the CPU", lambda found: found[US].cpu_seconds <= 2 * found[KEPT].cpu_seconds)],
+            same_answer=False,  # the other has more rules
+        )
     for dirty, most in MILLIONS:
         yield Case(
             f"discover.growth{'.dirty' if dirty else ''}",
@@ -190,6 +209,51 @@ def _growth(dirty: float) -> Callable[[], Sequence[Contestant]]:
             return Contestant(name, call=lambda: len(discover(table, cross_columns=False, method="guided")))
 
         return [contestant(name, rows) for name, rows in SIZES.items()]
+
+    return contestants
+
+
+# columns, how many of them are copies of no other, and rows. No two pairs of the wide table compare alike; those of the
+# narrow one compare in 20,000 ways, twice as many as in the papers' tax table
+WIDTHS = {US: (162, 162, 1_500), "refute, 15 columns": (15, 9, 8_000)}
+
+
+def _wide() -> Sequence[Contestant]:
+    options = Options(cross_columns=False, threads=1)
+
+    def contestant(name: str) -> Contestant:
+        pairs = _wide_pairs(name, options)
+        return Contestant(name, call=lambda: len(pairs.everything(Budget(options))[0]))
+
+    return [contestant(name) for name in WIDTHS]
+
+
+def _wide_pairs(name: str, options: Options) -> LocalPairs:
+    columns, different, rows = WIDTHS[name]
+    values = np.random.default_rng(0).integers(0, 3, (different, rows))
+    relation = Relation.of(pa.table({f"c{k}": values[k % different] for k in range(columns)}))
+    return LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+
+
+def _per_word(found: Mapping[str, Measurement]) -> bool:
+    prices = []
+    for name, (_, _, rows) in WIDTHS.items():
+        words = _wide_pairs(name, Options(cross_columns=False)).book.facts.s_bits.shape[0]
+        prices.append(found[name].cpu_seconds / (words * rows * (rows - 1)))
+    return bool(prices[0] <= 20 * prices[1])
+
+
+def _implied(name: str) -> Callable[[], Sequence[Contestant]]:
+    def contestants() -> Sequence[Contestant]:
+        if name == "adult" and (absent := _absent("adult_32k.csv")):
+            return absent
+        table = papers_table("adult_32k.csv", 24_000) if name == "adult" else read(tax(100_000)).drop_columns(["id"])
+
+        def keeping() -> int:
+            with mock.patch.object(search_module, "minimal", lambda space, boxes, budget, nullable: boxes):
+                return len(discover(table))
+
+        return [Contestant(US, call=lambda: len(discover(table))), Contestant(KEPT, call=keeping)]
 
     return contestants
 

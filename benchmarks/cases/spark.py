@@ -200,7 +200,7 @@ def _counted_by_tasks(path: Path, text: str) -> Contestant:
     (rule,) = RuleBook.of(text)
 
     def call() -> int:
-        return SparkEngine(_frame(path), budget=Budget(gather_bytes=0)).count(rule)
+        return SparkEngine(_frame(path), budget=Budget(driver_bytes=0)).count(rule)
 
     call()
     return Contestant(US, call=call)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from benchmarks.case import US, Case, Claim, Contestant
+from benchmarks.measure import Measurement
 from refute.data import RULES, TABLE
 
 PLAIN = f"""
@@ -22,8 +23,33 @@ assert run(["check", {str(TABLE)!r}, {str(RULES)!r}]) == 1
 PEERS = ("duckdb", "pandas", "polars", "desbordante", "pyspark.sql")
 
 
+NAMES = ["gender", "areacode", "city", "state", "zip", "maritalstatus", "haschild", "salary", "rate"]
+ROWS = f"pyarrow.csv.read_csv({str(TABLE)!r}).select({NAMES})"
+DISCOVER = f"""
+import pyarrow.csv
+import refute
+refute.discover({ROWS})
+"""
+KERNEL = """
+import numpy, pyarrow.csv
+from refute.kernels.encoding import bounds
+bounds(numpy.arange(9), numpy.zeros(0, numpy.uint8))
+"""
+FASTADC = f"""
+import desbordante, pyarrow.csv
+frame = {ROWS}.to_pandas().dropna()
+for name in frame.columns:
+    if frame[name].dtype.kind not in "if":
+        frame[name] = frame[name].astype(str).astype(object)
+algorithm = desbordante.dc.algorithms.FastADC()
+algorithm.load_data(table=frame)
+algorithm.execute(threads=2, shard_length=min(350, len(frame)))
+"""
+ONE_KERNEL = "one cached kernel of ours"
+
+
 def cases() -> Iterator[Case]:
-    """The import, the demonstration, a check, and the help of the command line."""
+    """The import, the demonstration, a check, a discovery, and the help of the command line."""
     yield Case(
         "import",
         "import the package in a fresh process",
@@ -33,6 +59,13 @@ def cases() -> Iterator[Case]:
     yield _against_plain("demo", "check the sample on Spark", [sys.executable, "-m", "refute", "demo"])
     yield _against_plain("check", "refute check of the sample on Spark", [sys.executable, "-c", CHECK])
     yield Case(
+        "few",
+        "discover the rules of 1,000 rows and nine columns in a fresh process, caches warm",
+        _few_rows,
+        [Claim("at most 1.7 times the CPU of running one kernel, and 64 MB more", _little_more)],
+        same_answer=False,
+    )
+    yield Case(
         "help",
         "refute --help, against a Python that does nothing",
         lambda: [
@@ -41,6 +74,23 @@ def cases() -> Iterator[Case]:
         ],
         same_answer=False,
     )
+
+
+def _few_rows() -> list[Contestant]:
+    """Rules of the sample, in processes that start with nothing; Desbordante's, and what one cached kernel takes."""
+    ours = [sys.executable, "-W", "ignore", "-c", DISCOVER]
+    kernel = [sys.executable, "-W", "ignore", "-c", KERNEL]
+    peer = Contestant("desbordante FastADC", absent="not installed")
+    if importlib.util.find_spec("desbordante") is not None:
+        peer = Contestant("desbordante FastADC", command=[sys.executable, "-W", "ignore", "-c", FASTADC])
+    return [Contestant(US, command=ours), Contestant(ONE_KERNEL, command=kernel), peer]
+
+
+def _little_more(found: Mapping[str, Measurement]) -> bool:
+    floor, ours = found[ONE_KERNEL], found[US]
+    assert floor.peak_bytes is not None
+    assert ours.peak_bytes is not None
+    return ours.cpu_seconds <= 1.7 * floor.cpu_seconds and ours.peak_bytes <= floor.peak_bytes + (64 << 20)
 
 
 def _against_plain(name: str, title: str, command: list[str]) -> Case:

@@ -59,8 +59,16 @@ def _shortened_line(line: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is close."""
     candidates = {str(item).casefold(): str(item) for item in known}
-    found = difflib.get_close_matches(name.casefold(), candidates, n=1, cutoff=0.6)
-    return candidates[found[0]] if found else None
+    matcher = difflib.SequenceMatcher()
+    matcher.set_seq2(name.casefold())
+    best, found = (0.6, ""), None
+    for candidate in candidates:  # as difflib.get_close_matches, which measures all where the best is asked for
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= best[0] and matcher.quick_ratio() >= best[0]:
+            ratio = matcher.ratio()
+            if (ratio, candidate) >= best:
+                best, found = (ratio, candidate), candidates[candidate]
+    return found
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -136,7 +136,7 @@ def test_a_schema_reads_json_by_the_text_of_its_values(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no CSV, so that it has no header"):
         read_local(file, Schema.of("a int", header=False))
     file.write_text('{"a": 1}\n{"a":\n')
-    with pytest.raises(DataError, match="line 2 is no JSON"):
+    with pytest.raises(DataError, match="line 2 is not"):
         read_local(file, Schema.of("a int"))
 
 

@@ -58,7 +58,7 @@ def test_counts_are_exact_whether_rows_are_shuffled_first_and_whatever_type_coun
     frame = frame_of(table, spark).repartition(parts)
     for nulls in ("sql", "equal"):
         rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
-        engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1600, tasks_per_core=1))
+        engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1600, tasks_per_core=1))
         truth = oracle.violations(table, rule.constraint, nulls)
         assert engine.count(rule) == len(truth)
         finding = engine.measure([rule], counts=True)[0].finding
@@ -70,7 +70,7 @@ def test_one_shuffle_serves_both_groupings_where_most_values_are_rare(
 ) -> None:
     monkeypatch.setattr(spread, "LEAST_SCATTERED", 1)
     table = pa.table({"e": [i % 397 for i in range(400)], "l": [i % 3 for i in range(400)]})
-    engine = SparkEngine(frame_of(table, spark), budget=Budget(gather_bytes=-1, tasks_per_core=1))
+    engine = SparkEngine(frame_of(table, spark), budget=Budget(driver_bytes=0, tasks_per_core=1))
     prepared = engine.prepared(Rule(name="rule", constraint=rf.parse("not (s.e = t.e and s.l != t.l)")))
     plan = io.StringIO()
     with redirect_stdout(plan):
@@ -96,7 +96,7 @@ def test_a_local_master_tells_its_cores(spark_kind: SparkSession) -> None:
 
 @pytest.mark.parametrize("text", RULES)
 def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
-    engine = SparkEngine(frame_of(_table(), spark), budget=Budget(gather_bytes=-1))
+    engine = SparkEngine(frame_of(_table(), spark), budget=Budget(driver_bytes=0))
     groups = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))._groups()
     plans = io.StringIO()
     with redirect_stdout(plans):
@@ -109,5 +109,5 @@ def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
 
 def test_a_row_that_is_its_own_only_partner_is_no_witness(spark: SparkSession) -> None:
     table = pa.table({"id": range(12), "d": [i % 4 for i in range(12)], "f": [i * 5 for i in range(12)]})
-    engine = SparkEngine(frame_of(table, spark).coalesce(1), key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1))
+    engine = SparkEngine(frame_of(table, spark).coalesce(1), key=["id"], budget=Budget(driver_bytes=0, sample_rows=1))
     assert engine.verify(Rule(name="rule", constraint=rf.parse("not (s.d = t.f)"))).witness in ((4, 0), (8, 0))

@@ -34,9 +34,9 @@ from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.discover import discover_on_spark, pairs
-from refute.spark.discover.jobs import kept
 from refute.spark.discover.table import SparkTable
 from refute.spark.frames import frame_of
+from refute.spark.keeping import kept
 from strategies import KINDS, tables
 
 pytestmark = pytest.mark.spark

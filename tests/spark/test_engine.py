@@ -16,7 +16,6 @@ import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.spark import placement
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -31,18 +30,13 @@ SPARK_KINDS = tuple(
     for kind in KINDS
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=4, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=4, tasks_per_core=1, sample_rows=1)
 ONCE = settings(
     max_examples=4,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-
-
-@pytest.fixture(autouse=True)
-def _small_groups_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "LEAST_HEAVY", 1)
 
 
 def _rule(case: Case) -> Rule:
@@ -170,7 +164,7 @@ def test_rows_in_violation_are_exact_without_ids(spark: SparkSession) -> None:
 def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSession) -> None:
     forbidden = F.when(F.col("id") >= 3_000_000, F.raise_error(F.lit("touched"))).otherwise(F.col("id") % 1000)
     frame = spark_kind.range(0, 8_000_000, 1, 64).select("id", forbidden.alias("a"), (F.col("id") % 77).alias("b"))
-    engine = SparkEngine(frame, budget=Budget(gather_bytes=0))
+    engine = SparkEngine(frame, budget=Budget(driver_bytes=0))
     assert not engine.verify(RuleBook.of("not (s.a > t.a and s.b < t.b)")[0]).holds
 
 
@@ -183,7 +177,7 @@ def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
 
 def test_one_group_of_two_million_rows_is_spread_over_tasks(spark: SparkSession) -> None:
     frame = spark.range(0, 2_000_000, 1, 4).select(F.rand(1).alias("a"), F.rand(2).alias("b"))
-    rows = _ordered(frame, "not (s.a < t.a and s.b < t.b)", Budget(gather_bytes=0, tasks_per_core=4))
+    rows = _ordered(frame, "not (s.a < t.a and s.b < t.b)", Budget(driver_bytes=0, tasks_per_core=4))
     assert len(rows) == 8
     assert max(rows) <= 1.3 * sum(rows) / len(rows)
 
@@ -191,7 +185,7 @@ def test_one_group_of_two_million_rows_is_spread_over_tasks(spark: SparkSession)
 def test_a_key_with_nine_tenths_of_the_rows_is_spread_over_tasks(spark: SparkSession) -> None:
     group = F.when(F.rand(3) < 0.9, F.lit(0)).otherwise((F.rand(4) * 1000).cast("int"))
     frame = spark.range(0, 1_000_000, 1, 4).select(group.alias("g"), F.rand(1).alias("a"), F.rand(2).alias("b"))
-    rows = _ordered(frame, "not (s.g = t.g and s.a < t.a and s.b < t.b)", Budget(gather_bytes=0, tasks_per_core=4))
+    rows = _ordered(frame, "not (s.g = t.g and s.a < t.a and s.b < t.b)", Budget(driver_bytes=0, tasks_per_core=4))
     assert len(rows) == 8
     assert max(rows) <= 1.3 * sum(rows) / len(rows)
 

@@ -71,7 +71,7 @@ def _agrees(spark: SparkSession, text: str, table: pa.Table, nulls: str, parts: 
     rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
     truth = oracle.violations(table, rule.constraint, nulls)
     frame = frame_of(table.append_column("id", pa.array(range(table.num_rows), pa.int64())), spark).repartition(parts)
-    engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1))
+    engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1))
     prepared = engine.prepared(rule)
     assert prepared._extremes is not None
     verdict = prepared.verify()

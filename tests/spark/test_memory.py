@@ -41,7 +41,7 @@ from refute.spark.session import session
 master, data, *texts = sys.argv[1:]
 spark = session(master=master)
 assert spark.conf.get("spark.executor.memory", "1g") == "1g"
-engine = SparkEngine(data, session=spark, budget=Budget(gather_bytes=0))
+engine = SparkEngine(data, session=spark, budget=Budget(driver_bytes=0))
 rules, seconds = list(RuleBook.of(texts)), []
 found = []
 for rule in rules:

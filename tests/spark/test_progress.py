@@ -30,14 +30,6 @@ def test_stages_and_tasks_are_told_while_they_run(spark_kind: SparkSession) -> N
     assert len(told) == number
 
 
-def test_a_session_of_this_process_tells_the_rows_read(spark: SparkSession) -> None:
-    told: list[Stages] = []
-    with watching(told.append, spark):
-        assert spark.range(0, 8000, 1, 4).mapInArrow(_slowly, "id bigint").count() == 8000
-    assert max(one.rows for one in told) in (4000, 8000)
-
-
 def test_stages_read_as_a_short_line() -> None:
     assert str(Stages(1, 8, 3)) == "1 stage, 3 of 8 tasks"
-    assert str(Stages(1, 8, 3, rows=1_200_000)) == "1 stage, 3 of 8 tasks, 1,200,000 rows read"
     assert str(Stages(2, 8, 3, 5 << 20)) == "2 stages, 3 of 8 tasks, 5 MB read"

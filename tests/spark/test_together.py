@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,7 @@ from refute.spark import measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.placement import Placement
 from refute.spark.positions import Layout
-from refute.spark.sharing import SharedShuffle, shared_key
 
 pytestmark = pytest.mark.spark
 
@@ -35,7 +31,7 @@ TEXTS = (
     "not (s.g = t.g and s.a <= t.a and s.c >= t.c)",
     "not (s.g = t.g and s.b < t.b and s.c != t.c)",
 )
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
 
 
 def _table(rows: int = 80) -> pa.Table:
@@ -56,40 +52,15 @@ def _rules(nulls: str) -> list[Rule]:
 
 
 @pytest.mark.parametrize("nulls", ["sql", "equal"])
-def test_rules_with_one_key_share_one_shuffle_and_stay_exact(spark_kind: SparkSession, nulls: str) -> None:
+def test_rules_that_tasks_answer_read_the_table_once_and_stay_exact(spark_kind: SparkSession, nulls: str) -> None:
     table, rules = _table(), _rules(nulls)
     engine = SparkEngine(frame_of(table, spark_kind).coalesce(3), key=["id"], budget=DISTRIBUTED)
-    prepared = [engine.prepared(rule) for rule in rules]
-    assert len({shared_key(one.pairing) for one in prepared}) == 1
-    measuring._shared(engine, prepared)
-    assert all(one.shared_extent is not None for one in prepared)
     for rule, timed in zip(rules, engine.measure(rules, counts=True), strict=True):
         truth = oracle.violations(table, rule.constraint, nulls)
         found = timed.finding
+        assert found.method == "distribute"
         assert (found.violations, found.rows) == (len(truth), len(oracle.rows_in_violation(truth)))
         assert found.skipped_nulls == rf.check(table, [rule], key="id").results[0].finding.skipped_nulls
-
-
-def test_the_shared_shuffle_is_one_exchange(spark: SparkSession) -> None:
-    engine = SparkEngine(frame_of(_table(), spark), budget=DISTRIBUTED)
-    pairings = [one.pairing for one in map(engine.prepared, _rules("sql")) if one.pairing is not None]
-    shuffle = SharedShuffle(pairings, engine.plain, rows=80, tasks=4, method=engine.method)
-    plan = io.StringIO()
-    with redirect_stdout(plan):
-        shuffle.placed(Placement(4, (), (0.0,) * 1024)).explain()
-    assert plan.getvalue().count("Exchange") == 1
-
-
-def test_a_group_too_large_for_a_task_is_not_shared_but_answered(spark: SparkSession) -> None:
-    frame = spark.range(0, 3000, 1, 3).select(
-        F.lit(1).alias("g"), (F.col("id") * 7 % 50).alias("a"), (F.col("id") * 11 % 60).alias("b")
-    )
-    rule = Rule(name="r", constraint=rf.parse(TEXTS[0]))
-    engine = SparkEngine(frame, budget=Budget(gather_bytes=-1, sample_rows=1))
-    prepared = engine.prepared(rule)
-    measuring._shared(engine, [prepared])
-    assert prepared.shared_extent is None
-    assert prepared.count() == rf.count(frame.toArrow(), TEXTS[0])
 
 
 FEW = (
@@ -124,7 +95,7 @@ def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
     table = _few(1600)
     rules = [Rule(name=f"r{i}", constraint=rf.parse(text), nulls=Nulls(nulls)) for i, text in enumerate(FEW)]
     rules.append(Rule(name="last", constraint=rf.parse(FEW[1]), where=parse_condition("h = 1"), nulls=Nulls(nulls)))
-    budget = Budget(gather_bytes=-1, sample_rows=1600)
+    budget = Budget(driver_bytes=0, sample_rows=1600)
     engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
     prepared = [engine.prepared(rule) for rule in rules]
     (counted,) = measuring._count_values_together(engine, prepared)

@@ -16,25 +16,17 @@ from pyspark.sql.types import TimestampType
 import oracle
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.relation.types import ColumnType, Family
-from refute.spark import placement
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.expressions import literal, monotone
+from refute.spark.expressions import literal
 from refute.spark.frames import frame_of
 from refute.spark.strategy import Strategy
-from refute.spark.tiles import Tiles
 
 pytestmark = pytest.mark.spark
 
-DISTRIBUTED = Budget(gather_bytes=-1, task_rows=4, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=4, tasks_per_core=1, sample_rows=1)
 MIDNIGHT = dt.datetime(2020, 1, 20)
 HOUR = dt.timedelta(hours=1)
-
-
-@pytest.fixture
-def _small_groups_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "LEAST_HEAVY", 1)
 
 
 @contextmanager
@@ -88,7 +80,6 @@ def _moments() -> pa.Table:
     )
 
 
-@pytest.mark.usefixtures("_small_groups_are_large")
 @pytest.mark.parametrize(
     "text",
     [
@@ -171,7 +162,7 @@ def test_texts_with_a_collation_compare_by_code_point_through_connect(connect: S
 def test_few_distinct_texts_with_a_collation_are_summarised_by_code_point(spark: SparkSession) -> None:
     frame, table = _words(spark, "UNICODE_CI", times=20)
     rule = _rule("not (s.c < t.p)")
-    engine = SparkEngine(frame, key=["id"], budget=Budget(gather_bytes=-1, sample_rows=1000))
+    engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1000))
     assert engine.prepared(rule).strategy is Strategy.SUMMARISE
     truth = oracle.violations(table, rule.constraint)
     assert engine.count(rule) == len(truth)
@@ -218,7 +209,6 @@ def _spans() -> pa.Table:
     )
 
 
-@pytest.mark.usefixtures("_small_groups_are_large")
 @pytest.mark.parametrize(
     ("text", "nulls"),
     [
@@ -262,33 +252,3 @@ def test_a_constant_of_any_type_is_what_spark_gave_back(spark_kind: SparkSession
         frame = spark_kind.range(1).select(*columns)
         assert [field.dataType.simpleString() for field in frame.schema] == list(values)
         assert frame.collect()[0].asDict() == values
-
-
-def test_every_type_that_rules_read_has_tiles(spark: SparkSession) -> None:
-    columns = {
-        "text": pa.array(["a", "b", "c", "d"]),
-        "flag": pa.array([True, False, None, True]),
-        "day": pa.array([1, 2, 3, 4], pa.date32()),
-        "plain": pa.array([1, 2, 3, 4], pa.timestamp("us")),
-        "zoned": pa.array([1, 2, 3, 4], pa.timestamp("us", "UTC")),
-        "float": pa.array([0.5, None, 1.5, 2.5], pa.float32()),
-        "decimal": pa.array([1, 2, 3, 4]).cast(pa.decimal128(21, 2)),
-        "whole": pa.array([1, 2, 3, 4]),
-        "span": pa.array([1, 2, None, 4], pa.duration("us")),
-        "time": pa.array([1, 2, 3, 4], pa.time64("us")),
-        "nothing": pa.nulls(4),
-    }
-    kinds = {name: ColumnType.of(name, column.type) for name, column in columns.items()}
-    assert {kind.family for kind in kinds.values()} == set(Family) - {Family.UNSUPPORTED}
-    pairs = [(kind, other) for kind in kinds.values() for other in (kind, kinds["nothing"])]
-    with _settings(spark, timeType__enabled="true"):
-        frame = frame_of(pa.table(columns), spark)
-        mapped = frame.select(*(monotone(*pair).alias(f"v{i}") for i, pair in enumerate(pairs))).toArrow()
-        tiles = [Tiles.of_sample(pair, mapped.column(i), 2) for i, pair in enumerate(pairs)]
-        numbers = [one.number(monotone(*pair)) for one, pair in zip(tiles, pairs, strict=True)]
-        numbers += [one.number(monotone(other, kind)) for one, (kind, other) in zip(tiles, pairs, strict=True)]
-        found = frame.select(*(number.alias(f"n{i}") for i, number in enumerate(numbers))).toArrow()
-    for i, one in enumerate(tiles):
-        known = mapped.column(i).is_valid()
-        seen = found.column(i).filter(known).to_pylist()
-        assert seen == one.numbers(mapped.column(i).filter(known)).tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from refute.api.tables import ENGINES, given_schema, is_path, on_spark, spark_table
+from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_path, on_spark, spark_table
 from refute.discover import Discovery, Measure, Method, Progress, RuleSort
 from refute.discover.options import options_of
 from refute.discover.search import kinds_of, search
@@ -40,6 +40,8 @@ def discover(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
@@ -49,9 +51,9 @@ def discover(
     The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
     Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
     rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). `schema` and `header` are those of `check`. The other options are those
-    of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules verified by then are returned,
-    flagged partial.
+    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`.
+    The other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
+    verified by then are returned, flagged partial.
     """
     options = options_of(
         columns=columns,
@@ -76,13 +78,15 @@ def discover(
     kept = kinds_of(kinds)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+    check_driver_bytes(driver_bytes)
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
-        from refute.spark.discover import discover_on_spark
+        from refute.spark.discover import GATHERED, discover_on_spark
         from refute.spark.source import open_source
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
-        return discover_on_spark(held, options, kept, where=where)
+        most = GATHERED if driver_bytes is None else driver_bytes
+        return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
     rows = Relation.of(read_local(table, given) if is_path(table) else table)
     return search(LocalTable(_chosen(rows, where)), options, kept)
 
@@ -93,4 +97,4 @@ def _chosen(relation: Relation, where: str | None) -> Relation:
         return relation
     from refute.language.parser import parse_condition
 
-    return Relation.of(relation.arrow.filter(relation.condition_mask(parse_condition(where, relation.names))))
+    return relation.filter(relation.condition_mask(parse_condition(where, relation.names)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, like_input, name_of, split_rows, whole_number
+from refute.api.tables import as_key, engine_for, name_of, opened_engine, split_rows, whole_number, with_column
 from refute.api.violations import Violations
 from refute.detect.local import LocalEngine
 from refute.detect.results import Verdict
@@ -29,14 +29,15 @@ def verify(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
 ) -> Verdict:
     """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
-    found = engine_for(
-        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
-    )
-    verdict: Verdict = found.verify(chosen)
-    return verdict
+    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    with opened_engine(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading) as found:
+        verdict: Verdict = found.verify(chosen)
+        return verdict
 
 
 def count(
@@ -49,13 +50,15 @@ def count(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
 ) -> int:
     """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
     chosen = _one(rule, nulls)
-    number: int = engine_for(table, engine=engine, method=method, schema=schema, header=header, threads=threads).count(
-        chosen
-    )
-    return number
+    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    with opened_engine(table, engine=engine, method=method, threads=threads, **reading) as found:
+        number: int = found.count(chosen)
+        return number
 
 
 def violations(
@@ -70,14 +73,20 @@ def violations(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
 ) -> Violations:
-    """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read."""
-    if limit is not None and whole_number("limit", limit) < 1:
+    """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read.
+
+    With `persist` Spark keeps the columns that the rule reads until `close()` of what is returned, which also serves in
+    a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table anew after that.
+    """
+    limit = None if limit is None else whole_number("limit", limit)
+    if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
-    found = engine_for(
-        table, key=as_key(key), engine=engine, method=method, schema=schema, header=header, threads=threads
-    )
+    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading)
     return found.violations(chosen, limit) if not isinstance(found, LocalEngine) else Violations(found, chosen, limit)
 
 
@@ -93,6 +102,8 @@ def check(
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
     name: str | None = None,
     progress: Callable[[Rule], None] | None = None,
 ) -> Report:
@@ -101,19 +112,33 @@ def check(
     `schema` says which columns of CSV and JSON files to read, and of which types: a text such as `id bigint, name
     string`, a mapping of names to types, or a StructType of Spark. A CSV file that does not begin with the names of
     its columns is read with `header=False`; the schema then names them all. The other functions take both as well.
+
+    `driver_bytes` bounds what of a Spark table may come to this process to be answered here, where that is faster; with
+    0 all is answered where the rows are, and nothing comes but answers and a sample by which the work is cut.
+
+    With `persist` Spark evaluates the table once and keeps it, in memory or on disk, until the report is there; that
+    is for tables that are costly to evaluate, or that give other rows each time. The report shows rows with all their
+    columns, so that all are kept; the other functions keep those that they read.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    chosen = list(book)
-    found = engine_for(
-        table, key=as_key(key) or book.key, engine=engine, method=method, schema=schema, header=header, threads=threads
-    )
-    timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
-    n_rows = found.n_rows
+    options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
+    with opened_engine(
+        table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
+    ) as found:
+        chosen = found.fitted(list(book))
+        timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
+        n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
-    summary = DataSummary(name or name_of(table), n_rows, tuple(found.columns))
+    summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
     if isinstance(found, LocalEngine):
-        return Report(summary, results, lambda: like_input(table, found.annotated(chosen)), split_rows)
-    return Report(summary, results, lambda: found.annotated(chosen), found.split)
+        return Report(
+            summary,
+            results,
+            lambda: with_column(table, found.relation, *found.breaches(chosen)),
+            split_rows,
+            lambda rule, limit: Violations(found, rule, limit),
+        )
+    return Report(summary, results, lambda: found.annotated(chosen), found.split, found.violations)
 
 
 def explain(
@@ -125,10 +150,12 @@ def explain(
     engine: str | None = None,
     schema: Any = None,
     header: bool = True,
+    driver_bytes: int | None = None,
 ) -> Plan:
     """How the rules would be answered: shape, method, order, expected work and worst case. Nothing is run."""
     book = _with_nulls(RuleBook.of(rules), nulls)
-    plan: Plan = engine_for(table, engine=engine, method=method, schema=schema, header=header).explain(list(book))
+    found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
+    plan: Plan = found.explain(list(book))
     return plan
 
 

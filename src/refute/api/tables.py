@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.detect.local import LocalEngine
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError, SchemaError, did_you_mean
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.files import read_local
 from refute.relation.schema import Schema
+
+if TYPE_CHECKING:
+    from refute.language.rulebook import Rule
 
 ENGINES = ("spark", "local")
 
@@ -29,21 +33,47 @@ def engine_for(
     threads: int | None = None,
     schema: Any = None,
     header: bool = True,
+    driver_bytes: int | None = None,
+    persist: bool = False,
+    reads: Sequence[Rule] | None = None,
 ) -> Any:
-    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named."""
+    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named.
+
+    With `persist` Spark keeps the table until the engine is closed; where only the rules `reads` will be asked about,
+    their columns.
+    """
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
         raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
-    if threads is not None and whole_number("threads", threads) < 1:
+    threads = None if threads is None else whole_number("threads", threads)
+    if threads is not None and threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
+    check_driver_bytes(driver_bytes)
     names = as_key(key)
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
-        from refute.spark import SparkEngine
+        from refute.spark import Budget, SparkEngine
 
-        return SparkEngine(spark_table(table), key=names, method=chosen, schema=given)
+        held = spark_table(table)
+        budget = Budget() if driver_bytes is None else Budget(driver_bytes=driver_bytes)
+        return SparkEngine(held, key=names, method=chosen, schema=given, budget=budget, persist=persist, reads=reads)
+    from refute.detect.local import LocalEngine
+
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+@contextmanager
+def opened_engine(table: Any, **options: Any) -> Iterator[Any]:
+    """The engine for a table while a block runs; what Spark keeps for it is let go in the end."""
+    found = engine_for(table, **options)
+    try:
+        yield found
+    finally:
+        from refute.detect.local import LocalEngine
+
+        if not isinstance(found, LocalEngine):
+            found.close()
 
 
 def on_spark(table: Any, engine: str | None) -> bool:
@@ -67,16 +97,30 @@ def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
     return Schema.of(schema, header=header)
 
 
+def check_driver_bytes(number: int | None) -> None:
+    """Raise OptionError for anything but a number of bytes."""
+    if number is not None and whole_number("driver_bytes", number) < 0:
+        raise OptionError(f"driver_bytes must be at least 0, not {number}; 0 lets no rows come to this process.")
+
+
 def whole_number(name: str, value: object) -> int:
     """The value of an option that counts something; raises OptionError for anything but an integer."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise OptionError(f"{name} must be a whole number, not {value!r}.")
-    return value
+    return int(value)
 
 
-def as_key(key: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The key columns as a tuple; one name may stand alone."""
-    return () if key is None else (key,) if isinstance(key, str) else tuple(key)
+def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The key columns as a tuple; one name may stand alone. Raises an error for anything but names, each once."""
+    if key is None or isinstance(key, str):
+        return () if key is None else (key,)
+    names = tuple(key) if isinstance(key, Iterable) else (key,)
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise OptionError(f"key= takes the name of a column, or several in a list, not {name!r}.")
+        if name in names[:place]:
+            raise SchemaError(f"the key column {name!r} is named twice; name each column of a key once.")
+    return names
 
 
 def is_spark(table: Any) -> bool:
@@ -89,17 +133,20 @@ def is_path(table: Any) -> bool:
     return isinstance(table, str | Path)
 
 
-def like_input(table: Any, annotated: pa.Table) -> Any:
-    """An Arrow table as the kind of table that came in: pandas, polars or Arrow."""
+def with_column(table: Any, relation: Relation, name: str, column: pa.Array) -> Any:
+    """The table that came in and one more column: pandas and polars as they are, everything else as Arrow."""
     root = type(table).__module__.partition(".")[0]
     if root == "pandas":
-        added = annotated.column_names[-1]
-        return table.assign(**{added: annotated.column(added).to_pylist()})
+        levels = table.columns.nlevels
+        frame = table.copy(deep=False)
+        frame[name if levels == 1 else (name, *[""] * (levels - 1))] = column.to_pylist()
+        return frame
     if root == "polars":
         import polars
 
-        return polars.from_arrow(annotated)
-    return annotated
+        frame = table.collect() if isinstance(table, polars.LazyFrame) else table
+        return frame.with_columns(polars.Series(name, polars.from_arrow(column)))
+    return relation.arrow.append_column(name, column)
 
 
 def split_rows(rows: Any) -> tuple[Any, Any]:

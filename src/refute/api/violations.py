@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
+from refute.relation.shown import shown_values
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +24,15 @@ class Violations:
         self._engine = engine
         self.rule = rule
         self.limit = limit
+
+    def close(self) -> None:
+        """Nothing to let go: only tables of Spark are kept, and only on demand."""
+
+    def __enter__(self) -> Violations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def schema(self) -> pa.Schema:
@@ -62,7 +72,7 @@ class Violations:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         names = [name for name in ("s", "t") if name in self.schema.names]
         for batch in self.batches():
-            yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+            yield from zip(*(shown_values(batch.column(name)) for name in names), strict=True)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit={self.limit}"

@@ -67,13 +67,24 @@ def app() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of one run; every error has become one message on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _unlogged({"-v", "--verbose"} & set(given)):
         if {"-q", "--quiet"} & set(given):
             warnings.simplefilter("ignore")
         else:
             warnings.showwarning = _remarks(in_full=bool({"-v", "--verbose"} & set(given)))
         with _logs(shown=bool({"-v", "--verbose"} & set(given))):
             return _answered(given)
+
+
+@contextlib.contextmanager
+def _unlogged(verbose: object) -> Iterator[None]:
+    """What libraries log, such as a call to Java that Ctrl-C has ended, is told by our own message, or not at all."""
+    before = logging.root.manager.disable
+    logging.disable(before if verbose else logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _answered(given: list[str]) -> int:

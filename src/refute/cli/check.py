@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 import refute
 from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import Shared, shared
+from refute.cli.places import Place, as_file, as_folder_or_table, require_all
 from refute.cli.progress import counting, waiting
-from refute.cli.source import open_data, reading_options
+from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.terminal import hand_over, say
-
-_FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 @click.command("check")
@@ -25,18 +22,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 @click.option(
     "--list", "shown", type=click.IntRange(min=1), metavar="N", help="Also show N clashes of each broken rule."
 )
-@click.option("--json", "json_file", type=_FILE, metavar="F", help="Write the report as JSON (- for stdout).")
-@click.option("--html", "html_file", type=_FILE, metavar="F", help="Write the report as one HTML page.")
-@click.option("--junit", "junit_file", type=_FILE, metavar="F", help="Write the report as JUnit XML.")
+@click.option("--json", "json_file", callback=as_file, metavar="F", help="Write the report as JSON (- for stdout).")
+@click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the report as one HTML page.")
+@click.option("--junit", "junit_file", callback=as_file, metavar="F", help="Write the report as JUnit XML.")
 @click.option(
     "--violations",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    "violations",
+    callback=as_folder_or_table,
     metavar="DIR",
-    help="Write every violation of every broken rule as Parquet, one folder or file a rule.",
+    help="Write every violation of every broken rule as Parquet, one folder or file a rule; or table:schema.name, one "
+    "table of Spark's catalog for all.",
 )
 @click.option("--key", metavar="C,..", help="The columns that name a row; else the rules say, else its position does.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
+@persist_option
 @reading_options
 @shared
 def command(
@@ -45,24 +44,29 @@ def command(
     rules: str,
     mode: str,
     shown: int | None,
-    json_file: Path | None,
-    html_file: Path | None,
-    junit_file: Path | None,
-    folder: Path | None,
+    json_file: Place | None,
+    html_file: Place | None,
+    junit_file: Place | None,
+    violations: Place | None,
     key: str | None,
     method: str,
     engine: str,
     schema: str | None,
     header: bool,
+    driver_bytes: int | None,
+    persist: bool,
 ) -> Exit:
     """Check the rows of DATA against RULES.
 
     DATA is a path or glob of CSV, JSON, Parquet or ORC files. RULES is a file of rules, or the text of one rule.
+    On Spark, what is written may go to an address such as s3://bucket/folder: a report becomes the only file of a
+    folder there.
     """
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header)
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+    require_all((json_file, html_file, junit_file, violations), opened)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(
             opened.table,
@@ -73,18 +77,19 @@ def command(
             method=method,
             name=data,
             progress=step,
+            persist=persist,
             **opened.reading,
         )
     outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
     for file, write in outputs:
-        if file == Path("-"):
+        if file is not None and file.is_stdout:
             hand_over(write().rstrip("\n") + "\n")
         elif file is not None:
-            write(file)
-    if not options.quiet and not any(file == Path("-") for file, _ in outputs):
+            file.write(write(), opened)
+    if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
         say(str(report))
         if shown is not None:
             print_clashes(opened, report, shown, key=columns)
-    if folder is not None:
-        write_violations(opened, report, folder, key=columns)
+    if violations is not None:
+        write_violations(opened, report, violations)
     return Exit(report.exit_code)

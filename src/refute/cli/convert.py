@@ -14,6 +14,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
 from refute.cli.terminal import hand_over, say
 from refute.errors import DataError, OptionError
+from refute.language.addresses import local_path
 from refute.language.formats import (
     FORMATS,
     MAX_CHARACTERS,
@@ -34,12 +35,12 @@ from refute.writing import write_text
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
+@click.option("--out", metavar="F", help="Write to this file, not to stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(
-    options: Shared, rules: str, target: str, origin: str | None, out: Path | None, header: str | None, table: str
+    options: Shared, rules: str, target: str, origin: str | None, out: str | None, header: str | None, table: str
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
@@ -62,7 +63,7 @@ def convert(
     *,
     to: str,
     origin: str | None = None,
-    out: Path | None = None,
+    out: str | None = None,
     table: TableFacts | None = None,
     nulls: str | None = None,
     quiet: bool = False,
@@ -82,7 +83,7 @@ def convert(
     if out is None:
         hand_over(written)
         return Exit.HOLDS
-    write_text(out, written)
+    write_text(local_path(out, "convert writes files of this machine, or to stdout without --out"), written)
     if not quiet:
         say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +9,9 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import Shared, shared
+from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
-from refute.cli.source import open_data, reading_options
+from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.terminal import say
 from refute.display import in_one_line
 
@@ -46,9 +46,8 @@ _SHOWN = 20
 @click.option(
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="F", help="Write the rules as a rule file."
-)
+@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@persist_option
 @reading_options
 @shared
 def command(
@@ -65,10 +64,12 @@ def command(
     method: str,
     time_limit: float | None,
     top: int,
-    out: Path | None,
+    out: Place | None,
     engine: str,
     schema: str | None,
     header: bool,
+    driver_bytes: int | None,
+    persist: bool,
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
 
@@ -77,7 +78,8 @@ def command(
     With --out all of them go to a rule file, as proposals to read and to keep or to drop.
     """
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header)
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+    require_all([out], opened)
     with following("Discovering", options.quiet) as follow:
         found = refute.discover(
             opened.table,
@@ -93,14 +95,15 @@ def command(
             time_limit=time_limit,
             almost=almost,
             progress=follow,
+            persist=persist,
             **opened.reading,
         )
     if not options.quiet:
         say(describe(data, found, top))
     if out is not None:
-        found.to_yaml(out)
+        out.write(found.to_yaml(), opened)
         if not options.quiet:
-            say(f"{out}: {_rules(len(found))}, each proposed", err=True)
+            say(f"{out.text}: {_rules(len(found))}, each proposed", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 

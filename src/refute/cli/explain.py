@@ -18,11 +18,20 @@ from refute.cli.terminal import say
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
 @reading_options
 @shared
-def command(options: Shared, data: str, rules: str, method: str, engine: str, schema: str | None, header: bool) -> Exit:
+def command(
+    options: Shared,
+    data: str,
+    rules: str,
+    method: str,
+    engine: str,
+    schema: str | None,
+    header: bool,
+    driver_bytes: int | None,
+) -> Exit:
     """Show for each of RULES its shape, the method chosen for DATA, its steps, the work expected and the worst case."""
     book = refute.RuleBook.of(rules)
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header)
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
     with waiting("Planning", options.quiet):
         plan = refute.explain(opened.table, book, nulls=options.nulls, method=method, **opened.reading)
     if not options.quiet:

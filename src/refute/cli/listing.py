@@ -15,6 +15,7 @@ from refute.errors import OptionError
 from refute.writing import replacing, replacing_folder, write_text
 
 if TYPE_CHECKING:
+    from refute.cli.places import Place
     from refute.cli.source import Opened
     from refute.language.rulebook import Rule
     from refute.report import RuleResult
@@ -29,33 +30,45 @@ def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple
     for result in _broken(report):
         rule = result.rule
         what = "rows" if rule.constraint.is_single_row else "pairs"
-        clashes = list((_clashes_on_spark if data.on_spark else _clashes)(data, rule, shown, key))
+        on_spark = data.on_spark
+        clashes = list(_clashes_on_spark(report, result, shown) if on_spark else _clashes(data, rule, shown, key))
         lines = [["row", *map(_cell, rule.constraint.columns)], *(line for clash in clashes for line in clash)]
         number = len(clashes)
         say(f"\n{in_one_line(result.name)}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
         say(_aligned(lines))
 
 
-def write_violations(data: Opened, report: refute.Report, folder: Path, *, key: tuple[str, ...]) -> None:
-    """Write all violations of every broken rule below a folder, without ever holding them all.
+def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
+    """Write all violations of every broken rule to one table, or below a folder, without ever holding them all.
 
-    Each file or folder of a rule appears whole, or stays as it was; an empty file `_SUCCESS` says that all are there.
+    On this machine each file or folder of a rule appears whole, or stays as it was; an empty file `_SUCCESS` says that
+    all are there. Elsewhere Spark leaves such a file in the folder of each rule.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"cannot write to {folder}: {error.strerror or error}") from error
+    if place.table is not None:
+        from refute.spark.places import write_table
+
+        assert data.session is not None
+        found = [(result.name, report.violations(result).to_spark()) for result in _broken(report)]
+        # A table without rows says that all rules hold, and takes the place of what an earlier run has found.
+        first = report.results[0]
+        write_table(data.session, place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
+        return
+    elsewhere = _elsewhere(data, place)
+    taken = {_FINISHED.casefold()}
+    if elsewhere is not None:
+        for result in _broken(report):
+            report.violations(result).write_parquet(f"{elsewhere.rstrip('/')}/{_file_name(result.name, taken)}")
+        return
+    folder = _made(place)
     finished = folder / _FINISHED
     finished.unlink(missing_ok=True)
-    taken = {_FINISHED.casefold()}
     for result in _broken(report):
-        found = refute.violations(data.table, result.rule, key=key, **data.reading)
-        place = folder / _file_name(result.name, taken)
-        if data.on_spark:
-            with replacing_folder(place) as draft:
-                found.to_spark().write.parquet(f"file://{draft}")
+        name = _file_name(result.name, taken)
+        if data.session is None:
+            _write_file(report.violations(result), folder / f"{name}.parquet")
         else:
-            _write_file(found, folder / f"{place.name}.parquet")
+            with replacing_folder(folder / name) as draft:
+                report.violations(result).write_parquet(f"file://{draft}")
     write_text(finished, "")
 
 
@@ -69,6 +82,27 @@ def _write_file(found: Any, place: Path) -> None:
     ):
         for batch in reader:
             writer.write_batch(batch)
+
+
+def _elsewhere(data: Opened, place: Place) -> str | None:
+    """The folder as Spark names it where it is not on this machine's file system; else None."""
+    if place.address is not None:
+        return place.address
+    if data.session is not None:
+        from refute.spark.listing import shares_files
+
+        if not shares_files(data.session):  # a path means what Spark takes it for, maybe on another machine
+            return place.text
+    return None
+
+
+def _made(place: Place) -> Path:
+    """The folder on this machine, which is there then."""
+    try:
+        place.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
+    return place.path
 
 
 def _file_name(name: str, taken: set[str]) -> str:
@@ -104,14 +138,13 @@ def _clashes(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iter
         yield lines
 
 
-def _clashes_on_spark(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
+def _clashes_on_spark(report: refute.Report, result: RuleResult, shown: int) -> Iterator[list[list[str]]]:
     """The same where Spark has the rows."""
-    found: Any = refute.violations(data.table, rule, shown, key=key, **data.reading)
-    for clash in found.with_values():
+    for clash in report.violations(result, shown).with_values():
         lines = []
         for role, row_id, values in clash:
             identity = "/".join(map(_cell, row_id.values())) if isinstance(row_id, dict) else str(row_id)
-            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in rule.constraint.columns)])
+            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in result.rule.constraint.columns)])
         yield lines
 
 

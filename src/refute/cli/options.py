@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Concatenate, ParamSpec
 
 import click
 
 from refute.cli.exits import Exit
+from refute.cli.terminal import say
 
 P = ParamSpec("P")
 
@@ -23,6 +25,8 @@ class Shared:
     quiet: bool
     verbose: bool
     nulls: str | None  # None: as the rules say
+    conf: Mapping[str, str] = field(default_factory=dict)
+    py_files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.master is not None and self.remote is not None:
@@ -33,13 +37,45 @@ class Shared:
             raise click.UsageError("--quiet and --verbose exclude each other.")
 
 
+def _settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Settings of Spark by name; raises BadParameter for what is none."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name or len(name.split()) != 1:
+            raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE, as in spark.executor.memory=4g.")
+        if not name.startswith("spark."):
+            raise click.BadParameter(f"{name!r} is not a setting of Spark, whose names begin with 'spark.'.")
+        if name in _OWN_FLAGS:
+            raise click.BadParameter(f"{name} has a flag of its own: {_OWN_FLAGS[name]}.")
+        found[name] = value.strip()
+    return found
+
+
+def _files(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (given or "").split(",") if part.strip())
+
+
+_OWN_FLAGS = {"spark.master": "--master", "spark.remote": "--remote", "spark.submit.pyFiles": "--py-files"}
 _OPTIONS = (
     click.option("--master", metavar="URL", help="Spark master, e.g. spark://host:7077. Default: local[*], embedded."),
     click.option("--remote", metavar="URL", help="Spark Connect server, e.g. sc://host:15002."),
+    click.option(
+        "--conf",
+        multiple=True,
+        metavar="K=V",
+        callback=_settings,
+        help="A setting of Spark, e.g. spark.executor.memory=4g. May be repeated.",
+    ),
+    click.option("--py-files", metavar="F,..", callback=_files, help="Python files or archives for Spark's executors."),
     click.option("-q", "--quiet", is_flag=True, help="Only errors and the exit code."),
     click.option("-v", "--verbose", is_flag=True, help="Show what Spark says, and tracebacks."),
     click.option("--nulls", type=click.Choice(["sql", "equal"]), help="A null equals nothing (sql), or null (equal)."),
 )
+
+
+_NAMES = tuple(one.name for one in fields(Shared))
 
 
 def shared(command: Callable[Concatenate[Shared, P], Exit]) -> Callable[P, Exit]:
@@ -47,8 +83,13 @@ def shared(command: Callable[Concatenate[Shared, P], Exit]) -> Callable[P, Exit]
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> Exit:
-        taken = {name: kwargs.pop(name) for name in ("master", "remote", "quiet", "verbose", "nulls")}
-        return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
+        taken = {name: kwargs.pop(name) for name in _NAMES}
+        try:
+            return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
+        except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
+            if sys.stderr.isatty():
+                say("", err=True)  # after the ^C of the terminal
+            raise click.ClickException("interrupted") from error
 
     decorated: Callable[P, Exit] = run
     for option in reversed(_OPTIONS):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,6 +18,8 @@ from refute.cli.terminal import say
 from refute.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from refute.relation import Relation
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -29,6 +33,7 @@ class Opened:
 
     table: Relation | str
     reading: dict[str, Any] = field(default_factory=dict)
+    session: SparkSession | None = None  # where Spark reads it
 
     @property
     def on_spark(self) -> bool:
@@ -59,18 +64,40 @@ def reading_options(command: Command) -> Command:
         default=True,
         help="CSV without a header: --schema names its columns.",
     )
-    return engine_option(schema(header(command)))
+    driver_bytes = click.option(
+        "--driver-bytes",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Let at most N bytes of Spark's rows come to this process; 0: nothing but answers.",
+    )
+    return engine_option(schema(header(driver_bytes(command))))
 
 
-def open_data(data: str, engine: str, options: Shared, *, schema: str | None = None, header: bool = True) -> Opened:
+def persist_option(command: Command) -> Command:
+    """The command with the option to evaluate the data once."""
+    return click.option(
+        "--persist", is_flag=True, help="Let Spark evaluate DATA once and keep it meanwhile: for costly views."
+    )(command)
+
+
+def open_data(
+    data: str,
+    engine: str,
+    options: Shared,
+    *,
+    schema: str | None = None,
+    header: bool = True,
+    driver_bytes: int | None = None,
+) -> Opened:
     """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
     from refute.relation.schema import Schema
 
     given = Schema.of(schema, header=header)  # so that a mistake is told before Spark starts
     if engine == "local":
-        if options.master or options.remote:
+        if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
-                "--engine local reads DATA in this process, so that --master and --remote have no meaning."
+                "--engine local reads DATA in this process, so that --master, --remote, --conf and --py-files have no "
+                "meaning."
             )
         from refute.relation import Relation, read_local
 
@@ -84,10 +111,36 @@ def open_data(data: str, engine: str, options: Shared, *, schema: str | None = N
             "or add --engine local to read DATA in this process."
         ) from error
     ignore_pandas_warning()
-    session(options.master, options.remote, options.verbose, brief=size_of(data) <= SMALL)
+    running = _aside(
+        lambda: session(
+            options.master,
+            options.remote,
+            options.verbose,
+            brief=size_of(data) <= SMALL,
+            settings=options.conf,
+            py_files=options.py_files,
+        )
+    )
     if shows_progress(options.quiet) and options.remote is None:
         _hint_at_preparing()
-    return Opened(data, {"schema": given, "header": header})
+    return Opened(data, {"schema": given, "header": header, "driver_bytes": driver_bytes}, running)
+
+
+def _aside(start: Callable[[], SparkSession]) -> SparkSession:
+    """Start Spark in a thread of its own, so that Ctrl-C ends this process at once, and Java then ends by itself.
+
+    Also, Spark then leaves the meaning of Ctrl-C alone.
+    """
+    done: Future[SparkSession] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(start())
+        except BaseException as error:  # noqa: BLE001  raised where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, name="refute-start", daemon=True).start()
+    return done.result()
 
 
 def _hint_at_preparing() -> None:

@@ -15,6 +15,8 @@ from refute.language.predicate import Column, Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.problem import Rows
 from refute.relation import Relation
+from refute.relation.arrays import row_numbers
+from refute.relation.shown import shown
 
 
 class Identity:
@@ -24,7 +26,7 @@ class Identity:
         self._relation = relation
         self.key = tuple(key)
         for name in self.key:
-            if name not in relation.names:
+            if not relation.has(name):
                 raise SchemaError(f"The key column {name!r} is not in the table.{did_you_mean(name, relation.names)}")
         if self.key:
             self._check_unique()
@@ -33,21 +35,21 @@ class Identity:
         """The id of one row: its position, its key, or a mapping for a key of several columns."""
         if not self.key:
             return row
-        values = {name: self._relation.column(name)[row].as_py() for name in self.key}
+        values = {name: shown(self._relation.column(name)[row]) for name in self.key}
         return values if len(values) > 1 else values[self.key[0]]
 
     def many(self, rows: Rows) -> pa.Array | pa.ChunkedArray:
         """The ids of many rows, as one Arrow column: a struct for a key of several columns."""
         if not self.key:
-            return pa.array(rows)
-        columns = [self._relation.column(name).take(pa.array(rows)) for name in self.key]
+            return row_numbers(rows)
+        columns = [self._relation.column(name).take(row_numbers(rows)) for name in self.key]
         if len(columns) == 1:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))
 
-    def values(self, row: int) -> dict[str, Any]:
-        """All values of one row, by column."""
-        return self._relation.row(row)
+    def values(self, row: int, names: Sequence[str]) -> dict[str, Any]:
+        """The values of one row in these columns."""
+        return {name: shown(self._relation.column(name)[row]) for name in names}
 
     def _check_unique(self) -> None:
         """Raise DataError unless the key is present and different in every row."""
@@ -62,8 +64,8 @@ class Identity:
         verdict = Detector(self._relation).verify(Rule.of(same_key))
         if verdict.witness is not None:
             s, t = verdict.witness
-            shown = ", ".join(f"{name} = {self._relation.column(name)[s].as_py()!r}" for name in self.key)
+            values = ", ".join(f"{name} = {shown(self._relation.column(name)[s])!r}" for name in self.key)
             raise DataError(
-                f"The key {', '.join(self.key)} is not unique: rows {min(s, t)} and {max(s, t)} both have {shown}. "
+                f"The key {', '.join(self.key)} is not unique: rows {min(s, t)} and {max(s, t)} both have {values}. "
                 "Choose columns that identify a row, or leave the key out to use row positions."
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,10 +19,11 @@ from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.planner import Plan, plan_rules
 from refute.relation import Relation
+from refute.relation.arrays import row_numbers
 from refute.relation.binding import check_column
-from refute.relation.together import together
+from refute.relation.together import available_cores, together
 
-BREACHES = "refute"  # the column that `annotated` adds, with underscores where the table has one of this name
+BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
 _BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
@@ -53,6 +53,15 @@ class LocalEngine:
     def columns(self) -> list[str]:
         """The names of the table's columns."""
         return list(self.relation.names)
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The same: a table in memory has no columns but its own."""
+        return self.columns
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules as they are: names mean columns of just this spelling."""
+        return list(rules)
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id."""
@@ -90,7 +99,7 @@ class LocalEngine:
             started = time.perf_counter()
             finding = self._detector.measure(rule, counts=counts)
             named = None if finding.witness is None else self._named(finding.witness)
-            values = None if finding.witness is None else self._values(finding.witness)
+            values = None if finding.witness is None else self._values(rule, finding.witness)
             seconds = time.perf_counter() - started
             if progress is not None:
                 progress(rule)
@@ -106,7 +115,7 @@ class LocalEngine:
             try:
                 self.relation.bind(rule.constraint, rule=rule.name)
                 read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if name not in self.relation.names):
+                for name in (name for name in read if not self.relation.has(name)):
                     check_column(self.relation, name, f" (in the condition of {rule.name})")
             except SchemaError as error:
                 problems.append(str(error))
@@ -117,13 +126,14 @@ class LocalEngine:
         """How many partners each row has in each role."""
         return self._detector.partners(rule)
 
-    def annotated(self, rules: Sequence[Rule]) -> pa.Table:
-        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+    def breaches(self, rules: Sequence[Rule]) -> tuple[str, pa.Array]:
+        """A column to add to the table, by a name it does not have: per row, the rules it breaks, in which role, with
+        how many partners."""
         counts = [self.partners(rule) for rule in rules]
         name = BREACHES
-        while name in self.relation.names:
+        while self.relation.has(name):
             name += "_"
-        return self.relation.arrow.append_column(name, _breaches(self.n_rows, list(rules), counts))
+        return name, _breaches(self.n_rows, list(rules), counts)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; only a sample of rows is looked at."""
@@ -132,22 +142,20 @@ class LocalEngine:
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))
 
-    def _values(self, witness: Witness) -> dict[str, dict[str, Any] | None]:
+    def _values(self, rule: Rule, witness: Witness) -> dict[str, dict[str, Any] | None]:
+        """The keys of the witness rows, and the columns that the rule reads."""
+        read = () if rule.where is None else columns_of(rule.where)
+        names = tuple(dict.fromkeys((*self.identity.key, *rule.constraint.columns, *read)))
         return {
-            side: None if row is None else self.identity.values(row)
+            side: None if row is None else self.identity.values(row, names)
             for side, row in zip(("s", "t"), witness, strict=True)
         }
 
     def _side(self, side: str, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, pa.Array | pa.ChunkedArray]:
         columns = {side: self.identity.many(rows)}
         for name in self.identity.key:
-            columns[f"{side}_{name}"] = self.relation.column(name).take(pa.array(rows))
+            columns[f"{side}_{name}"] = self.relation.column(name).take(row_numbers(rows))
         return columns
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def _with_witness(finding: Finding, witness: Witness | None) -> Finding:
@@ -168,10 +176,10 @@ def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa
     order = np.argsort(row, kind="stable")
     offsets = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int32)
     rule_names = pa.array([rule.name for rule in rules], pa.string())
-    rule_column = rule_names.take(pa.array(np.concatenate([np.empty(0, np.int64), *names])[order]))
+    rule_column = rule_names.take(row_numbers(np.concatenate([np.empty(0, np.int64), *names])[order]))
     role_column = pa.array(["s", "t"]).take(
-        pa.array(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
+        row_numbers(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
     )
-    partner_column = pa.array(np.concatenate([np.empty(0, np.int64), *partners])[order])
+    partner_column = row_numbers(np.concatenate([np.empty(0, np.int64), *partners])[order])
     entries = pa.StructArray.from_arrays([rule_column, role_column, partner_column], ["rule", "role", "partners"])
-    return pa.ListArray.from_arrays(pa.array(offsets), entries).cast(_BREACH_TYPE)
+    return pa.ListArray.from_arrays(row_numbers(offsets), entries).cast(_BREACH_TYPE)

@@ -35,6 +35,10 @@ class Finding:
     witness: Witness | None
     method: str
 
+    def __post_init__(self) -> None:
+        assert self.violations is None or (self.violations == 0) == self.holds, "a rule holds if nothing violates it"
+        assert self.holds == (self.witness is None), "a broken rule has a witness, a rule that holds has none"
+
 
 @dataclass(frozen=True, slots=True)
 class Timed:

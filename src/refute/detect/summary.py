@@ -17,6 +17,7 @@ from refute.language.predicate import Column
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Encoded, Relation
+from refute.relation.arrays import row_numbers
 
 LEAST_ROWS = 50_000
 FEW_REPEATS = 10  # rows per distinct one from which a summary is cheaper than counting all pairs
@@ -46,7 +47,7 @@ class Summary:
         if found is None:
             return None
         firsts, counts = found
-        columns = [relation.column(name).take(pa.array(firsts)) for name in names]
+        columns = [relation.column(name).take(row_numbers(firsts)) for name in names]
         return cls(pa.table(columns, names=list(names)), counts)
 
     def partners(self, rule: Rule) -> WeightedPartners | None:

@@ -8,7 +8,6 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.detector import Detector
 from refute.discover.evidence import Evidence
 from refute.discover.inversion import inverted_approximately
 from refute.discover.options import Measure, Options
@@ -17,7 +16,6 @@ from refute.discover.pairs import Pairs
 from refute.discover.space import Space, Words
 from refute.discover.work import Budget
 from refute.kernels.evidence_coverage import weights_inside
-from refute.language.rulebook import Rule
 from refute.relation import Relation
 
 _MOST_MEASURED = 20_000
@@ -87,12 +85,16 @@ class RowMeasure:
     """Counts the rows that stand in the way of a rule."""
 
     def __init__(self, relation: Relation, space: Space, options: Options) -> None:
+        from refute.detect.detector import Detector
+
         self._detector = Detector(relation)
         self._space = space
         self._options = options
 
     def rows(self, masks: tuple[int, ...]) -> int:
         """Rows in violation for g2, rows that a greedy choice removes for g3."""
+        from refute.language.rulebook import Rule
+
         rule = Rule(name="candidate", constraint=self._space.constraint(masks), nulls=self._options.nulls)
         if self._options.measure is Measure.G2:
             return int(np.count_nonzero(self._detector.partners(rule).in_violation))

@@ -20,11 +20,11 @@ from refute.discover.table import Table
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.render import render_english, render_text
-from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
-from refute.language.rulebook.naming import distinct
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from refute.language.rulebook import RuleBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,9 @@ class Discovery:
 
     def book(self, n: int | None = None) -> RuleBook:
         """The n best rules (all of them by default) as a rule book of proposed rules."""
+        from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
+        from refute.language.rulebook.naming import distinct
+
         chosen = self.rules if n is None else self.top(n)
         names = distinct(suggest_name(rule.constraint) for rule in chosen)
         rules = tuple(

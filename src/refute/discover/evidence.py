@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.facts import Codebook
 from refute.discover.space import Space, States, Words
+from refute.kernels.evidence_points import distinct_points
+from refute.kernels.memory import empty
 
 Counts = NDArray[np.int64]
 
@@ -43,17 +46,68 @@ class Evidence:
         """The evidence of points that may repeat."""
         if not len(points):
             return cls.empty(space)
-        order = np.argsort(points[:, 0], kind="stable") if space.words == 1 else np.lexsort(points.T[::-1])
-        ordered = points[order]
-        fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
-        return cls(space, ordered[fresh], np.add.reduceat(counts[order], np.flatnonzero(fresh)))
+        order, ties = _by_first_word(points)
+        if space.words > 1 and 4 * len(ties.places) > len(points):  # better told apart by hashing than by order
+            points, counts = _distinct(points, counts)
+            order, ties = _by_first_word(points)
+        for word in range(1, space.words):
+            ties = _by_next_word(points, word, order, ties)
+        ordered = np.take(points, order, axis=0, out=empty(points.shape, np.uint64), mode="clip")
+        counts = counts[order]
+        if not len(ties.places):
+            return cls(space, ordered, counts)
+        fresh = np.ones(len(ordered), np.bool_)
+        fresh[ties.places[1:][ties.runs[1:] == ties.runs[:-1]]] = False
+        return cls(space, ordered[fresh], np.add.reduceat(counts, np.flatnonzero(fresh)))
 
     @classmethod
     def from_clues(cls, book: Codebook, clues: NDArray[np.int32], counts: Counts) -> Evidence:
         """The evidence of unordered pairs with these clues (N, W), each taken in both roles."""
-        forward, reverse = book.decode(clues)
-        points = np.concatenate([book.space.points(forward), book.space.points(reverse)])
-        return cls.of(book.space, points, np.concatenate([counts, counts]))
+        return cls.of(book.space, book.points(clues), np.concatenate([counts, counts]))
+
+
+class _Ties(NamedTuple):
+    """The places of points that are not told apart yet from their neighbours, and the run of such that each is in."""
+
+    places: NDArray[np.int64]
+    runs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, *keys: NDArray[Any]) -> _Ties:
+        """Those of sorted keys."""
+        fresh = np.ones(len(keys[0]) + 1, np.bool_)
+        fresh[1:-1] = False
+        for key in keys:
+            fresh[1:-1] |= key[1:] != key[:-1]
+        places = np.flatnonzero(~(fresh[:-1] & fresh[1:]))
+        return cls(places, np.cumsum(fresh[places]))
+
+
+def _by_first_word(points: Words) -> tuple[NDArray[np.int64], _Ties]:
+    """The order of the points (N, words) by their first word, in which most of them differ."""
+    leading = np.ascontiguousarray(points[:, 0])
+    order = np.argsort(leading)
+    return order, _Ties.of(leading[order])
+
+
+def _by_next_word(points: Words, word: int, order: NDArray[np.int64], ties: _Ties) -> _Ties:
+    """What is still not told apart once the order of points that were not is made by one more word."""
+    rows = order[ties.places]
+    values = points[rows, word]
+    if not len(rows) or values.min() == values.max():
+        return ties
+    within = np.lexsort((values, ties.runs))
+    order[ties.places] = rows[within]
+    again = _Ties.of(values[within], ties.runs[within])
+    return _Ties(ties.places[again.places], again.runs)
+
+
+def _distinct(points: Words, counts: Counts) -> tuple[Words, Counts]:
+    """The points, each once, with their counts added up."""
+    points = np.ascontiguousarray(points)
+    first, totals = np.empty((2, len(points)), np.int64)
+    found = distinct_points(points, counts, first, totals)
+    return (points if found == len(points) else np.take(points, first[:found], axis=0)), totals[:found]
 
 
 def merged(space: Space, parts: Iterable[Evidence]) -> Evidence:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discover.space import Slot, Space, States
+from refute.discover.space import Slot, Space, States, Words
 from refute.discover.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.evidence import Facts
+from refute.kernels.evidence_points import CHUNK, Reading, points_of_clues
+from refute.kernels.memory import empty
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
@@ -49,39 +52,63 @@ class Codebook:
     pairs: dict[tuple[str, str], _PairField]
     rows: dict[tuple[str, str | Constant], _RowField]
 
-    def decode(self, clues: Clues) -> tuple[States, States]:
-        """The states per slot of the pairs (s, t) that have these clues (N, W), and of the same pairs as (t, s)."""
-        forward = np.empty((len(clues), len(self.space.slots)), np.uint8)
-        reverse = np.empty_like(forward)
-        for k, slot in enumerate(self.space.slots):
-            if slot.is_pair:
-                assert isinstance(slot.right, Column)
-                a, b = slot.left.name, slot.right.name
-                forward[:, k] = self._pair_states(clues, slot, (a, b))
-                mirror = np.array(slot.kind.mirror, np.uint8)
-                reverse[:, k] = mirror[self._pair_states(clues, slot, (b, a))]
-            else:
-                field = self.rows[_row_key(slot)]
-                word = clues[:, field.word]
-                shifts = (field.s_shift, field.t_shift)
-                here, there = shifts if slot.left.row is Row.S else shifts[::-1]
-                forward[:, k] = (word >> here) & field.mask
-                reverse[:, k] = (word >> there) & field.mask
-        return forward, reverse
+    def points(self, clues: Clues) -> Words:
+        """The points of the pairs (s, t) that have these clues (N, W), and after them those of the pairs as (t, s)."""
+        out = empty((2 * len(clues), self.space.words), np.uint64)
+        points_of_clues(self._reading, np.ascontiguousarray(clues), out)
+        return out
 
-    def _pair_states(self, clues: Clues, slot: Slot, key: tuple[str, str]) -> States:
-        field = self.pairs[key]
-        word = clues[:, field.word]
-        raw = np.where(word & field.equal, 1, 0) + np.where(word & field.less, 2, 0) + np.where(word & field.null, 4, 0)
-        states: States = _meaning(slot)[raw]
-        return states
+    @cached_property
+    def _reading(self) -> Reading:
+        """Fields that stand near each other in a clue and in a point are read together."""
+        chunks: list[tuple[int, int, int]] = []  # the word and first bit in the clue, the word in the point
+        tables: list[Words] = []
+        values, forward = np.arange(1 << CHUNK), 0
+        place, first = self.space.place
+        for turned in (False, True):
+            forward = len(chunks)
+            for k, slot in enumerate(self.space.slots):
+                word, start, size, states = self._field(slot, turned=turned)
+                near = len(chunks) > forward and (chunks[-1][0], chunks[-1][2]) == (word, place[k])
+                if not near or not chunks[-1][1] <= start <= chunks[-1][1] + CHUNK - size:
+                    chunks.append((word, start, int(place[k])))
+                    tables.append(np.zeros(1 << CHUNK, np.uint64))
+                field = (values >> (start - chunks[-1][1])) & ((1 << size) - 1)
+                tables[-1] |= np.array([1 << state for state in states], np.uint64)[field] << first[k]
+        words, shifts, into = np.array(chunks, np.int64).reshape(len(chunks), 3).T.copy()
+        bits = np.array(tables, np.uint64).reshape(len(chunks), 1 << CHUNK)
+        return Reading(forward, words, shifts.astype(np.int32), into, bits)
+
+    def _field(self, slot: Slot, *, turned: bool) -> tuple[int, int, int, list[int]]:
+        """Where a clue tells of a slot: word, first bit, how many bits, and the state for each value of these bits.
+
+        `turned` asks for the pair with its rows exchanged.
+        """
+        if not slot.is_pair:
+            one = self.rows[_row_key(slot)]
+            here = (slot.left.row is Row.S) != turned
+            size = one.mask.bit_length()
+            return one.word, one.s_shift if here else one.t_shift, size, list(range(1 << size))
+        assert isinstance(slot.right, Column)
+        names = slot.left.name, slot.right.name
+        field = self.pairs[names[::-1] if turned else names]
+        start = field.equal.bit_length() - 1
+        size = ((field.equal | field.less | field.null) >> start).bit_length()
+        meaning = slot.kind.state_of_atom
+        states = []
+        for value in range(1 << size):
+            bits = value << start
+            atom = _atom(bool(bits & field.equal), bool(bits & field.less), bool(bits & field.null))
+            state = meaning.get(atom, 0)
+            states.append(slot.kind.mirror[state] if turned else state)
+        return field.word, start, size, states
 
 
-def _meaning(slot: Slot) -> States:
-    """The state for each combination of the bits equal (1), less (2) and null (4)."""
-    states = slot.kind.state_of_atom
-    atoms = (GREATER, EQUAL, LESS, EQUAL, ONE_NULL, BOTH_NULL, ONE_NULL, BOTH_NULL)
-    return np.array([states.get(atom, 0) for atom in atoms], np.uint8)
+def _atom(equal: bool, less: bool, null: bool) -> int:
+    """How two values compare, by what a clue says of them."""
+    if null:
+        return BOTH_NULL if equal else ONE_NULL
+    return EQUAL if equal else LESS if less else GREATER
 
 
 def _row_key(slot: Slot) -> tuple[str, str | Constant]:

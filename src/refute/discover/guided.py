@@ -24,6 +24,7 @@ from refute.discover.pairs import Chosen, Pairs, Reducible
 from refute.discover.reduction import Among
 from refute.discover.space import Words, mirror_masks
 from refute.discover.work import Budget
+from refute.kernels.evidence_points import contained_points
 
 _RECUT = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
 _TRIED = 32  # new points from which that is estimated
@@ -247,7 +248,6 @@ class Guided:
 
 def _contained(points: Words, known: Words) -> NDArray[np.bool_]:
     """Which points are among the known ones; both ascend."""
-    if points.shape[1] == 1:
-        return np.isin(points[:, 0], known[:, 0])
-    held = {row.tobytes() for row in known}
-    return np.array([row.tobytes() in held for row in points], np.bool_)
+    found = np.zeros(len(points), np.bool_)
+    contained_points(points, known, found)
+    return found

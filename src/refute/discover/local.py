@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,9 +17,11 @@ from refute.discover.reduction import Among, Reduction
 from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
 from refute.discover.space import Space
 from refute.discover.tiles import Tally, evidence_of, tile_evidence
-from refute.discover.witness import Witnesses
 from refute.discover.work import Budget, Crew
 from refute.relation import Relation
+
+if TYPE_CHECKING:
+    from refute.discover.witness import Witnesses
 
 _PREFIX = 1500  # rows whose pairs are all looked at first
 _GAUGE = 4096  # rows from which the number of agreeing pairs is estimated
@@ -43,8 +48,8 @@ class LocalPairs:
         threads = Budget(options).threads
         self.costs = Costs(0.0, _ROW_COST, _PAIR_COST / threads, _WITNESS_COST / threads)
         self.agreements = Agreements(relation, self.book, options.nulls)
+        self._nulls = options.nulls
         self._reduction = Reduction(relation, space)
-        self._witnesses = Witnesses(relation, space, options.nulls, self._reduction)
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(_GAUGE)
         self._peeled: set[int] = set()
@@ -118,9 +123,10 @@ class LocalPairs:
     def hunt(self, masks: Masks, budget: Budget) -> Hunt:
         """Searches all rows for a pair inside each of the boxes; all pairs of the rows found become evidence too."""
         results: dict[int, tuple[int, int] | None] = {}
+        witnesses = self._witnesses
 
         def search(_: None, number: int) -> None:
-            results[number] = self._witnesses.find(masks[number])
+            results[number] = witnesses.find(masks[number])
 
         _, complete = Crew(budget, lambda: None, search).run(range(len(masks)))
         held = tuple(number for number, pair in results.items() if pair is None)
@@ -130,6 +136,12 @@ class LocalPairs:
         pairs = np.array(broken, np.int64)
         found = pair_evidence(self.book, pairs[:, 0], pairs[:, 1])
         return Hunt(held, (found, *self._against_all(pairs.ravel(), budget)), complete)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        from refute.discover.witness import Witnesses  # with all that detection is made of; small tables need none
+
+        return Witnesses(self.relation, self.space, self._nulls, self._reduction)
 
     def here(self) -> tuple[Relation, Space]:
         """The table, and the space over its columns."""

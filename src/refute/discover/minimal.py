@@ -7,15 +7,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discover.implied import implied
 from refute.discover.space import Space, Words, mirror_masks
 from refute.discover.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, mirrored_atoms
 from refute.discover.work import Budget, Crew
-from refute.kernels.inversion_closure import close_boxes, implied_by_others
+from refute.kernels.inversion_closure import close_boxes
 from refute.language.predicate import Column, Constant
 
 Term = Column | Constant
 Atoms = NDArray[np.uint8]
-_BITS, _PER_WORD = 5, 12
 _CHUNK = 512
 
 
@@ -49,20 +49,19 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     composition()
     Crew(budget, lambda: None, close).run(range(0, len(boxes), _CHUNK))
     boxes, atoms, closures = boxes[possible], atoms[possible], closures[possible]
-    rules, mirrors = (_packed(_spread(space, atoms, asked, swap)) for swap in (False, True))
-    packed = _packed(closures)
-    dropped = _mirrored_earlier(rules, mirrors)
-    lopsided = any({op.mirrored for op in slot.kind.operators} != set(slot.kind.operators) for slot in space.slots)
-    inferring = np.flatnonzero((packed != rules).any(axis=1) | lopsided)
-
-    def mark(_: None, start: int) -> None:
-        implied_by_others(rules, mirrors, packed, inferring[start : start + _CHUNK], dropped)
-
-    Crew(budget, lambda: None, mark).run(range(0, len(inferring), _CHUNK))
+    rules, mirrors = (_spread(space, atoms, asked, swap) for swap in (False, True))
+    further = ((closures ^ rules) & _telling(space, asked, known[asks[0], asks[1]])).any(axis=1)
+    inferring = np.flatnonzero(further | lopsided(space))
+    dropped = implied(rules, mirrors, closures, inferring, budget) | _mirrored_earlier(rules, mirrors)
     return boxes[~dropped]
 
 
-def _mirrored_earlier(rules: Words, mirrors: Words) -> NDArray[np.bool_]:
+def lopsided(space: Space) -> bool:
+    """Whether an operator of the space has no mirror image in it."""
+    return any({op.mirrored for op in slot.kind.operators} != set(slot.kind.operators) for slot in space.slots)
+
+
+def _mirrored_earlier(rules: Atoms, mirrors: Atoms) -> NDArray[np.bool_]:
     """Which rules are the mirror image of an earlier one.
 
     For a rule from whose predicates nothing further follows this is all there is to check, as long as every operator
@@ -134,12 +133,22 @@ def _spread(space: Space, atoms: Atoms, asked: list[tuple[Term, Term]], swap: bo
     return out
 
 
-def _packed(atoms: Atoms) -> Words:
-    """Five bits per column, twelve columns per word."""
-    out = np.zeros((len(atoms), -(-atoms.shape[1] // _PER_WORD)), np.uint64)
-    for q in range(atoms.shape[1]):
-        out[:, q // _PER_WORD] |= atoms[:, q].astype(np.uint64) << np.uint64(_BITS * (q % _PER_WORD))
-    return out
+def _telling(space: Space, asked: list[tuple[Term, Term]], possible: Atoms) -> Atoms:
+    """The atoms by which boxes can differ: those possible for a pair of terms, and states of which no atom is possible.
+
+    An impossible atom that shares its state with a possible one is in a box whenever that one is.
+    """
+    place = {pair: q for q, pair in enumerate(asked)}
+    telling = possible.copy()
+    for slot in space.slots:
+        for left, right in ((slot.left, slot.right), (_swapped(slot.left), _swapped(slot.right))):
+            turned = (left, right) not in place
+            q = place[(right, left) if turned else (left, right)]
+            for state in slot.kind.states:
+                atoms = mirrored_atoms(state) if turned else state
+                if not atoms & possible[q]:
+                    telling[q] |= atoms
+    return telling
 
 
 def _known(terms: tuple[Term, ...], nullable: frozenset[str]) -> Atoms:

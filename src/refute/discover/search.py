@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from refute.detect.detector import Detector
 from refute.discover.approximate import approximate, violating_pairs
 from refute.discover.discovery import Discovered, Discovery
 from refute.discover.evidence import Counts, Evidence
-from refute.discover.guided import Guided
-from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.minimal import lengths, minimal
@@ -28,8 +25,12 @@ from refute.discover.table import LocalTable, Table
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule
 from refute.relation import Relation
+
+if TYPE_CHECKING:
+    from refute.detect.detector import Detector
+    from refute.discover.guided import Guided
+    from refute.discover.hydra import Hydra
 
 _FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
 _PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
@@ -114,16 +115,20 @@ class _Search:
         if options.error or options.almost or options.method is Method.TILES:
             return self._tiles(pairs)
         if options.method is Method.HYDRA:
+            from refute.discover.hydra import Hydra
+
             return self._stoppable(Hydra(*pairs.here(), options, self._budget))
         if options.method is Method.AUTO and n_rows <= _FEW_ROWS:
             return self._tiles(pairs)
         tiles_take = n_rows * (n_rows - 1) // 2 * pairs.costs.pair
-        give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
-        return self._stoppable(Guided(pairs, options, self._budget), give_up) or self._tiles(pairs)
+        from refute.discover.guided import Guided
 
-    def _stoppable(self, search: Guided | Hydra, give_up: float | None = None) -> Outcome:
+        give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
+        return self._stoppable(Guided(pairs, options, self._budget), give_up=give_up) or self._tiles(pairs)
+
+    def _stoppable(self, search: Guided | Hydra, **limits: float | None) -> Outcome:
         try:
-            return search.run() if isinstance(search, Hydra) else cast(Outcome, search.run(give_up=give_up))
+            return cast(Outcome, search.run(**limits))
         except KeyboardInterrupt:
             self._budget.interrupt()
             return search.so_far()
@@ -214,6 +219,8 @@ class _Search:
             evidences=len(outcome.evidence),
             seconds=0.0,
         )
+        from refute.detect.detector import Detector
+
         relation, coded = pairs.here()
         detector, nulls = Detector(relation), self._options.nulls
         constraints = [coded.constraint(row) for row in space.masks(boxes).tolist()]
@@ -225,6 +232,8 @@ class _Search:
 
 def _listed(detector: Detector, constraint: DenialConstraint, nulls: Nulls) -> tuple[tuple[int, ...], ...]:
     """The violations of a rule by row number."""
+    from refute.language.rulebook import Rule
+
     listed: list[tuple[int, ...]] = []
     for s, t in detector.pairs(Rule(name="almost", constraint=constraint, nulls=nulls)):
         listed.extend(zip(s.tolist(), *(() if t is None else (t.tolist(),)), strict=True))

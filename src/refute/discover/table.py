@@ -20,6 +20,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
+from refute.relation.arrays import row_numbers
 from refute.relation.encode import encode_columns
 from refute.relation.types import ColumnType
 
@@ -106,7 +107,7 @@ class LocalTable:
             present = np.flatnonzero(encoded.values >= 0)[::-1]
             first = np.zeros(encoded.size, np.int64)
             first[encoded.values[present]] = present
-            distinct.append(self.relation.column(name).take(pa.array(first)))
+            distinct.append(self.relation.column(name).take(row_numbers(first)))
             counts.append(np.bincount(encoded.values[present], minlength=encoded.size).astype(np.int64))
         out = {}
         for name, count, joint in zip(names, counts, encode_columns(distinct, ordered=False, dense=True), strict=True):

@@ -44,9 +44,9 @@ class Tally:
     def clues(self) -> tuple[Clues, Counts]:
         """The distinct clues (N, W) and their counts."""
         cells, counts = self._table
-        used = counts > 0
+        used = np.flatnonzero(counts)
         if self._wide:
-            return cells[used], counts[used]
+            return np.take(cells, used, axis=0), counts[used]
         keys = cells[used]
         low = (keys & 0xFFFFFFFF).astype(np.int32)
         both = np.stack([low, (keys >> 32).astype(np.int32)], axis=1)

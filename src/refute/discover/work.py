@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from refute.detect.local import available_cores
 from refute.discover.options import Options, Progress
+from refute.relation.together import available_cores
 
 _BEAT = 0.05  # seconds between looks at the clock
 State = TypeVar("State")

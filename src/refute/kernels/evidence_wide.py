@@ -64,7 +64,7 @@ def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, 
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
-                if 2 * (used + STRETCH) > counts.shape[0]:
+                if 3 * (used + STRETCH) > 2 * counts.shape[0]:
                     table, counts = _grown_wide(table, counts)
                 fill(facts, i, start, end, buffer)
                 for j in range(end - start):

@@ -129,32 +129,3 @@ def close_boxes(
                 implied = kept
             out[n, q] = implied
     return possible
-
-
-@njit(cache=True, nogil=True)
-def implied_by_others(rules: Array, mirrors: Array, closures: Array, which: Array, out: Array) -> Array:
-    """Mark the rules `which` that another rule implies; of rules that imply each other the earliest stays.
-
-    rules, mirrors, closures: (N, W) words of accepted atoms over the same pairs of terms. A rule b, or b with the rows
-    exchanged, implies rule a when everything that b asks for follows from a: closure(a) lies within b.
-    """
-    words = rules.shape[1]
-    for at in range(which.shape[0]):
-        a = which[at]
-        for b in range(rules.shape[0]):
-            if b == a:
-                continue
-            if not (_within(closures[a], rules[b], words) or _within(closures[a], mirrors[b], words)):
-                continue
-            if b < a or not (_within(closures[b], rules[a], words) or _within(closures[b], mirrors[a], words)):
-                out[a] = True
-                break
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _within(inner: Array, outer: Array, words: Scalar) -> bool:
-    for w in range(words):  # noqa: SIM110 - a generator is no kernel
-        if inner[w] & ~outer[w] != np.uint64(0):
-            return False
-    return True

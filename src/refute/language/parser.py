@@ -154,6 +154,8 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
         hint = did_you_mean(call[1], known) or f" The short forms are {listed(f'{name}(...)' for name in known)}."
         position = call.start(1)
         problem = f"there is no short form {call[1]!r}.{hint}"
+    elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
+        problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
         problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

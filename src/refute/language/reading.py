@@ -117,7 +117,8 @@ class Reader:
     def _column(self, tree: Tree[Token]) -> Column:
         if tree.data == "constant":
             self._fail(_first_token(tree), "expected a column here, found a constant.")
-        name = self._name(_trees(tree)[-1])
+        fields = [str(part).rstrip(". \t\r\n") for part in tree.children if getattr(part, "type", "") == "FIELD"]
+        name = self._name(_trees(tree)[-1], ".".join(fields))
         return Column(self._rows[_variable(_token(tree))] if tree.data == "row_column" else Row.S, name)
 
     def _bind_rows(self, tree: Tree[Token], most: int) -> None:
@@ -186,9 +187,10 @@ class Reader:
     def _names(self, tree: Tree[Token]) -> tuple[str, ...]:
         return tuple(self._name(part) for part in _trees(tree))
 
-    def _name(self, tree: Tree[Token]) -> str:
+    def _name(self, tree: Tree[Token], within: str = "") -> str:
         token = _token(tree)
         name = _unquoted(token) if token.type == "QUOTED" else str(token)
+        name = f"{within}.{name}" if within else name
         if self._columns is not None and name not in self._columns:
             self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
         return name

@@ -97,6 +97,11 @@ def admitted_rows(relation: Relation, rule: Rule, row: Row) -> Mask:
     return mask
 
 
+def skipped_nulls(relation: Relation, rule: Rule) -> int:
+    """How many of the rows that a rule is about a null keeps from standing as `s` or as `t`."""
+    return _skipped_nulls(relation, rule.constraint, rule.nulls, _condition_mask(relation, rule.where))
+
+
 def _compile_single_row(relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None) -> Compiled:
     mask = np.ones(relation.n_rows, dtype=np.bool_) if chosen is None else chosen.copy()
     for predicate in rule.predicates:

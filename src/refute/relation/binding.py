@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from refute.errors import SchemaError, did_you_mean
 from refute.language.constraint import DenialConstraint
-from refute.language.predicate import Column, Predicate
+from refute.language.predicate import Column, Predicate, Value
 from refute.language.render import render_text
-from refute.relation.types import ColumnType, Family, clash, constant_family, literal_clash
+from refute.relation.types import READABLE, ColumnType, Family, clash, constant_family, literal_clash
 
 if TYPE_CHECKING:
     from refute.relation.relation import Relation
-
-READABLE = "rules read numbers, strings, booleans, dates and times"
 
 
 def bind(relation: Relation, constraint: DenialConstraint, rule: str | None) -> None:
@@ -40,12 +38,12 @@ def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -
     literal = constant_family(right.value)
     hint = literal_clash(left.family, literal)
     if hint is not None:
-        raise SchemaError(f"cannot compare {left} with the {literal.value} {right.value!r}{where}. {hint}")
+        raise SchemaError(f"cannot compare {left} with the {literal.value} {_written(right.value)}{where}. {hint}")
 
 
 def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
     """The type of a column; raises SchemaError unless it exists and can be compared."""
-    if name not in relation.names:
+    if not relation.has(name):
         hint = did_you_mean(name, relation.names)
         known = "" if hint else f" The table has {_listed(relation.names)}."
         raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}")
@@ -54,6 +52,11 @@ def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
         relation.column(name)  # tells why, where its objects have no single type
         raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}")
     return kind
+
+
+def _written(value: Value) -> str:
+    """A literal as an error shows it."""
+    return repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _listed(names: tuple[str, ...], most: int = 12) -> str:

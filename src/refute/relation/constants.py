@@ -14,6 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.language.operators import Operator
+from refute.relation.arrays import numbers, truths
 from refute.relation.exact import compare_distinct
 from refute.relation.floats import Floats, floats_of
 from refute.relation.integers import Steps, integers_of
@@ -44,7 +45,7 @@ def constant_mask(column: pa.ChunkedArray, op: Operator, right: Any) -> Mask:
     for chunk in column.chunks:
         if pt.is_dictionary(chunk.type):
             entries = np.append(_plain_mask(chunk.dictionary, op, right), False)
-            parts.append(entries[chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)])
+            parts.append(entries[numbers(chunk.indices, null=len(chunk.dictionary))])
         else:
             parts.append(_plain_mask(chunk, op, right))
     return np.concatenate(parts) if len(parts) > 2 else parts[-1]
@@ -80,7 +81,7 @@ def _plain_mask(array: pa.Array, op: Operator, right: Any) -> Mask:
         return np.zeros(len(array), dtype=np.bool_)
     if isinstance(right, str):
         found = FUNCTIONS[op](array, pa.scalar(right, type=array.type))
-        return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        return truths(found)
     if pt.is_floating(array.type):
         meant = nearest_float(right, array.type) if isinstance(right, Fraction) else None
         return _float_mask(floats_of(array), op, right if meant is None else meant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from refute.relation.csv_header import empty_file, header_of, other_header
-from refute.relation.csv_types import CsvType, narrowest
+from refute.relation.csv_types import FEW, CsvType, all_fit
 from refute.relation.schema import Schema
 from refute.relation.unreadable import reading
 
@@ -23,6 +23,7 @@ _ARROW_TYPES = {
     CsvType.DATE: pa.date32(),
     CsvType.TIMESTAMP: pa.timestamp("us"),
 }
+_BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
 
 
 def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
@@ -50,9 +51,26 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
         typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
-    types = [column_type(column) for column in whole.columns]
-    schema = pa.schema([pa.field(name, kind) for name, kind in zip(names, types, strict=True)])
-    return [parts.get(file, head.slice(0, 0)).cast(schema) for file in files]
+    types = dict(zip(names, map(column_type, whole.columns), strict=True))
+    return [_typed(parts.get(file, head.slice(0, 0)), types) for file in files]
+
+
+def _typed(text: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """The cells of a table as values of these types."""
+    if all(kind == pa.string() for kind in types.values()):
+        return text
+    if len(text) > FEW or not len(text):
+        return text.cast(pa.schema(list(types.items())))
+    by_type: dict[pa.DataType, list[int]] = {}  # few cells are cast together, since each call costs more than they do
+    for place, kind in enumerate(types.values()):
+        by_type.setdefault(kind, []).append(place)
+    columns = list(text.columns)
+    for kind, places in by_type.items():
+        if kind != pa.string():
+            cells = pa.concat_arrays([chunk for place in places for chunk in columns[place].chunks]).cast(kind)
+            for start, place in enumerate(places):
+                columns[place] = cells.slice(start * len(text), len(text))
+    return pa.table(columns, names=list(types))
 
 
 def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
@@ -67,18 +85,29 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) ->
     header, has_rows = _opening(file, delimiter, names)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
-    text = csv.read_csv(
-        file,
-        read_options=csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1),
-        parse_options=_parsing(delimiter),
-        convert_options=csv.ConvertOptions(
-            column_types={name: pa.string() for name in header},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+    converting = csv.ConvertOptions(
+        column_types={name: pa.string() for name in header},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
-    return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=list(header))
+    for block in _BLOCKS:
+        options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, block_size=block)
+        try:
+            return _with_line_feeds(csv.read_csv(file, options, _parsing(delimiter), converting))
+        except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
+            if "straddl" not in str(error) or block == _BLOCKS[-1]:
+                raise
+    raise AssertionError("the last block has returned or raised")
+
+
+def _with_line_feeds(text: pa.Table) -> pa.Table:
+    """The table with CR LF in cells as LF, as Spark has it."""
+    if len(text) <= FEW:  # looked at all at once, since each call costs more than such a column
+        chunks = [chunk for column in text.columns for chunk in column.chunks]
+        if not chunks or not pc.any(pc.match_substring(pa.chunked_array(chunks, pa.string()), "\r\n")).as_py():
+            return text
+    return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=text.column_names)
 
 
 def read_header(file: Path, delimiter: str) -> tuple[str, ...]:
@@ -98,7 +127,9 @@ def _opening(file: Path, delimiter: str, given: Sequence[str] | None = None) -> 
 
 def column_type(column: pa.ChunkedArray) -> pa.DataType:
     """The narrowest type that every cell of a text column fits, else text."""
-    kind = narrowest(column_fits(column)) if column.null_count < len(column) else None
+    if column.null_count == len(column):
+        return pa.string()
+    kind = next((kind for kind in CsvType if _all_match(column, kind) and _castable(column, kind)), None)
     return pa.string() if kind is None else _ARROW_TYPES[kind]
 
 
@@ -108,6 +139,8 @@ def column_fits(column: pa.ChunkedArray) -> dict[CsvType, bool]:
 
 
 def _all_match(column: pa.ChunkedArray, kind: CsvType) -> bool:
+    if len(column) <= FEW:
+        return all_fit(column.to_pylist(), kind)
     return pc.all(pc.match_substring_regex(column, kind.value)).as_py() is not False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from refute.errors import DataError
@@ -19,10 +20,16 @@ def header_of(lines: Iterable[str], delimiter: str, file: str) -> tuple[str, ...
 def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
     """The names of the columns; one without a name is `_c` and its number. Raises DataError where two are equal."""
     names = tuple(name or f"_c{position}" for position, name in enumerate(header))
-    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, often in Counter(names).items() if often > 1)
         raise DataError(f"the header of {file!r} has more than one column {twice!r}; rename one of them")
     return names
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """The names with commas; of many only the first."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def empty_file(file: str) -> DataError:
@@ -33,6 +40,6 @@ def empty_file(file: str) -> DataError:
 def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
     """The error for files that do not have the same columns."""
     return DataError(
-        f"the columns of {file!r} ({', '.join(names)}) are not those of {first!r} ({', '.join(expected)}); "
+        f"the columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}); "
         "files that are read together have the same header"
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from refute.kernels.memory import empty, full
-from refute.relation.arrays import valid_bytes
+from refute.relation.arrays import numbers, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.encoded import Encoded
 from refute.relation.exact import distinct_codes
@@ -134,7 +134,7 @@ def _through_dictionary(column: pa.ChunkedArray, codes: Ints) -> Ints:
     for chunk, place in zip(column.chunks, _dictionaries(column)[1], strict=True):
         indices = chunk.indices
         valid = valid_bytes(indices)
-        rows = indices.fill_null(0).to_numpy(zero_copy_only=False)
+        rows = numbers(indices)  # those of null are cut off below
         part = found[at : at + len(chunk)]
         if len(chunk.dictionary) == 0:
             part[:] = -1

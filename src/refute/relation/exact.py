@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from refute.language.operators import Operator
 from refute.language.predicate import Value
+from refute.relation.arrays import numbers
 
 SECOND = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
 DAY = 86_400
@@ -53,10 +54,10 @@ def comparable(value: Value) -> Any:
 def compare_distinct(column: pa.ChunkedArray, op: Operator, right: Any) -> NDArray[np.bool_]:
     """The rows whose value stands in this relation to a comparable; false for null."""
     parts = [np.zeros(0, dtype=np.bool_)]
-    for chunk in column.dictionary_encode().chunks:
+    for chunk in _entries(column).chunks:
         values = _comparable_list(chunk.dictionary)
         table = [value is not None and op.accepts((value > right) - (value < right)) for value in values]
-        codes = chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        codes = numbers(chunk.indices, null=len(values))
         parts.append(np.array([*table, False], dtype=np.bool_)[codes])
     return np.concatenate(parts)
 
@@ -66,7 +67,7 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
 
     Costs a Python object per distinct value: for what no integer arithmetic of 64 bits can hold.
     """
-    encoded = [column.dictionary_encode() for column in columns]
+    encoded = [_entries(column) for column in columns]
     dictionaries = [[_comparable_list(chunk.dictionary) for chunk in column.chunks] for column in encoded]
     known = {value for lists in dictionaries for values in lists for value in values if value is not None}
     rank = {value: code for code, value in enumerate(sorted(known))}
@@ -76,9 +77,17 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
         parts = [np.zeros(0, dtype=np.int64)]
         for chunk, values in zip(column.chunks, lists, strict=True):
             table = np.array([rank[value] for value in values] + [-1], dtype=np.int64)
-            parts.append(table[chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)])
+            parts.append(table[numbers(chunk.indices, null=len(values))])
         found.append(np.concatenate(parts))
     return found, len(known)
+
+
+def _entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column by its distinct values; Arrow finds none of decimals below 128 bits."""
+    kind = column.type
+    if pt.is_decimal(kind) and kind.bit_width < 128:
+        column = column.cast(pa.decimal128(kind.precision, kind.scale))
+    return column.dictionary_encode()
 
 
 def _comparable_list(values: pa.Array) -> list[Any]:

@@ -11,9 +11,11 @@ import pyarrow as pa
 from refute.errors import DataError
 from refute.relation.csv_file import column_type, read_csv
 from refute.relation.formats import Format, common_format, format_of, in_order
+from refute.relation.isolated import read_orc
 from refute.relation.json_file import read_json
 from refute.relation.partitions import partition_values
 from refute.relation.schema import Schema, types_of_their_own
+from refute.relation.spelling import check_spelling
 from refute.relation.unreadable import reading
 
 
@@ -27,6 +29,9 @@ def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
     files = local_files(str(path))
     kind = common_format([str(file) for file in files], str(path))
     tables = _read_each(files, kind, schema, str(path))
+    if kind is Format.JSON or len(files) > 1:
+        names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
+        check_spelling(names)
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -48,7 +53,17 @@ def local_files(path: str) -> list[Path]:
         if not place.exists():
             raise DataError(f"there is no file or folder {path!r}")
         found = [place] if place.is_file() else _below(place)
+    for file in found:
+        _check_name(file)
     return sorted(set(found), key=lambda file: in_order(file.as_posix()))
+
+
+def _check_name(file: Path) -> None:
+    """Raises DataError for a name that is not text, which neither Arrow nor Spark can open."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"the name of the file {str(file)!r} is not UTF-8; rename it") from error
 
 
 def nameless() -> DataError:
@@ -71,7 +86,10 @@ def _read_each(files: Sequence[Path], kind: Format, schema: Schema | None, path:
     tables = []
     for file in files:
         with reading(file):
-            tables.append(_READERS[kind](file))
+            table = _READERS[kind](file)
+            if kind is Format.ARROW:  # whose lengths and offsets, damaged, may point anywhere
+                table.validate(full=True)
+            tables.append(table.rename_columns(table.column_names))  # which fails here where a name is not text
     return tables
 
 
@@ -94,12 +112,6 @@ def _read_parquet(file: Path) -> pa.Table:
     return parquet.read_table(file, partitioning=None)
 
 
-def _read_orc(file: Path) -> pa.Table:
-    from pyarrow import orc
-
-    return orc.read_table(file)
-
-
 def _read_feather(file: Path) -> pa.Table:
     from pyarrow import feather
 
@@ -108,6 +120,6 @@ def _read_feather(file: Path) -> pa.Table:
 
 _READERS = {
     Format.PARQUET: _read_parquet,
-    Format.ORC: _read_orc,
+    Format.ORC: read_orc,
     Format.ARROW: _read_feather,
 }

@@ -14,6 +14,7 @@ from refute.language.conditions import And, Compare, Condition, IsNull, Or, norm
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate
+from refute.relation.arrays import truths
 from refute.relation.binding import check_column, check_predicate
 from refute.relation.constants import FUNCTIONS, UFUNCS, constant_mask
 from refute.relation.encoded import Ints
@@ -77,4 +78,4 @@ def _plain_strings(relation: Relation, name: str) -> bool:
 def _compare_strings(first: pa.ChunkedArray, op: Operator, second: pa.ChunkedArray) -> Mask:
     wide = pa.large_string()
     found = FUNCTIONS[op](first.cast(wide), second.cast(wide))
-    return np.asarray(found.fill_null(False).to_numpy(), dtype=np.bool_)
+    return truths(found)

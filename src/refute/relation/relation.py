@@ -15,13 +15,14 @@ from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
-from refute.relation.binding import READABLE, bind
+from refute.relation.arrays import truths
+from refute.relation.binding import bind
 from refute.relation.encode import encode_columns
 from refute.relation.encoded import Encoded
 from refute.relation.mask import condition_mask, predicate_mask
 from refute.relation.once import Once
 from refute.relation.source import ArrowSource, Source, source_of
-from refute.relation.types import ColumnType, Family
+from refute.relation.types import READABLE, ColumnType, Family
 
 T = TypeVar("T")
 Mask = NDArray[np.bool_]
@@ -58,14 +59,25 @@ class Relation:
             return self._source.table
         return pa.table([self._source.column(i) for i in range(len(self.names))], names=list(self.names))
 
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._positions
+
     def head(self, n: int) -> Relation:
         """The first n rows as a relation of their own, without a copy."""
         return Relation(self._source.slice(0, n))
 
+    def filter(self, mask: Mask) -> Relation:
+        """The rows for which the mask is true as a relation of their own."""
+        return Relation(self._source.filter(mask))
+
     def row(self, position: int) -> dict[str, Any]:
-        """The values of one row by column, without converting any other; the first of columns with the same name."""
-        found = self._source.slice(position, 1)
-        return {name: found.column(place)[0].as_py() for name, place in self._positions.items()}
+        """The values of one row by column, without converting any other; the first of columns with the same name.
+
+        A value that Python cannot hold, such as a day of the year 10000, is shown as text.
+        """
+        values = self._source.row(position)
+        return {name: values[place] for name, place in self._positions.items()}
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""
@@ -149,7 +161,7 @@ class Relation:
         column = self.column(name)
         if pa.types.is_dictionary(column.type):  # null in its indices, or in the entry that they point to
             return self.encode(name, ordered=False).values < 0
-        return np.asarray(column.is_null(nan_is_null=pa.types.is_floating(column.type)).to_numpy(), dtype=np.bool_)
+        return truths(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
 
 
 def _with_take(column: pa.ChunkedArray) -> pa.ChunkedArray:

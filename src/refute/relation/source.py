@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from refute.errors import DataError, SchemaError
+from refute.errors import DataError
+from refute.relation.frame_source import PandasSource, PolarsSource
+from refute.relation.shown import shown
 
 
 class Source(Protocol):
@@ -19,8 +23,14 @@ class Source(Protocol):
     def column(self, position: int) -> pa.ChunkedArray:
         """One column."""
 
+    def row(self, place: int) -> list[Any]:
+        """The cells of one row, whatever they hold, for users to look at."""
+
     def slice(self, start: int, n: int) -> Source:
         """At most n rows from `start` on, without a copy."""
+
+    def filter(self, mask: NDArray[np.bool_]) -> Source:
+        """The rows for which the mask is true."""
 
 
 class ArrowSource:
@@ -35,48 +45,17 @@ class ArrowSource:
         """One column as it is."""
         return self.table.column(position)
 
+    def row(self, place: int) -> list[Any]:
+        """The cells of one row as Python has them."""
+        return [shown(column[place]) for column in self.table.columns]
+
     def slice(self, start: int, n: int) -> ArrowSource:
         """At most n rows from `start` on."""
         return ArrowSource(self.table.slice(start, n))
 
-
-class PandasSource:
-    """A pandas frame. The index is no column; NaN, None and NaT are null."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-        self.n_rows = len(frame)
-        self.names = tuple(str(name) for name in frame.columns)
-
-    def column(self, position: int) -> pa.ChunkedArray:
-        """One column, converted; raises SchemaError where its objects have no common type."""
-        try:
-            found = pa.Array.from_pandas(self.frame.iloc[:, position])
-        except (pa.ArrowException, OverflowError) as error:
-            raise SchemaError(f"column {self.names[position]!r} has no single type: {error}") from error
-        return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
-
-    def slice(self, start: int, n: int) -> PandasSource:
-        """At most n rows from `start` on."""
-        return PandasSource(self.frame.iloc[start : start + n])
-
-
-class PolarsSource:
-    """A polars frame."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-        self.n_rows = frame.height
-        self.names = tuple(frame.columns)
-
-    def column(self, position: int) -> pa.ChunkedArray:
-        """One column, shared with polars where the memory layouts agree."""
-        polars = sys.modules["polars"]
-        return pa.chunked_array([self.frame.to_series(position).to_arrow(compat_level=polars.CompatLevel.newest())])
-
-    def slice(self, start: int, n: int) -> PolarsSource:
-        """At most n rows from `start` on."""
-        return PolarsSource(self.frame.slice(start, n))
+    def filter(self, mask: NDArray[np.bool_]) -> ArrowSource:
+        """The rows for which the mask is true."""
+        return ArrowSource(self.table.filter(pa.array(mask)))
 
 
 def source_of(table: object) -> Source:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from refute.kernels import encoding_strings as kernel
 from refute.kernels.encoding import relabel as relabelled
-from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
+from refute.relation.arrays import Bytes, numbers, read_only, row_numbers, stored, valid_bytes
 from refute.relation.dense import dense_codes, int_dtype
 from refute.relation.integers import Ints
 from refute.relation.pieces import Pieces
@@ -201,7 +201,7 @@ def _expected_strings(pieces: Pieces, words: int) -> int | None:
 def _sampled(array: pa.Array, most: int) -> pa.Array:
     """So many values, spread over the array, as strings of one type."""
     places = np.linspace(0, max(len(array) - 1, 0), min(len(array), most)).astype(np.int64)
-    return array.take(pa.array(places)).cast(pa.large_string())
+    return array.take(row_numbers(places)).cast(pa.large_string())
 
 
 def _hashed(pieces: Pieces, strings: Sequence[Strings], words: int, most: int) -> tuple[list[Ints], int] | None:
@@ -233,11 +233,11 @@ def _hashed(pieces: Pieces, strings: Sequence[Strings], words: int, most: int) -
 
 def _dictionary_codes(pieces: Pieces, ordered: bool) -> tuple[list[Ints], int]:
     encoded = pa.concat_arrays([array.cast(pa.large_string()) for array in pieces.arrays]).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = numbers(encoded.indices, null=-1)
     size = len(encoded.dictionary)
     if ordered:
         ranks = np.empty(size + 1, dtype=np.int64)
-        ranks[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(size)
+        ranks[numbers(pc.sort_indices(encoded.dictionary))] = np.arange(size)
         ranks[-1] = -1
         codes = ranks[codes]
     codes = codes.astype(int_dtype(size), copy=False)

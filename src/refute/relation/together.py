@@ -36,6 +36,11 @@ def together(threads: int, calls: Sequence[Callable[[], T]]) -> list[T]:
     return work.results
 
 
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
 class _Work:
     """Calls that threads take one after the other."""
 

@@ -13,6 +13,8 @@ import pyarrow.types as pt
 
 from refute.language.predicate import Value
 
+READABLE = "rules read numbers, strings, booleans, dates and times"
+
 
 class Family(Enum):
     """A kind of value. Families with the same `realm` compare with each other."""
@@ -115,6 +117,7 @@ _LITERALS = {
     Family.TIMESTAMP: "timestamp '2020-01-31 12:00:00'",
     Family.ZONED: "timestamp '2020-01-31 12:00:00+00:00'",
 }
+_WITHOUT_LITERAL = (Family.TIME, Family.DURATION)
 
 
 def clash(left: Family, right: Family) -> str | None:
@@ -130,6 +133,11 @@ def literal_clash(column: Family, literal: Family) -> str | None:
     """How to write a literal for a column that the given one cannot be compared with; None when it can."""
     if clash(column, literal) is None:
         return None
+    if column in _WITHOUT_LITERAL:
+        return (
+            f"Rules have no literal for a {column.value}: compare the column with another of its type, or turn it into "
+            "a number of seconds."
+        )
     zone = ""
     if literal.is_temporal and column.is_temporal:
         zone = " The column has a time zone." if column is Family.ZONED else " The column has no time zone."

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from refute.report.result import RuleResult
 
 CELL_WIDTH = 24
+FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 
 
 def render(report: Report) -> str:
@@ -20,6 +21,9 @@ def render(report: Report) -> str:
     lines = [f"{in_one_line(report.data.name)}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
     for result in report:
         lines.extend(_lines(result))
+    fetched = [result.name for result in report if result.finding.method == FETCHED]
+    if fetched:
+        lines.append(f"Answered in this process, from rows fetched from Spark: {', '.join(fetched)}")
     return "\n".join(lines)
 
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refute.language.rulebook import Severity
+from refute.language.addresses import local_path
+from refute.language.rulebook import Rule, Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
 from refute.writing import write_text
@@ -36,11 +37,13 @@ class Report:
         results: tuple[RuleResult, ...],
         annotate: Callable[[], Any],
         split: Callable[[Any], tuple[Any, Any]],
+        listed: Callable[[Rule, int | None], Any],
     ) -> None:
         self.data = data
         self.results = results
         self._annotate = annotate
         self._split = split
+        self._listed = listed
 
     @property
     def ok(self) -> bool:
@@ -61,6 +64,12 @@ class Report:
     def split(self) -> tuple[Any, Any]:
         """The rows that break no rule, and those that break one, both with the columns of the input."""
         return self._split(self.rows)
+
+    def violations(self, rule: str | RuleResult, limit: int | None = None) -> Any:
+        """The clashing rows of a rule, as `refute.violations` gives them; the table is not opened again for them, nor
+        is its key checked."""
+        result = self[rule] if isinstance(rule, str) else rule
+        return self._listed(result.rule, limit)
 
     def __iter__(self) -> Iterator[RuleResult]:
         return iter(self.results)
@@ -117,5 +126,5 @@ class Report:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        write_text(path, text)
+        write_text(local_path(path), text)
     return text

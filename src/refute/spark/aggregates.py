@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
+from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
-from refute.spark.expressions import all_of, column_operands, literal
+from refute.plan.form import operands as column_operands
+from refute.spark.expressions import all_of, literal
 from refute.spark.pairing import Pairing
 from refute.spark.spread import Spread
+from refute.spark.witness import Conditions
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
@@ -22,11 +25,13 @@ _FEW = 2**31  # rows whose square fits 64 bits
 
 
 class Extent(NamedTuple):
-    """How far a rule is violated, and how many rows stood on both sides; None where that was not counted."""
+    """How far a rule is violated, how many rows stood on both sides, and what is true of the rows of a violation; None
+    where that was not told along the way."""
 
     violations: int
     rows: int
     admitted: int | None = None
+    conditions: Conditions | None = None
 
 
 class GroupCounts:
@@ -92,44 +97,36 @@ class GroupCounts:
             found = found.withColumn(name, F.when(F.col(name) > 0, F.col(name) - F.col("__self")).otherwise(F.lit(0)))
         return found.drop("__self")
 
-    def witness_keys(self) -> dict[str, Any] | None:
-        """The compared values of some row that is `s` in a violation; None where the rule holds."""
+    def conditions(self) -> Conditions | None:
+        """What is true of the rows of some violation, of `s` and of `t`; None where the rule holds."""
         if not self._pairing.possible:
             return None
-        if self._pairing.aligned and self._equal and len(self._differ) == 1:
-            return self._dependent_witness()
-        found = self._with_partners()
-        if self._pairing.aligned and not self._differ:
-            found = found.where(F.col("ps") > 1)
-        else:
-            found = found.where((F.col("cs") > 0) & (F.col("ps") > 0))
-        first = found.limit(1).collect()
-        return first[0].asDict() if first else None
+        if self._pairing.aligned:
+            return self._aligned_extent().conditions
+        # Rows of the same values may have no partner but themselves, so that the values are those of a row that has.
+        found = self.with_keys(self.annotated()).where(F.col("as_s") > 0).limit(1).collect()
+        return self._clash(found[0]) if found else None
 
-    def _dependent_witness(self) -> dict[str, Any] | None:
-        """The same for one `!=` within groups: any row of a group with two values will do."""
-        broken = self._groups().groupBy(*self._equal).agg(F.count(F.lit(1)).alias("values")).where("values > 1")
-        first = broken.limit(1).collect()
-        if not first:
-            return None
-        names = self._equal + self._differ
-        keys = dict(zip(names, self._keys(Row.S), strict=True))
-        same = all_of([self._same(keys[name], first[0][name]) for name in self._equal])
-        rows = self._pairing.side(self._frame, Row.S).where(same)
-        return rows.select(*(key.alias(name) for name, key in keys.items())).limit(1).collect()[0].asDict()
+    def _clash(self, keys: SparkRow) -> Conditions:
+        """The `s` rows with these compared values, and the `t` rows that clash with them."""
+        return self._has(Row.S, keys), self._clashes_with(keys)
 
-    def has_values(self, keys: dict[str, Any]) -> SparkColumn:
-        """True for an `s` row with these compared values."""
-        names = self._equal + self._differ
-        return all_of([self._same(key, keys[name]) for key, name in zip(self._keys(Row.S), names, strict=True)])
+    def _has(self, row: Row, keys: SparkRow) -> SparkColumn:
+        """Whether a row of this side has these compared values; those that are not given do not matter."""
+        same = [
+            self._same(key, keys[name])
+            for key, name in zip(self._keys(row), self._equal + self._differ, strict=True)
+            if name in keys
+        ]
+        return all_of([self._pairing.admits(row), *same])
 
-    def clashes_with(self, keys: dict[str, Any]) -> SparkColumn:
+    def _clashes_with(self, keys: SparkRow) -> SparkColumn:
         """True for a `t` row that clashes with an `s` row of these compared values."""
         same = [
             self._same(key, keys[name]) for key, name in zip(self._keys(Row.T), self._equal + self._differ, strict=True)
         ]
         first = len(self._equal)
-        return all_of([*same[:first], *(~one for one in same[first:])])
+        return all_of([self._pairing.admits(Row.T), *same[:first], *(~one for one in same[first:])])
 
     def with_keys(self, frame: DataFrame) -> DataFrame:
         """The frame with the compared values of side s as columns of their own."""
@@ -142,19 +139,30 @@ class GroupCounts:
         return key.eqNullSafe(literal(value, kind))
 
     def _aligned_extent(self) -> Extent:
-        """The extent of a rule with the same columns and conditions on both sides."""
+        """The extent of a rule with the same columns and conditions on both sides, and values that clash."""
+        told = [*self._equal, *self._differ]
         if len(self._differ) > 1:
             groups = self._with_partners().withColumnRenamed("cs", "c")
             pairs, clash = f"{self._wide('c')} * {self._wide('ps')}", "ps > 0"
         elif self._differ:
             groups = self._by_value(self._equal, self._differ[0])
-            pairs, clash = self._apart, "values > 1"
+            pairs, clash, told = self._apart, "values > 1", [*self._equal, "low", "high"]
         else:
             groups = self._groups().withColumnRenamed("cs", "c")
             pairs, clash = f"{self._wide('c')} * ({self._wide('c')} - 1)", "c > 1"
-        broken = (self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)")
-        (found,) = groups.selectExpr(*broken, "sum(c)").collect()
-        return Extent(*(int(number or 0) for number in found))
+        broken = (self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)", "sum(c)")
+        some = f"any_value(struct({', '.join(told)})) filter (where {clash})"
+        (found,) = groups.selectExpr(*broken, some).collect()
+        violations, rows, admitted = (int(number or 0) for number in found[:3])
+        return Extent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
+
+    def _found_clash(self, told: SparkRow) -> Conditions:
+        """What is true of the rows of a violation among those with these values."""
+        if len(self._differ) == 1:
+            shared = {name: told[name] for name in self._equal}
+            low, high = ({**shared, self._differ[0]: told[end][0]} for end in ("low", "high"))
+            return self._has(Row.S, SparkRow(**low)), self._has(Row.T, SparkRow(**high))
+        return self._clash(told)
 
     def _included_and_excluded(self) -> int:
         """The violations of a rule with several `!=`: the pairs that differ in the last one, whatever the others are,
@@ -203,9 +211,11 @@ class GroupCounts:
         return keyed.groupBy(*names).agg(F.expr("count(1) as cs"))
 
     def _by_value(self, keys: list[str], value: str) -> DataFrame:
-        """One row per combination of keys: its rows `c`, the pairs of these with the `same` value, and its `values`."""
+        """One row per combination of keys: its rows `c`, the pairs of these with the `same` value, its number of
+        `values`, and the least and the greatest of them, null being one."""
         same = f"{self._wide('cs')} * {self._wide('cs')}"
-        measures = ("sum(cs) as c", f"sum({same}) as same", "count(1) as values")
+        ends = (f"min(struct({value})) as low", f"max(struct({value})) as high")
+        measures = ("sum(cs) as c", f"sum({same}) as same", "count(1) as values", *ends)
         return self._counted([*keys, value], keys).groupBy(*keys).agg(*map(F.expr, measures))
 
     @property

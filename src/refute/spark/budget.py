@@ -9,54 +9,61 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from refute.detect.local import available_cores
+from refute.relation.together import available_cores
 from refute.spark.listing import shares_files
 
-_STRING_BYTES = 24
+_HEAP_SHARE = 4  # parts of the driver's heap, of which rows on their way may take one
+_DEFAULT_HEAP = "1g"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Sizes that decide between ways; answers do not depend on them.
 
-    A table whose needed columns fit `gather_bytes` is answered by the kernels of the driver's own process: below some
-    size that beats any shuffle. Up to `fetch_bytes` it beats a shuffle to Python workers, which rules with several
-    orders need: their columns are fetched for one answer, and not kept. Larger ones go to tasks of about `task_rows`
-    rows each, at least `tasks_per_core` times the cores. `sample_rows` are looked at before a rule is verified on all.
+    Rows whose needed columns fit `driver_bytes` may come to this process and be answered by its kernels: that beats a
+    shuffle through Python workers. A quarter of it is kept for several rules. Rules that Spark's own aggregates answer
+    come here only up to `native_bytes`. All else goes to tasks of about `task_rows` rows each, at least
+    `tasks_per_core` times the cores. `sample_rows` are looked at before a rule is verified on all rows, and
+    `plan_rows` tell how to cut the work.
     """
 
-    gather_bytes: int = 64 << 20
+    driver_bytes: int = 256 << 20
+    native_bytes: int = 4 << 20
     task_rows: int = 1_000_000
     tasks_per_core: int = 4
     sample_rows: int = 20_000
+    plan_rows: int = 100_000
+    sample_bytes: int = 16 << 20
 
     @property
-    def fetch_bytes(self) -> int:
-        """What is fetched rather than sent through Python workers."""
-        return 4 * self.gather_bytes
-
-    def bytes(self, rows: int, types: list[pa.DataType]) -> int:
-        """About how much memory this many rows of these columns take."""
-        return rows * sum(width(kind) for kind in types)
+    def kept_bytes(self) -> int:
+        """What is kept here for several rules."""
+        return self.driver_bytes // 4
 
     def tasks(self, session: SparkSession, rows: int) -> int:
         """The number of tasks for this many rows."""
         return max(self.tasks_per_core * cores(session), -(-rows // self.task_rows))
 
 
-def width(kind: pa.DataType) -> int:
-    """About how many bytes a value takes."""
+def width(kind: pa.DataType) -> int | None:
+    """How many bytes a value takes; None where they differ."""
     try:
         return max(int(kind.bit_width) // 8, 1)
     except ValueError:
-        return _STRING_BYTES
+        return None
 
 
 def largest_result(session: SparkSession) -> int:
-    """The bytes that Spark lets come to the driver at once."""
-    found = re.fullmatch(r"(\d+)\s*([kmgtp]?)b?", str(session.conf.get("spark.driver.maxResultSize", "1g")).lower())
-    size = 0 if found is None else int(found[1]) << (10 * "_kmgtp".index(found[2] or "_"))
-    return size or 1 << 62  # 0 is no limit
+    """The bytes that may come to the driver at once: by Spark's own limit, and by the heap that they pass through."""
+    limit = _size(str(session.conf.get("spark.driver.maxResultSize", "1g"))) or 1 << 62  # 0 is no limit
+    heap = _size(str(session.conf.get("spark.driver.memory", _DEFAULT_HEAP))) or _size(_DEFAULT_HEAP)
+    return min(limit // 2, heap // _HEAP_SHARE)
+
+
+def _size(text: str) -> int:
+    """The bytes that a setting of Spark such as `2g` means; 0 where it says nothing."""
+    found = re.fullmatch(r"(\d+)\s*([kmgtp]?)b?", text.strip().lower())
+    return 0 if found is None else int(found[1]) << (10 * "_kmgtp".index(found[2] or "_"))
 
 
 def cores(session: SparkSession) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,20 +15,24 @@ from refute.detect.results import Timed, Verdict
 from refute.errors import DataError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
+from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.budget import Budget
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.gathering import Gathering
+from refute.spark.grid.answers import Answers, Work
+from refute.spark.grid.packing import Blocks
+from refute.spark.jobs import stoppable
+from refute.spark.keeping import Kept, kept
+from refute.spark.listing import shares_files
 from refute.spark.measuring import measure
-from refute.spark.ordered_answers import OrderedAnswers
-from refute.spark.pairing import Pairing
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
 from refute.spark.single import chosen_rows
-from refute.spark.source import Source, open_source
+from refute.spark.source import Source, open_source, session_of
 from refute.spark.strategy import SparkPlan, plan_of
 from refute.spark.violations import SparkViolations
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -39,6 +44,12 @@ _BROKEN, _FOUND = RESERVED + "broken", RESERVED + "breaches"
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
+    source: Source
+    types: Relation
+    names: dict[str, str]
+    plain_types: Relation
+    gathering: Gathering
+
     def __init__(
         self,
         table: Any,
@@ -48,52 +59,101 @@ class SparkEngine:
         session: Any = None,
         schema: Any = None,
         budget: Budget | None = None,
+        persist: bool = False,
+        reads: Sequence[Rule] | None = None,
     ) -> None:
+        """With `persist` the table is kept on the executors until `close`; where only the rules `reads` will be asked
+        about, the columns that these read, and the key."""
         self.budget = budget or Budget()
         self.method = method
-        self.key = tuple(key)
-        with plain_failures():
-            self.source: Source = open_source(table, key=key, session=session, schema=schema)
-            self.types = empty_relation(self.source.frame)
-            self.names = plain_names(self.source.frame.columns)
-            self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
-            self.gathering = Gathering(self.source, self.types, self.budget, method)
-            if key:
-                self.source.check_key()
+        self.key: tuple[str, ...] = ()
+        self._place = Kept()
+        self._session = session_of(table, session)
+
+        def opened() -> None:
+            source = open_source(table, key=key, session=self._session, schema=schema)
+            needed = _needed(source, reads)
+            self.source = source.kept(self._place, needed) if persist else source.settled(needed)
+            self.key = self.source.key
+            self._know_columns()
+            self.source.check_key()
+
+        try:
+            with plain_failures():
+                stoppable(self._session, "open the table", opened)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go what was kept on the executors; questions can still be asked, and then evaluate the table anew."""
+        self._place.release()
+
+    def __enter__(self) -> SparkEngine:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _know_columns(self) -> None:
+        """Take note of the columns that the source has now."""
+        self.types = empty_relation(self.source.frame)
+        self.names = plain_names(self.source.frame.columns)
+        self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
+        self.gathering = Gathering(self.source, self.types, self.budget, self.method)
+        self.__dict__.pop("plain", None)  # which has the columns of before
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules with the table's own spelling of names; fields of structs that they name become columns."""
+        with plain_failures(self.source.name):
+            known = len(self.source.frame.columns)
+            names = {name: self.source.spelled(name) for rule in rules for name in _columns(rule)}
+            if len(self.source.frame.columns) > known:
+                self._know_columns()
+        changed = {name for name, spelled in names.items() if name != spelled}
+        return [renamed(rule, names) if changed.intersection(_columns(rule)) else rule for rule in rules]
 
     @property
     def columns(self) -> list[str]:
-        """The names of the table's columns."""
+        """The names of the columns that rules can read: the table's own, and the fields inside them named so far."""
         return list(self.source.frame.columns)
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The names of the table's columns."""
+        return list(self.source.own_columns)
 
     @property
     def n_rows(self) -> int:
         """The number of rows of the table."""
-        with plain_failures(self.source.name):
+        if self.source.is_counted:
             return self.source.n_rows()
+        return self._answered("count the rows", self.source.n_rows)
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id. The first rows are looked at first."""
-        return self._answered(lambda: self.prepared(rule).verify())
+        return self._answered(rule.name, lambda: self.prepared(rule).verify())
 
     def count(self, rule: Rule) -> int:
         """The exact number of violations."""
-        return self._answered(lambda: self.prepared(rule).count())
+        return self._answered(rule.name, lambda: self.prepared(rule).count())
 
     def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
         """The violations, as a DataFrame of row ids when asked for."""
-        with plain_failures(self.source.name):
-            self._require_identity("listing violations")
-        return self._answered(lambda: SparkViolations(self, rule, limit))
+        self.asked(rule.name, lambda: self._require_identity("listing violations"))
+        return self._answered(rule.name, lambda: SparkViolations(self, self.fitted([rule])[0], limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order. Jobs of several rules run side by side."""
-        return self._answered(lambda: measure(self, rules, counts=counts, progress=progress))
+        return self._answered("check", lambda: measure(self, self.fitted(rules), counts=counts, progress=progress))
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+        return self.asked("mark the rows that break rules", lambda: self._annotated(rules))
+
+    def _annotated(self, rules: Sequence[Rule]) -> DataFrame:
         with plain_failures(self.source.name):
             self._require_identity("marking the rows that break rules")
             parts = []
@@ -121,7 +181,7 @@ class SparkEngine:
             )
             joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col(_BROKEN), "left")
             empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
-            columns = [F.col(quoted(name)) for name in self.columns]
+            columns = [F.col(quoted(name)) for name in self.own_columns]
             return joined.select(*columns, F.coalesce(shown, empty).alias(self._breaches))
 
     def split(self, rows: DataFrame) -> tuple[DataFrame, DataFrame]:
@@ -138,41 +198,63 @@ class SparkEngine:
 
     def explain(self, rules: Sequence[Rule]) -> SparkPlan:
         """How the rules would be answered; nothing but a count of the rows is run."""
-        with plain_failures(self.source.name):
+
+        def plan() -> SparkPlan:
             rows = self.source.n_rows()
-            return SparkPlan(tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules))
+            plans = tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules)
+            return SparkPlan(plans, self.budget.driver_bytes)
+
+        return self.asked("explain", plan)
 
     def task_rows(self, rule: Rule) -> list[int]:
         """How many rows each task gets where the rule is answered by tasks: how even they are."""
-        with plain_failures(self.source.name):
-            prepared = self.prepared(rule)
-            assert prepared.pairing is not None
-            return self.ordered(prepared.pairing, self.plain).task_rows()
+        return self._answered(rule.name, lambda: self.prepared(rule).task_rows())
 
-    def ordered(self, pairing: Pairing, frame: DataFrame) -> OrderedAnswers:
-        """The answers of tasks to a rule over the frame."""
-        rows = self.source.most_rows()
-        return OrderedAnswers(pairing, frame, rows=rows, tasks=self.tasks, method=self.method)
+    def answers(self, form: Form, blocks: Blocks) -> Answers:
+        """The answers of tasks to a rule over blocks of its rows."""
+        rows, budget = self.source.most_rows(), self.budget
+        widest = budget.sample_bytes / max(self.gathering.row_bytes(self._originals(blocks.names)), 1)
+        work = Work(rows, self.tasks, budget.task_rows, min(budget.plan_rows, int(widest) + 1), self.method)
+        return Answers(form, blocks, work)
 
-    def with_rows(self, rule: Rule) -> DataFrame:
-        """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
-        if self.source.has_identity:
-            identified = by_code_point(self.source.identified(), self.source.frame.schema)
-            return identified.toDF(*self.names.values(), ROW_COLUMN)
-        values = [F.col(name).alias(original) for original, name in self.names.items() if name in _columns(rule)]
-        return self.plain.withColumn(ROW_COLUMN, F.struct(*values))
+    def blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Blocks:
+        """The columns that some rules read, in blocks that are made when they are asked."""
+        forms = [rule.pairing.form for rule in rules if rule.pairing is not None]
+        names = dict.fromkeys(self.names[name] for rule in rules for name in rule.columns)
+        frame = self.with_rows() if named else self.plain
+        return Blocks(frame, self.plain_types, forms, names, named=named)
+
+    @contextmanager
+    def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
+        """The same, made once and kept meanwhile on the executors.
+
+        Rows that have no ids are numbered where they are packed. An executor that is lost would take numbers with it,
+        and others would be made in their place: then nothing is made again, and the question is asked again.
+        """
+        blocks = self.blocks(rules, named=named)
+        if blocks.numbered and not shares_files(blocks.frame.sparkSession):
+            blocks.frame = blocks.frame.localCheckpoint()
+            yield blocks
+            return
+        with kept() as place:
+            blocks.frame = place.keep(blocks.frame)
+            yield blocks
+
+    def _originals(self, plain: Iterable[str]) -> list[str]:
+        """The table's own names of plain columns."""
+        wanted = set(plain)
+        return [name for name, other in self.names.items() if other in wanted]
+
+    def with_rows(self) -> DataFrame:
+        """The plain frame with the table's ids as `__row`; without them where it has none."""
+        if not self.source.has_identity:
+            return self.plain
+        identified = by_code_point(self.source.identified(), self.source.frame.schema)
+        return identified.toDF(*self.names.values(), ROW_COLUMN)
 
     def filtered(self, where: Condition) -> DataFrame:
         """The rows of the plain frame that a condition selects."""
         return chosen_rows(self.plain, self.plain_types, where)
-
-    def columns_known(self, values: dict[str, dict[str, Any] | None]) -> bool:
-        """Whether the values of rows are those of all columns."""
-        return all(row is None or row.keys() >= set(self.columns) for row in values.values())
-
-    def without_id(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The values of a row in the order of the table's columns, without what stands for its id."""
-        return {name: row[name] for name in self.columns if name in row}
 
     @cached_property
     def plain(self) -> DataFrame:
@@ -186,20 +268,24 @@ class SparkEngine:
 
     def prepared(self, rule: Rule) -> SparkRule:
         """The rule bound to this table."""
-        bind(self.types, rule)
-        return SparkRule(self, rule, renamed(rule, self.names))
+        (fitted,) = self.fitted([rule])
+        bind(self.types, fitted)
+        return SparkRule(self, fitted, renamed(fitted, self.names))
 
-    def _answered(self, ask: Callable[[], Answer]) -> Answer:
+    def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:
+        """The answer of jobs that are the caller's, end on Ctrl-C, and tell what they are for."""
+        with plain_failures(self.source.name):
+            return stoppable(self._session, what, ask)
+
+    def _answered(self, what: str, ask: Callable[[], Answer]) -> Answer:
         """The answer; asked for again where Spark meanwhile cut the files into other tasks, as it does when it loses
         or wins executors: positions are the same for any cut, only learnt by one."""
         for _ in range(CUTS_TRIED - 1):
             try:
-                with plain_failures(self.source.name):
-                    return ask()
+                return self.asked(what, ask)
             except LayoutChangedError:
                 self.forget_layout()
-        with plain_failures(self.source.name):
-            return ask()
+        return self.asked(what, ask)
 
     def forget_layout(self) -> None:
         """Learn anew where rows are in their files when that is next needed."""
@@ -209,9 +295,18 @@ class SparkEngine:
     def _require_identity(self, what: str) -> None:
         if not self.source.has_identity:
             raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is no plain scan of files. "
+                f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
+
+
+def _needed(source: Source, rules: Sequence[Rule] | None) -> list[str]:
+    """The columns to keep for these rules; all of them where one is missing, which is told later."""
+    columns = source.frame.columns
+    wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
+    if wanted is None or not wanted <= set(columns):
+        return columns
+    return [name for name in columns if name in wanted or name in source.key] or columns
 
 
 def _columns(rule: Rule) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -16,13 +15,12 @@ from pyspark.sql.pandas.types import from_arrow_type
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Constant, Predicate, Value
+from refute.language.predicate import Constant, Predicate, Value
 from refute.relation import Relation
 from refute.relation.constants import nearest_float
 from refute.relation.types import ColumnType, Family
 
 _MAX_DIGITS = 38
-_EXACT_DIGITS = 15  # decimals of so many digits survive a double
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -57,54 +55,6 @@ def _instant(value: dt.datetime) -> SparkColumn:
     return F.timestamp_micros(F.lit(since // dt.timedelta(microseconds=1)))
 
 
-def constants(numbers: Iterable[float], kind: str) -> SparkColumn:
-    """An array of numbers, sent as one text: Python would send each element by itself. Spark reads it only once."""
-    return F.split(F.lit(",".join(map(repr, numbers))), ",").cast(f"array<{kind}>")
-
-
-def unscaled(kind: ColumnType) -> SparkColumn:
-    """A column that compares with itself as before: decimals as whole numbers where a double holds them exactly, since
-    Arrow writes decimals slowly."""
-    plain = F.col(quoted(kind.name))
-    if kind.family is not Family.DECIMAL or kind.arrow_type.precision > _EXACT_DIGITS:
-        return plain
-    return F.rint(plain.cast("double") * F.lit(float(10**kind.arrow_type.scale))).cast("bigint").alias(kind.name)
-
-
-def monotone(kind: ColumnType, other: ColumnType) -> SparkColumn:
-    """The column mapped to a type that it shares with the other, a double where there is one: never reverses an order,
-    keeps equals equal."""
-    plain, shared = column(kind), mapped_type(kind, other)
-    if kind.family.is_number:
-        return plain.cast("double") + F.lit(0.0)
-    if kind.family in (Family.STRING, Family.BOOLEAN):
-        return plain
-    if shared == "double" and kind.family in _NUMBERS:
-        plain = _NUMBERS[kind.family](plain)
-    return plain.cast(shared)
-
-
-def mapped_type(kind: ColumnType, other: ColumnType) -> str:
-    """The type of Spark to which `monotone` maps columns that are compared with each other."""
-    return _MAPPED.get(kind.family) or _MAPPED.get(other.family, "double")
-
-
-_MAPPED = {Family.TIMESTAMP: "timestamp_ntz", Family.STRING: "string", Family.BOOLEAN: "boolean"}
-
-
-def _parts(seconds: SparkColumn, digits: int) -> SparkColumn:
-    """What Spark can turn into seconds, as the whole number of the last of so many digits after the point."""
-    return (seconds.cast(f"decimal({13 + digits},{digits})") * F.lit(10**digits)).cast("bigint")
-
-
-_NUMBERS: dict[Family, Callable[[SparkColumn], SparkColumn]] = {
-    Family.DATE: lambda date: F.unix_date(date),
-    Family.ZONED: lambda moment: F.unix_micros(moment),
-    Family.TIME: lambda time: _parts(time, 9),
-    Family.DURATION: lambda span: _parts(span.cast("interval second"), 6),
-}
-
-
 def operand(kind: ColumnType, other: ColumnType) -> SparkColumn | None:
     """The column as a side of an exact comparison with the other column; None where Spark would round."""
     families = {kind.family, other.family}
@@ -127,7 +77,7 @@ def _digits(kind: ColumnType) -> tuple[int, int]:
     if kind.family is Family.INTEGER:
         return 19, 0
     arrow = kind.arrow_type
-    return arrow.precision - arrow.scale, arrow.scale
+    return arrow.precision - arrow.scale, max(arrow.scale, 0)  # below 0, digits before the point are left out
 
 
 def predicate_expression(relation: Relation, predicate: Predicate, nulls: Nulls) -> SparkColumn | None:
@@ -249,9 +199,3 @@ def not_null(relation: Relation, names: list[str]) -> SparkColumn:
         if relation.type_of(name).family is Family.FLOAT:
             parts.append(f"not isnan({quoted(name)})")
     return F.expr(" and ".join(parts) or "true")
-
-
-def column_operands(predicate: Predicate) -> tuple[str, str]:
-    """The names of the columns that a two-row predicate reads of `s` and of `t`."""
-    assert isinstance(predicate.right, Column)
-    return predicate.left.name, predicate.right.name

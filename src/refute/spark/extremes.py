@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -20,7 +19,7 @@ from refute.language.operators import Operator
 from refute.language.predicate import Row
 from refute.spark.expressions import all_of, compare, literal
 from refute.spark.pairing import Pairing
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.witness import Conditions
 
 BEST = {Row.S: "__s_best", Row.T: "__t_best"}
 NEXT = {Row.S: "__s_next", Row.T: "__t_next"}
@@ -46,16 +45,15 @@ class Extremes:
         sides = [frame.select(*self._columns(row)).schema for row in Row]
         self._types = {row: [one.dataType.simpleString() for one in side] for row, side in zip(Row, sides, strict=True)}
 
-    def witness(self, identified: DataFrame) -> tuple[Any, Any] | None:
-        """The ids of the rows of some violation, or None where the rule holds; the frame is the same with `__row`."""
+    def conditions(self) -> Conditions | None:
+        """What is true of the rows of some violation, of `s` and of `t`; None where the rule holds."""
         if not self._pairing.possible:
             return None
         for groups in self.broken_groups():
             found = groups.limit(1).collect()
             if found:
-                s_ids, t_ids = (self._ids(identified, row, found[0]) for row in Row)
-                apart = ((s_id, t_id) for s_id in s_ids for t_id in t_ids if s_id != t_id)
-                return next(apart, (s_ids[0], t_ids[-1]))
+                s_rows, t_rows = (self._has_extreme(row, found[0]) for row in Row)
+                return s_rows, t_rows
         return None
 
     def broken_groups(self) -> Iterator[DataFrame]:
@@ -116,14 +114,13 @@ class Extremes:
         ]
         return reduce(DataFrame.unionByName, parts)
 
-    def _ids(self, identified: DataFrame, row: Row, group: SparkRow) -> list[Any]:
-        """The ids of up to two rows of this side that have the group's extreme."""
+    def _has_extreme(self, row: Row, group: SparkRow) -> SparkColumn:
+        """Whether a row of this side has the group's extreme."""
         same = [
             column.eqNullSafe(literal(value, kind))
             for column, value, kind in zip(self._columns(row), self._wanted(row, group), self._types[row], strict=True)
         ]
-        found = identified.where(self._admits(row)).where(all_of(same)).select(ROW_COLUMN).limit(2).collect()
-        return [one[0].asDict(recursive=True) if hasattr(one[0], "asDict") else one[0] for one in found]
+        return all_of([self._admits(row), *same])
 
     def _columns(self, row: Row) -> list[SparkColumn]:
         """What rows of a side are looked up by: keys first, the compared value last."""

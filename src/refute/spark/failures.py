@@ -6,13 +6,15 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterator
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.spark.probe import found_wanting, remedy
+from refute.spark.warning import calm
 
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
 LAYOUT_CHANGED = (
@@ -25,6 +27,10 @@ class LayoutChangedError(EngineError):
     """Spark has cut files into other tasks than when the positions of their rows were learnt."""
 
 
+class JobsCancelledError(EngineError):
+    """The user, or whoever runs the cluster, has cancelled jobs: nothing else is tried in their place."""
+
+
 CUTS_TRIED = 3  # how often a question is asked where Spark cuts files in another way each time
 _CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LONGEST = 300
@@ -34,7 +40,7 @@ _LONGEST = 300
 def plain_failures(what: str | None = None) -> Iterator[None]:
     """Errors of Spark raised meanwhile come out as errors of Refute; `what` names the data they are about."""
     try:
-        with _unlogged():
+        with _unlogged(), calm():
             yield
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise explained(error, what) from error
@@ -89,7 +95,8 @@ def _gist(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    first = (causes[-1:] or java or lines or ["no reason was given"])[0]
+    raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
+    first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
     return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
 
@@ -133,8 +140,36 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(f"there is no table {what or found.group(1)!r}")
 
 
+def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    where = "the DataFrame" if what is None else repr(what)
+    return DataError(
+        f"{where} has two columns {found.group(1)!r}, or such that differ only by case, which Spark cannot tell apart; "
+        "rename one of them"
+    )
+
+
+def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return SchemaError(
+        f"a column{_on(what)} is of Spark's type TIME, which this session has switched off; set "
+        "spark.sql.timeType.enabled to true, or leave the column out"
+    )
+
+
+def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
+        "engine='local'"
+    )
+
+
 def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"Spark cannot read {found.group(1)}:// addresses here: its classpath has no file system for them")
+    scheme, lacking = found.groups()
+    scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
+    why = f" (it lacks the class {lacking})" if lacking else ""
+    return DataError(
+        f"Spark has no file system for {scheme}:// addresses{why}; give it one, as by --conf spark.jars.packages=..., "
+        "or name another place"
+    )
 
 
 def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
@@ -155,6 +190,39 @@ def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     )
 
 
+def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return LayoutChangedError(f"Spark lost an executor that held rows{_on(what)}; run again, or give a key")
+
+
+def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
+    return JobsCancelledError(
+        f"the jobs of Spark{_on(what)} were cancelled" + (f", with the job group {group.group(1)!r}" if group else "")
+    )
+
+
+def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    told = found_wanting()
+    if told is None:
+        told = f"a Python worker of Spark failed to import what it needs ({_short(found.group(0))}); {remedy()}"
+    return EngineError(told)
+
+
+def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    theirs, ours = found.groups()
+    return EngineError(
+        f"the Python of Spark's executors is version {theirs}, and that of this process {ours}: both need the same "
+        f"minor version; {remedy()}"
+    )
+
+
+def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark's executors cannot run {found.group(1)!r}, which shall be their Python ({found.group(2).strip()}); "
+        f"{remedy()}"
+    )
+
+
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
 
@@ -163,14 +231,21 @@ _RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataEr
 
 _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]], ...] = (
     (re.escape(LAYOUT_CHANGED), _layout),
+    (r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \S+ not found", _lost_rows),
     (r"refute\.errors\.(\w+): (.*)", _in_worker),
+    (r"PYTHON_VERSION_MISMATCH[^\n]*?version: (\S+) than that in driver: ([\d.]*\d)", _python_version),
+    (r'Cannot run program "([^"]*python[^"]*)"[^:\n]*: ([^\n]*)', _no_program),
+    (r"(?:ModuleNotFoundError|ImportError): [^\n]*|\[PACKAGE_NOT_INSTALLED\][^\n]*", _import),
     (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),
     (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),
-    (r"\[MALFORMED_RECORD_IN_PARSING", _malformed),
+    (r"\[MALFORMED_RECORD_IN_PARSING|\[INVALID_JSON_RECORD_TYPE", _malformed),
+    (r"\[COLUMN_ALREADY_EXISTS\] The column `((?:[^`]|``)*)`", _same_name),
+    (r"\[UNSUPPORTED_TIME_TYPE", _times),
+    (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\.? SQLSTATE", _no_such_type),
     (r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.? SQLSTATE", _missing_path),
-    (r'No FileSystem for scheme "(\w+)"', _scheme),
+    (r'No FileSystem for scheme "([^"]+)"|Class (\S+FileSystem) not found', _scheme),
     (r"\[(?:UNRESOLVED_COLUMN|FIELD_NOT_FOUND)[^\]]*\][^`]*`((?:[^`]|``)*)`", _column),
     (r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", _table),
     (r"CANNOT_MERGE_SCHEMAS?|Failed to merge fields|CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", _merge),
@@ -178,4 +253,5 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"AccessDeniedException|AccessControlException|Permission denied", _unreadable),
     (r"StatusCode\.UNAVAILABLE|Py4JNetworkError|Connection reset|Connection refused|ConnectException", _lost),
     (r"Answer from Java side is empty|SESSION_CLOSED|SparkContext was (?:shut down|stopped)|stopped SparkCont", _lost),
+    (r"\[SPARK_JOB_CANCELLED\]|\[OPERATION_CANCELED\]|cancelled part of cancelled job", _cancelled),
 )

@@ -7,13 +7,14 @@ import pyarrow.types as pt
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
 from refute.errors import DataError
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.session import session as running_session
+from refute.spark.schema import arrow_type
+from refute.spark.session import session as any_session
 from refute.spark.warning import calm
 
 
@@ -22,7 +23,7 @@ def frame_of(table: pa.Table, session: SparkSession | None = None) -> DataFrame:
 
     Timestamps have a zone there if they have one here. Raises DataError where Spark cannot hold a column exactly.
     """
-    chosen = session if session is not None else running_session()
+    chosen = session if session is not None else any_session()
     plain = _for_spark(table)
     schema = StructType([StructField(field.name, _spark_type(field)) for field in plain.schema])
     with calm(), plain_failures():
@@ -40,7 +41,7 @@ def first_rows(frame: DataFrame, most: int) -> pa.Table:
     arrays = []
     for i, field in enumerate(frame.schema.fields):
         values = [row[i].asDict(recursive=True) if isinstance(row[i], Row) else row[i] for row in rows]
-        kind = to_arrow_type(field.dataType, timezone="UTC")
+        kind = arrow_type(field.dataType)
         arrays.append(pa.array(values, pa.int64()).cast(kind) if field.name in zoned else pa.array(values, kind))
     return pa.table(arrays, names=frame.columns)
 
@@ -61,6 +62,8 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """The column as one of another type; the distinct values of one that has them are cast once."""
     if pt.is_dictionary(column.type):
         return pa.chunked_array([one.dictionary.cast(kind).take(one.indices) for one in column.chunks], kind)
+    if pt.is_decimal(column.type) and column.type.bit_width < 128:  # of which Arrow casts no negative scale
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
     return column.cast(kind)
 
 
@@ -72,8 +75,8 @@ def _held_as(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", kind.tz)
     if pt.is_time(kind):
         return pa.time64("us")
-    if pt.is_decimal(kind) and kind.precision <= 38:
-        return pa.decimal128(kind.precision, kind.scale)
+    if pt.is_decimal(kind) and kind.precision - min(kind.scale, 0) <= 38:
+        return pa.decimal128(kind.precision - min(kind.scale, 0), max(kind.scale, 0))
     return _HELD_AS.get(kind, kind)
 
 
@@ -91,8 +94,10 @@ _HELD_AS = {
 
 def _spark_type(field: pa.Field) -> DataType:
     try:
+        if pt.is_decimal(field.type) and field.type.scale < 0:  # for which it has not the digits
+            raise ValueError(f"{field.type} has more than 38 digits")
         kind = from_arrow_type(field.type, prefer_timestamp_ntz=True)
-        to_arrow_type(kind, timezone="UTC")  # a decimal of more digits than Spark has is found only by the way back
+        arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind
     except (PySparkException, ValueError) as error:
         raise DataError(f"Spark has no type for the column {field.name!r} ({field.type}); leave it out") from error

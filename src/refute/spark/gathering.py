@@ -3,56 +3,67 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.spark.budget import Budget, largest_result
+from refute.spark.budget import Budget, largest_result, width
 from refute.spark.expressions import quoted
 from refute.spark.frames import first_rows
-from refute.spark.schema import sendable_columns
+from refute.spark.narrowing import is_short_decimal, narrowed, widened
 from refute.spark.source import Source
 from refute.spark.worker import ROW_COLUMN
 
-_MOST_DIGITS = 18  # of a decimal that 64 bits hold
-_MOST_PLACES = 9  # after the point, so that Spark has digits enough to shift them in front of it
-_LITTLE = 4 << 20  # bytes that are fetched with all columns rather than looked up later
+_FEW = 256  # rows that tell how wide texts are
+_TRIED = 4096  # rows that are fetched without asking how long their texts are: Spark refuses what is too much
+_TRIED_BYTES = 1 << 20
+_TOO_MUCH = re.compile(
+    r"maxResultSize|serialized results|OutOfMemoryError|Java heap space|RESOURCE_EXHAUSTED|larger than max"
+)
 
 
 class Gathering:
-    """Fetches columns of a source. Ids come along only where asked for, since they may cost a pass over the files."""
+    """Fetches columns of a source. Ids come along only where asked for, since they may cost a pass over the files.
+
+    What comes here is bounded by bytes: those that values of a type take, and those that texts took in some rows. Where
+    Spark still finds that it is too much, nothing is fetched any more, and rules are answered in other ways.
+    """
 
     def __init__(self, source: Source, types: Relation, budget: Budget, method: MethodName) -> None:
         self._source = source
         self._types = types
         self._budget = budget
         self._method = method
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._turn = threading.Lock()
         self._known: dict[tuple[bool, bool], list[LocalEngine]] = {}
+        self._text_widths: dict[str, float] = {}
+        self._refused = False
 
-    def fits(self, names: Iterable[str], rows: int) -> bool:
-        """Whether this many rows of these columns may be brought here."""
-        return self._bytes(names, rows) <= self._budget.gather_bytes
+    def fits(self, names: Iterable[str], rows: int, *, native: bool) -> bool:
+        """Whether this many rows of these columns are brought here and kept; `native` rules need few bytes for that."""
+        most = min(self._budget.kept_bytes, self._budget.native_bytes) if native else self._budget.kept_bytes
+        return self._is_within(names, rows, most)
 
     def is_fetched(self, names: Iterable[str], rows: int) -> bool:
-        """Whether this many rows of these columns are rather brought here than sent through Python workers."""
-        most = min(self._budget.fetch_bytes, largest_result(self._source.frame.sparkSession) // 2)
-        kinds = (self._types.type_of(name).arrow_type for name in names)
-        return self._budget.bytes(rows, [pa.int64() if _is_short_decimal(kind) else kind for kind in kinds]) <= most
+        """Whether this many rows of these columns are brought here for one answer rather than sent to workers."""
+        return self._is_within(names, rows, self._budget.driver_bytes)
 
     @contextlib.contextmanager
-    def fetched(self, names: tuple[str, ...]) -> Iterator[LocalEngine]:
-        """All rows of these columns for one question, one after the other; nothing is kept."""
+    def fetched(self, names: tuple[str, ...], *, identified: bool) -> Iterator[LocalEngine | None]:
+        """All rows of these columns for one question at a time; nothing is kept. None where it is too much."""
         with self._turn:
-            yield self._brought(names, self._sent(names, identified=False))
+            yield self._brought(names, self._sent(names, identified=identified and self._source.has_identity))
 
-    def whole(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine | None:
+    def whole(self, names: tuple[str, ...], *, identified: bool, native: bool) -> LocalEngine | None:
         """All rows of these columns, perhaps of others too; None where they are too many."""
         identified = identified and self._source.has_identity
         with self._lock:
@@ -61,16 +72,11 @@ class Gathering:
                 return known
             # Ids may cost a pass over the files, so that a table is known to fit before they are asked for.
             plain = None if identified or self._source.is_sized else self._sent(names, identified=False)
-            if not self.fits(names, self._source.most_rows(plain)):
+            if not self.fits(names, self._source.most_rows(plain), native=native):
                 return None
             sent = self._sent(names, identified=identified) if plain is None else plain
-            return self._keep(self._brought(names, sent), whole=True, identified=identified)
-
-    def worthwhile(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """These columns, or all of them where that costs about the same: then nothing has to be looked up later."""
-        everything, rows = sendable_columns(self._source.frame), self._source.most_rows()
-        wide = self._bytes(everything, rows)
-        return everything if wide <= max(_LITTLE, 2 * self._bytes(names, rows)) else names
+            found = self._brought(names, sent)
+            return None if found is None else self._keep(found, whole=True, identified=identified)
 
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
@@ -78,7 +84,7 @@ class Gathering:
         with self._lock:
             known = self._kept(names, whole=False, identified=identified)
             if known is None:
-                rows = first_rows(self._chosen(map(quoted, names), identified), self._budget.sample_rows)
+                rows = self._first(names, identified)
                 known = self._keep(LocalEngine(rows, method=self._method), whole=False, identified=identified)
             return known
 
@@ -93,10 +99,44 @@ class Gathering:
             return self.first(names, identified=False).relation.arrow.select(list(names))
         return found
 
+    def row_bytes(self, names: Iterable[str]) -> float:
+        """About how many bytes a row of these columns takes."""
+        wanted = list(dict.fromkeys(names))
+        kinds = {name: self._types.type_of(name).arrow_type for name in wanted}
+        known = {name: 8 if is_short_decimal(kind) else width(kind) for name, kind in kinds.items()}
+        texts = [name for name in wanted if known[name] is None]
+        with self._lock:
+            unseen = [name for name in texts if name not in self._text_widths]
+            if unseen:
+                seen = self.glimpse(tuple(unseen))
+                for name in unseen:
+                    self._text_widths[name] = seen.column(name).nbytes / max(seen.num_rows, 1)
+            return sum(self._text_widths[name] for name in texts) + sum(size for size in known.values() if size)
+
     def forget(self) -> None:
-        """Fetch anew what is next asked for."""
+        """Fetch again what is next asked for."""
         with self._lock:
             self._known.clear()
+
+    def _is_within(self, names: Iterable[str], rows: int, most: int) -> bool:
+        """Whether this many rows of these columns take at most so many bytes, and as many as Spark would send."""
+        if self._refused or most <= 0:
+            return False
+        if rows <= _TRIED and most >= _TRIED_BYTES:
+            return True
+        return rows * self.row_bytes(names) <= min(most, largest_result(self._source.frame.sparkSession))
+
+    def _first(self, names: tuple[str, ...], identified: bool) -> pa.Table:
+        """The first rows, fewer where their texts are long."""
+        frame, most = self._chosen(map(quoted, names), identified), self._budget.sample_rows
+        if most > _FEW and any(width(self._types.type_of(name).arrow_type) is None for name in names):
+            few = first_rows(frame, _FEW)
+            if few.num_rows < _FEW:
+                return few
+            most = min(most, int(self._budget.sample_bytes / max(few.nbytes / _FEW, 1)))
+            if most <= _FEW:
+                return few.slice(0, max(most, 1))
+        return first_rows(frame, most)
 
     def _kept(self, names: tuple[str, ...], *, whole: bool, identified: bool) -> LocalEngine | None:
         """What was fetched before and has these columns, with ids where they are asked for."""
@@ -109,12 +149,19 @@ class Gathering:
 
     def _sent(self, names: tuple[str, ...], *, identified: bool) -> DataFrame:
         """All rows of these columns in the types in which Spark sends them with least work."""
-        return self._chosen([_narrowed(name, kind) for name, kind in self._exact(names).items()], identified)
+        return self._chosen([narrowed(name, kind) for name, kind in self._exact(names).items()], identified)
 
-    def _brought(self, names: tuple[str, ...], sent: DataFrame) -> LocalEngine:
-        table = sent.toArrow()
+    def _brought(self, names: tuple[str, ...], sent: DataFrame) -> LocalEngine | None:
+        """The rows in this process; None where Spark finds them too many bytes to send."""
+        try:
+            table = sent.toArrow()
+        except (PySparkException, Py4JError) as error:
+            if not _TOO_MUCH.search(str(error)):
+                raise
+            self._refused = True
+            return None
         self._source.learn_rows(table.num_rows)
-        return LocalEngine(_widened(table, self._exact(names)), method=self._method)
+        return LocalEngine(widened(table, self._exact(names)), method=self._method)
 
     def _exact(self, names: tuple[str, ...]) -> dict[str, pa.DataType]:
         return {name: self._types.type_of(name).arrow_type for name in names}
@@ -125,30 +172,3 @@ class Gathering:
         if identified:
             return self._source.identified().selectExpr(*columns, ROW_COLUMN)
         return self._source.frame.selectExpr(*columns)
-
-    def _bytes(self, names: Iterable[str], rows: int) -> int:
-        return self._budget.bytes(rows, [self._types.type_of(name).arrow_type for name in names])
-
-
-def _is_short_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal128(kind)) and kind.precision <= _MOST_DIGITS and 0 <= kind.scale <= _MOST_PLACES
-
-
-def _narrowed(name: str, kind: pa.DataType) -> str:
-    """The column as Spark sends it with least work: short decimals as whole numbers of their last digit."""
-    if not _is_short_decimal(kind):
-        return quoted(name)
-    return f"cast({quoted(name)} * {10**kind.scale} as bigint) as {quoted(name)}"
-
-
-def _widened(table: pa.Table, exact: dict[str, pa.DataType]) -> pa.Table:
-    """The table with whole numbers read as the decimals they were, without a copy."""
-    for place, (name, kind) in enumerate(exact.items()):
-        if _is_short_decimal(kind):
-            decimal = pa.decimal64(kind.precision, kind.scale)
-            chunks = [
-                pa.Array.from_buffers(decimal, len(chunk), chunk.buffers(), chunk.null_count, chunk.offset)
-                for chunk in table.column(place).chunks
-            ]
-            table = table.set_column(place, name, pa.chunked_array(chunks, decimal))
-    return table

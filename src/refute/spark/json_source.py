@@ -8,6 +8,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.errors import DataError
 from refute.relation.schema import Schema, without_header
+from refute.relation.spelling import check_spelling
 from refute.spark.cells import Scan, announce, cast, checked
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
@@ -20,6 +21,7 @@ def open_json(session: SparkSession, listing: Listing, schema: Schema | None) ->
         raise DataError(f"{listing.path!r} is empty")
     if schema is None:
         frame = _read(session, listing)
+        _check_names(session, listing, frame)
         announce(listing.path, dict(frame.dtypes))
         return Scan(frame, None)
     if not schema.header:
@@ -30,6 +32,15 @@ def open_json(session: SparkSession, listing: Listing, schema: Schema | None) ->
         schema.require(_read(session, listing).columns, listing.path)
     values = [cast(name, kind) for name, kind in schema.types.items()]
     return Scan(cells.select(*values, *(F.col(quoted(name)) for name in cells.columns[len(values) :])), found.layout)
+
+
+def _check_names(session: SparkSession, listing: Listing, frame: DataFrame) -> None:
+    """Raises DataError where objects spell a column in two ways: Spark would take one, and null for the other."""
+    key = F.explode(F.json_object_keys("value")).alias("key")
+    with plain_failures(listing.path):
+        keys = session.read.text(listing.paths).select(key)
+        others = keys.where(~F.col("key").isin(frame.columns)).limit(1).collect()
+    check_spelling({listing.path: [*frame.columns, *(row["key"] for row in others)]})
 
 
 def _read(session: SparkSession, listing: Listing, schema: StructType | None = None) -> DataFrame:

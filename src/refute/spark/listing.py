@@ -17,7 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from refute.errors import DataError
 from refute.relation.files import local_files
 from refute.relation.formats import Format, common_format, format_of, in_order, is_packed
+from refute.relation.spelling import check_spelling
 from refute.spark.failures import plain_failures
+from refute.spark.session import is_connect
 
 _MOST_FOOTERS = 64
 _GLOB = re.compile(r"([\\*?\[\]{}])")
@@ -82,6 +84,26 @@ def list_files(session: SparkSession, path: str) -> Listing:
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
 
 
+def check_files_agree(session: SparkSession, listing: Listing) -> None:
+    """Raises DataError where columnar files spell a column in two ways, which Spark takes for one.
+
+    Files that only Spark sees are not looked at: nobody else would read them in another way.
+    """
+    if len(listing.filled) > 1 and listing.here:
+        with plain_failures(listing.path):
+            check_spelling({file: _names(session, file, listing.format) for file in listing.filled})
+
+
+def _names(session: SparkSession, file: str, kind: Format) -> list[str]:
+    """The columns of one file; none where it cannot be read, of which Spark tells more later."""
+    try:
+        if kind is Format.PARQUET:
+            return list(pq.read_schema(file).names)
+        return session.read.orc(literally(file)).columns
+    except (pa.ArrowException, OSError, AnalysisException):
+        return []
+
+
 def rows_by_footers(frame: DataFrame) -> int | None:
     """The rows of the Parquet files that a frame reads, as the files themselves tell; None where they are not here,
     or many. Some of them may be gone for the frame."""
@@ -130,7 +152,7 @@ def _plain(path: str) -> str:
 
 def shares_files(session: SparkSession) -> bool:
     """Whether Spark runs in this machine's processes, so that asking the file system is asking Spark."""
-    if type(session).__module__.startswith("pyspark.sql.connect") and "SPARK_LOCAL_REMOTE" not in os.environ:
+    if is_connect(session) and "SPARK_LOCAL_REMOTE" not in os.environ:
         return False
     return str(session.conf.get("spark.master", "")).startswith("local")
 

@@ -1,23 +1,21 @@
-"""A two-row rule over a DataFrame: who may stand as `s` and as `t`, and what is compared."""
+"""A two-row rule over a DataFrame: who may stand as `s` and as `t`, and what is compared, as Spark's expressions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
-from refute.language.constraint import DenialConstraint
-from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
-from refute.plan.compile import barred_columns, merge_predicates
+from refute.plan.form import Form
+from refute.plan.form import operands as column_operands
 from refute.relation import Relation
 from refute.spark.expressions import (
     all_of,
     column,
-    column_operands,
     compare,
     condition_expression,
     not_null,
@@ -28,62 +26,56 @@ from refute.spark.expressions import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairing:
-    """The two-row predicates of a rule (those over the same columns made one), by kind."""
+    """The form of a rule over columns of some types; `relation` has no rows."""
 
-    rule: Rule
-    relation: Relation  # without rows: names and types only
-    equal: tuple[Predicate, ...]
-    order: tuple[Predicate, ...]
-    differ: tuple[Predicate, ...]
-    possible: bool  # False when two predicates exclude each other
-    barred: dict[Row, set[str]]  # the columns in which a row of each side must not be null
+    form: Form
+    relation: Relation
     _made: dict[Row | Predicate, Any] = field(init=False, repr=False, default_factory=dict)  # expressions made before
 
     @classmethod
     def of(cls, rule: Rule, relation: Relation) -> Pairing:
         """The pairing of a rule that mentions both rows."""
-        merged = merge_predicates([predicate for predicate in rule.constraint.predicates if predicate.is_two_row])
-        kept = merged or []
-        return cls(
-            rule,
-            relation,
-            equal=tuple(one for one in kept if one.op is Operator.EQ),
-            order=tuple(one for one in kept if one.op.is_order),
-            differ=tuple(one for one in kept if one.op is Operator.NE),
-            possible=merged is not None,
-            barred={row: barred_columns(rule.constraint, row, rule.nulls) for row in Row},
-        )
+        return cls(Form.of(rule), relation)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.form.rule
+
+    @property
+    def equal(self) -> tuple[Predicate, ...]:
+        """The equalities."""
+        return self.form.equal
+
+    @property
+    def order(self) -> tuple[Predicate, ...]:
+        """The predicates that ask for an order."""
+        return tuple(one.predicate for one in self.form.order)
+
+    @property
+    def differ(self) -> tuple[Predicate, ...]:
+        """The differences."""
+        return self.form.differ
 
     @property
     def predicates(self) -> tuple[Predicate, ...]:
         """All two-row predicates."""
-        return self.equal + self.order + self.differ
+        return self.form.predicates
 
-    def with_predicates(
-        self, equal: tuple[Predicate, ...], order: tuple[Predicate, ...], differ: tuple[Predicate, ...]
-    ) -> Pairing:
-        """The same rows and one-row predicates with other two-row predicates."""
-        one_row = tuple(one for one in self.rule.constraint.predicates if not one.is_two_row)
-        constraint = DenialConstraint(one_row + equal + order + differ)
-        rule = replace(self.rule, constraint=constraint)
-        added = {row: barred_columns(constraint, row, rule.nulls) for row in Row}
-        barred = {row: self.barred[row] | added[row] for row in Row}
-        return replace(self, rule=rule, equal=equal, order=order, differ=differ, barred=barred)
+    @property
+    def possible(self) -> bool:
+        """Whether no two predicates exclude each other."""
+        return self.form.possible
 
     @property
     def aligned(self) -> bool:
-        """Whether both rows are judged alike: same columns on both sides and the same one-row predicates."""
-        one_row = {row: set[Predicate]() for row in Row}
-        for predicate in self.rule.constraint.predicates:
-            if not predicate.is_two_row:
-                (row,) = predicate.rows
-                one_row[row].add(predicate if row is Row.S else predicate.swapped())
-        return one_row[Row.S] == one_row[Row.T] and not any(one.is_cross_column for one in self.predicates)
+        """Whether both rows are judged alike."""
+        return self.form.aligned
 
     @property
     def self_pairs(self) -> bool:
         """Whether a row might satisfy all predicates with itself."""
-        return not any(not one.is_cross_column and one.op.is_strict for one in self.predicates)
+        return self.form.self_pairs
 
     @property
     def exact(self) -> bool:
@@ -127,13 +119,17 @@ class Pairing:
         known = [condition for condition in conditions if condition is not None]
         if len(known) < len(conditions):
             return None
-        return all_of([*known, not_null(self.relation, sorted(self.barred[row]))])
+        return all_of([*known, not_null(self.relation, sorted(self.form.barred[row]))])
 
     def side(self, frame: DataFrame, row: Row) -> DataFrame:
         """The rows that may stand on this side."""
+        return frame.where(self.admits(row))
+
+    def admits(self, row: Row) -> SparkColumn:
+        """The condition under which a row may stand on this side, of a pairing that is exact."""
         condition = self.filters(row)
         assert condition is not None
-        return frame.where(condition)
+        return condition
 
     def pairs_with_itself(self) -> SparkColumn:
         """True for a row that satisfies the whole rule with itself."""

@@ -1,15 +1,13 @@
 """The position of every row in the files it comes from: the same for any cut into tasks, run or retry.
 
-Parquet tells each row's number in its file. Other files are read in blocks, each by one task from its first row to its
-last, so that within a block Spark's running ids are consecutive: one pass learns the first id and the number of rows
-of each block. Should Spark later cut the files in another way, the first row that shows it ends the job with an error.
+Parquet tells each row's number in its file; that none is missing is seen by counting. Other files are read in blocks,
+each by one task from its first row to its last, so that within a block Spark's running ids are consecutive: one pass
+learns the first id and the number of rows of each block. Should Spark later cut the files in another way, the first
+row that shows it ends the job with an error.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -18,14 +16,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from refute.errors import DataError
 from refute.relation.formats import in_order
 from refute.spark.failures import LAYOUT_CHANGED, plain_failures
 from refute.spark.frames import frame_of
 from refute.spark.worker import RESERVED
 
 FILE, BLOCK, ID, TASK, SHIFT = (RESERVED + name for name in ("file", "block", "id", "task", "shift"))
-_SCAN = re.compile(r"Relation .*\] (parquet|csv|json|orc|text|avro)")
-_ONE_TO_ONE = re.compile(r"(Project \[.*\]|SubqueryAlias \S+)")
 _FILE_ROWS = 33  # bits of a running id that number the rows of a task
 
 
@@ -56,20 +53,6 @@ class Layout:
         return pa.Table.from_pylist(rows, schema=schema)
 
 
-def scanned_format(frame: DataFrame) -> str | None:
-    """The format of the files that a DataFrame reads row by row, with nothing but renaming or computing of columns
-    in between; None for every other DataFrame, whose rows have no place of their own."""
-    text = io.StringIO()
-    with plain_failures(), contextlib.redirect_stdout(text):
-        frame.explain("extended")
-    plan = re.search(r"== Analyzed Logical Plan ==\n(.*?)\n\n== Optimized", text.getvalue(), re.DOTALL)
-    lines = [re.sub(r"^[\s:]*\+- ", "", line) for line in plan.group(1).splitlines()[1:]] if plan else []
-    scan = _SCAN.fullmatch(lines[-1].strip()) if lines else None
-    if scan is None or not all(_ONE_TO_ONE.fullmatch(line.strip()) for line in lines[:-1]):
-        return None
-    return scan.group(1)
-
-
 def located(frame: DataFrame) -> DataFrame:
     """The frame of a file scan with the file, the block and the running id of each row."""
     place = frame.metadataColumn("_metadata")
@@ -87,14 +70,26 @@ def block_facts() -> list[Column]:
 
 
 def layout_of(frame: DataFrame, kind: str) -> Layout:
-    """The layout of a file scan, in one pass that reads no column; each Parquet file is one block."""
-    if kind == "parquet":
-        place = frame.metadataColumn("_metadata")
-        files = frame.select(place.getField("file_path").alias(FILE), F.lit(0).alias(BLOCK), F.lit(0).alias(ID))
-    else:
-        files = located(frame).select(FILE, BLOCK, ID)
+    """The layout of a file scan, in one pass that reads no column; each Parquet file is one block.
+
+    Raises DataError where rows of a Parquet file are missing from the frame, as those are that a table format takes
+    for deleted: the rows that are there would then share their numbers with those of the next file.
+    """
     with plain_failures():
-        return Layout.of(files.groupBy(FILE, BLOCK).agg(*block_facts()).collect())
+        if kind != "parquet":
+            return Layout.of(located(frame).groupBy(FILE, BLOCK).agg(*block_facts()).collect())
+        place = frame.metadataColumn("_metadata")
+        rows = frame.select(place.getField("file_path").alias(FILE), place.getField("row_index").alias(ID))
+        facts = [F.lit(0).alias(BLOCK), *block_facts(), F.max(ID).alias("last")]
+        files = rows.groupBy(FILE).agg(*facts).collect()
+    for file in files:
+        if file["first"] != 0 or file["last"] != file["n"] - 1:
+            raise DataError(
+                f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} rows of it up to row "
+                f"{file['last']:,}, so that positions would not tell rows apart; say which columns do with key=, as in "
+                "key=['id']"
+            )
+    return Layout.of(files)
 
 
 def with_row_numbers(frame: DataFrame, name: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""How far Spark is: stages, tasks and rows of the jobs under way, told while they run."""
+"""How far Spark is: the stages and tasks of the jobs under way, told while they run."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark import StatusTracker
 from pyspark.sql import SparkSession
+
+from refute.spark.session import is_connect, running_session
 
 _PAUSE = 0.3  # seconds between two looks
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages that run, their tasks, how many of these are done, and what was read so far: rows where Spark tells
-    them, as it does for a session in this process, else bytes."""
+    """The stages that run, their tasks, how many of these are done, and the bytes read so far, where known."""
 
     running: int
     tasks: int
     done: int
     read_bytes: int = 0
-    rows: int = 0
 
     def __str__(self) -> str:
         told = f"{self.running} stage{'' if self.running == 1 else 's'}, {self.done} of {self.tasks} tasks"
-        if self.rows:
-            return f"{told}, {self.rows:,} rows read"
         return f"{told}, {self.read_bytes / 2**20:,.0f} MB read" if self.read_bytes else told
 
 
@@ -39,19 +38,15 @@ def watching(tell: Callable[[Stages], None], session: SparkSession | None = None
     Only for a session that is the caller's own: a classic one is asked through its context's status tracker, a Connect
     session through its progress handler. Nothing is told where there is no session.
     """
-    chosen = session if session is not None else SparkSession.getActiveSession()
+    chosen = session if session is not None else running_session()
     if chosen is None:
         yield
-    elif hasattr(chosen, "registerProgressHandler") and _is_connect(chosen):
+    elif is_connect(chosen):
         with _handled(chosen, tell):
             yield
     else:
         with _polled(chosen, tell):
             yield
-
-
-def _is_connect(session: SparkSession) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 @contextlib.contextmanager
@@ -74,13 +69,13 @@ def _handled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[
 
 @contextlib.contextmanager
 def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[None]:
-    stages = _ActiveStages(session)
+    tracker = session.sparkContext.statusTracker()
     ended = threading.Event()
 
     def poll() -> None:
         while not ended.wait(_PAUSE):
             try:
-                found = stages.look()
+                found = _active_stages(tracker)
             except Py4JError:  # Spark has ended meanwhile
                 return
             if found.running:
@@ -95,23 +90,8 @@ def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[N
         thread.join()
 
 
-class _ActiveStages:
-    """The stages that a session of this process runs, as its context tells."""
-
-    def __init__(self, session: SparkSession) -> None:
-        context = session.sparkContext
-        self._tracker = context.statusTracker()
-        self._store = context._jsc.sc().statusStore()
-
-    def look(self) -> Stages:
-        """The stages that run now."""
-        found = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
-        known = [stage for stage in found if stage is not None]
-        done, tasks = sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
-        return Stages(len(known), tasks, done, rows=self._rows_read())
-
-    def _rows_read(self) -> int:
-        """The rows that tasks of these stages have read, from files or from a shuffle, by the last they have told."""
-        active = self._store.activeStages()
-        stages = [active.apply(i) for i in range(active.size())]
-        return sum(stage.inputRecords() + stage.shuffleReadRecords() for stage in stages)
+def _active_stages(tracker: StatusTracker) -> Stages:
+    """The stages that a session of this process runs now."""
+    found = map(tracker.getStageInfo, tracker.getActiveStageIds())
+    known = [stage for stage in found if stage is not None]
+    return Stages(len(known), sum(one.numTasks for one in known), sum(one.numCompletedTasks for one in known))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,19 +19,21 @@ from refute.language.conditions import columns_of
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
+from refute.relation.shown import shown_row
 from refute.spark import extremes, labelled
 from refute.spark.aggregates import Extent, GroupCounts
 from refute.spark.expressions import column, condition_expression
 from refute.spark.extremes import Extremes
 from refute.spark.frames import frame_of
+from refute.spark.grid.answers import Answers
+from refute.spark.grid.packing import Blocks
 from refute.spark.labelled import LabelledExtremes
-from refute.spark.ordered_answers import OrderedAnswers
 from refute.spark.pairing import Pairing
-from refute.spark.schema import plain_value
 from refute.spark.single import violating_rows
 from refute.spark.spread import Spread
 from refute.spark.strategy import Strategy, choose, is_native
 from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, DistinctRows, Summary, suits
+from refute.spark.witness import Clash, Conditions, FoundRow, clash_of, found_row, one_of
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -40,13 +43,22 @@ Numbers = NDArray[np.int64]
 _FEW_PAIRS = 1_000_000  # violations that are listed here and sent back
 
 
+class Measured(NamedTuple):
+    """How far a rule is violated, how many rows a null keeps out (None where not counted), and a clash if any is."""
+
+    violations: int
+    rows: int
+    skipped: int | None
+    clash: Clash | None
+
+
 class SparkRule:
     """A bound rule. Ids are the table's own where it has any; else a row is named by the values that the rule reads."""
 
     def __init__(self, engine: SparkEngine, rule: Rule, plain: Rule) -> None:
         self.rule = rule
-        self.shared_extent: Extent | None = None  # what a shuffle shared with other rules has told
         self.shared_values: DistinctRows | None = None  # the columns of this rule counted with those of others
+        self.shared_blocks: Blocks | None = None  # the columns of this rule in blocks with those of others
         self._strategy: Strategy | None = None
         self._engine = engine
         self._plain = plain
@@ -56,7 +68,7 @@ class SparkRule:
         """How the rule is answered. Rules are asked side by side, so that none may wait for what another looks up."""
         if self._strategy is None:
             small = self._is_small(self._most_rows)
-            repetitive = not small and self._seems_repetitive() and self._summary.table is not None
+            repetitive = not small and self.seems_repetitive and self._summary.table is not None
             shared = repetitive and self.shared_values is not None
             found = choose(self.pairing, small=small, repetitive=repetitive, fetched=self._is_fetched(self._most_rows))
             self._strategy = Strategy.SUMMARISE if shared else found
@@ -68,39 +80,49 @@ class SparkRule:
         return suits(self.pairing) and not self._is_small(self._most_rows)
 
     @property
+    def may_share_blocks(self) -> bool:
+        """Whether tasks will probably answer the rule from blocks of rows."""
+        return self.strategy_for(self._most_rows) is Strategy.DISTRIBUTE
+
+    @property
     def _most_rows(self) -> int:
         return self._engine.source.most_rows()
 
     def strategy_for(self, rows: int) -> Strategy:
         """How the rule would be answered for this many rows, without looking at any."""
         small = self._is_small(rows)
-        repetitive = not small and self._seems_repetitive()
+        repetitive = not small and self.seems_repetitive
         return choose(self.pairing, small=small, repetitive=repetitive, fetched=self._is_fetched(rows))
 
     def verify(self) -> Verdict:
         """Whether the rule holds; badly broken rules are told by the first rows alone."""
+        clash = self.clash()
+        return Verdict(True) if clash is None else Verdict(False, clash.witness)
+
+    def clash(self) -> Clash | None:
+        """The rows of some violation, or None where the rule holds."""
         local = self._local(identified=True)
         if local is not None:
-            return self._named(local.verify(self.rule), local)
-        first = self._engine.gathering.first(self.columns, identified=True)
-        verdict = first.verify(self.rule)
-        if not verdict.holds:
-            return self._named(verdict, first)
+            return self._found_here(local)
+        early = self._found_here(self._engine.gathering.first(self.columns, identified=True))
+        if early is not None:
+            return early
         by_extremes = self._extremes
         if by_extremes is not None:
-            return self._verdict(by_extremes.witness(self._frame))
+            return self._clash(by_extremes.conditions())
         if self.strategy is Strategy.FILTER:
-            found = self._single().select(ROW_COLUMN).limit(1).collect()
-            return Verdict(False, Witness(self._id(found[0][0]))) if found else Verdict(True)
-        if self.strategy is Strategy.SUMMARISE and self._summary.partners.violations == 0:
-            return Verdict(True)
+            found = one_of(self._single(), self._shown)
+            return None if found is None else Clash(self._row(found))
+        if self.strategy is Strategy.SUMMARISE:
+            return self._clash(self._summary.conditions())
         if is_native(self.pairing):
-            return self._verify_groups()
+            return self._clash(self._groups(self._frame).conditions())
         if self.strategy is Strategy.GATHER:
-            with self._engine.gathering.fetched(self.columns) as fetched:
-                if fetched.verify(self.rule).holds:
-                    return Verdict(True)
-        return self._verdict(self._ordered().witness())
+            with self._engine.gathering.fetched(self.columns, identified=True) as fetched:
+                if fetched is not None:
+                    return self._found_here(fetched)
+        with self._answers(named=True) as answers:
+            return self._clash_by_tasks(answers)
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -114,31 +136,76 @@ class SparkRule:
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.partners.violations
         if self.strategy is Strategy.GATHER:
-            with self._engine.gathering.fetched(self.columns) as fetched:
-                return fetched.count(self.rule)
-        return self._ordered(self._engine.plain).count()
+            with self._engine.gathering.fetched(self.columns, identified=False) as fetched:
+                if fetched is not None:
+                    return fetched.count(self.rule)
+        with self._answers(named=False) as answers:
+            return answers.count()
 
     def measure(self, counts: bool) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
-        """The verdict, with `counts` the exact numbers, and the values of the witness rows where they are known."""
+        """The verdict, with `counts` the exact numbers, and the values of the witness rows."""
         local = self._local(identified=True)
         if local is not None:
-            (timed,) = local.measure([self.rule], counts=counts)
-            found = timed.finding
-            named = self._named(Verdict(found.holds, found.witness), local).witness
-            return replace(found, witness=named, method=Strategy.GATHER.value), self._shown(timed.values)
-        violations: int | None
-        rows: int | None
-        skipped: int | None = None
-        if counts:
-            violations, rows, skipped = self._extent()
-            verdict = Verdict(True) if violations == 0 else self.verify()
-            method = self.strategy.value
-        else:
-            verdict = self.verify()
-            violations, rows = (0, 0) if verdict.holds else (None, None)
-            method = Strategy.AGGREGATE.value if self._extremes is not None else self.strategy.value
-        nulls = self.skipped_nulls() if skipped is None else skipped
-        return Finding(verdict.holds, violations, rows, nulls, verdict.witness, method), None
+            return self._measured_here(local, counts)
+        if not counts:
+            clash = self.clash()
+            number = 0 if clash is None else None
+            method = Strategy.AGGREGATE if self._extremes is not None else self.strategy
+            return self._finding(clash, number, number, self.skipped_nulls(), method)
+        if self.strategy is Strategy.GATHER:
+            with self._engine.gathering.fetched(self.columns, identified=True) as fetched:
+                if fetched is not None:
+                    return self._measured_here(fetched, counts)
+        found = self._measured()
+        skipped = self.skipped_nulls() if found.skipped is None else found.skipped
+        return self._finding(found.clash, found.violations, found.rows, skipped, self._used)
+
+    def _measured(self) -> Measured:
+        """The extent of the rule where Spark has the rows."""
+        if self.strategy is Strategy.FILTER:
+            number, row = self._single_extent()
+            return Measured(number, number, None, None if row is None else Clash(self._row(row)))
+        if self.strategy is Strategy.AGGREGATE:
+            groups = self._groups()
+            extent = groups.extent()
+            clash = None
+            if extent.violations:
+                conditions = self._groups(self._frame).conditions() if extent.conditions is None else extent.conditions
+                clash = self._clash(conditions)
+            return Measured(extent.violations, extent.rows, self._skipped(extent), clash)
+        if self.strategy is Strategy.SUMMARISE:
+            partners = self._summary.partners
+            rows = self._summary.n_rows
+            if rows is not None:
+                self._engine.source.learn_rows(rows)
+            clash = self._clash(self._summary.conditions()) if partners.violations else None
+            return Measured(partners.violations, partners.rows, self._summary.skipped(self._barred), clash)
+        with self._answers(named=True) as answers:
+            counted = answers.partners().agg(F.sum(F.col("as_s").cast("decimal(38,0)")), F.count("*")).first()
+            assert counted is not None
+            self._engine.source.learn_rows(answers.surveyed.rows)
+            clash = self._clash_by_tasks(answers) if counted[0] else None
+            return Measured(int(counted[0] or 0), int(counted[1]), answers.surveyed.skipped, clash)
+
+    @property
+    def _used(self) -> Strategy:
+        """The way that was gone: what could not be fetched went to tasks."""
+        return Strategy.DISTRIBUTE if self.strategy is Strategy.GATHER else self.strategy
+
+    def _measured_here(
+        self, local: LocalEngine, counts: bool
+    ) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
+        (timed,) = local.measure([self.rule], counts=counts)
+        found = timed.finding
+        clash = None if found.witness is None else self._here(local, found.witness)
+        return self._finding(clash, found.violations, found.rows, found.skipped_nulls, Strategy.GATHER)
+
+    def _finding(
+        self, clash: Clash | None, violations: int | None, rows: int | None, skipped: int, method: Strategy
+    ) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
+        witness = None if clash is None else clash.witness
+        values = None if clash is None else clash.values
+        return Finding(clash is None, violations, rows, skipped, witness, method.value), values
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, `as_s` and `as_t`."""
@@ -156,7 +223,7 @@ class SparkRule:
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
         if self.strategy is Strategy.SUMMARISE:
             return self._summary.annotated(self._frame)
-        return self._ordered().partners()
+        return self._lazy_answers().partners()
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
@@ -167,7 +234,12 @@ class SparkRule:
         if self.pairing is None:
             listed = self._single().select(F.col(ROW_COLUMN).alias("s"))
             return listed if limit is None else listed.limit(limit)
-        return self._ordered().pairs(limit)
+        return self._lazy_answers().pairs(limit)
+
+    def task_rows(self) -> list[int]:
+        """How many rows each task gets where the rule is answered by tasks: how even they are."""
+        with self._answers(named=False) as answers:
+            return answers.task_rows()
 
     def _sent_back(self, local: LocalEngine, rows: dict[str, Numbers], **beside: Numbers) -> DataFrame:
         """A DataFrame of ids, for rows of what was gathered, and of numbers beside them."""
@@ -186,80 +258,54 @@ class SparkRule:
         frame = self._engine.plain
         if self._plain.where is not None:
             chosen = condition_expression(self._engine.plain_types, self._plain.where)
-            if chosen is None:
-                frame = self._engine.filtered(self._plain.where)
-            else:
-                frame = frame.where(chosen)
+            frame = self._engine.filtered(self._plain.where) if chosen is None else frame.where(chosen)
         return frame.where(missing).count()
 
-    def _shown(self, values: dict[str, dict[str, Any] | None] | None) -> dict[str, dict[str, Any] | None] | None:
-        """The values of gathered rows, without ids, where they are those of all columns."""
-        if values is None or (self._engine.source.has_identity and not self._engine.columns_known(values)):
-            return None
-        return {role: None if row is None else self._engine.without_id(row) for role, row in values.items()}
-
-    def _extent(self) -> tuple[int, int, int | None]:
-        """Violations, rows in some violation, and rows that a null keeps out where that is told along the way."""
-        if self.strategy is Strategy.FILTER:
-            found = self._single(self._engine.plain).count()
-            return found, found, None
-        if self.strategy is Strategy.AGGREGATE:
-            return self._with_skipped(self._groups().extent())
-        if self.strategy is Strategy.SUMMARISE:
-            partners = self._summary.partners
-            rows = self._summary.n_rows
-            if rows is not None:
-                self._engine.source.learn_rows(rows)
-            return partners.violations, partners.rows, self._summary.skipped(self._barred)
-        if self.strategy is Strategy.GATHER:
-            with self._engine.gathering.fetched(self.columns) as fetched:
-                (timed,) = fetched.measure([self.rule], counts=True)
-            finding = timed.finding
-            assert finding.violations is not None
-            assert finding.rows is not None
-            return finding.violations, finding.rows, finding.skipped_nulls
-        if self.shared_extent is not None:
-            return self._with_skipped(self.shared_extent)
-        return (*self._ordered_extent(), None)
-
-    def _with_skipped(self, extent: Extent) -> tuple[int, int, int | None]:
+    def _skipped(self, extent: Extent) -> int | None:
+        """How many rows a null keeps out, where counts of the others tell."""
         whole = self.rule.where is None and all(one.is_two_row for one in self.rule.constraint.predicates)
-        known = whole and extent.admitted is not None
-        return extent.violations, extent.rows, self._engine.n_rows - (extent.admitted or 0) if known else None
+        return self._engine.n_rows - extent.admitted if whole and extent.admitted is not None else None
 
-    def _ordered_extent(self) -> tuple[int, int]:
-        counts = self._ordered().partners()
-        found = counts.agg(F.sum(F.col("as_s").cast("decimal(38,0)")), F.count("*")).first()
-        assert found is not None
-        violations = int(found[0] or 0)
-        if self._engine.source.has_identity or violations == 0:
-            return violations, int(found[1])
-        # Rows of equal values share their fate, so the broken values tell the broken rows.
-        broken = counts.select(F.col(ROW_COLUMN).alias("broken"))
-        rows = self._frame.join(broken, F.col(ROW_COLUMN).eqNullSafe(F.col("broken")), "left_semi").count()
-        return violations, rows
+    def _single_extent(self) -> tuple[int, dict[str, Any] | None]:
+        """How many rows break a rule about one row, and one of them: in one pass."""
+        single = self._single()
+        rows = single.select(F.struct(*(name for name in self._shown if name in single.columns)).alias("row"))
+        counted = shown_row(rows.agg(F.count(F.lit(1)).alias("n"), F.any_value("row").alias("row")).toArrow(), 0)
+        return counted["n"], counted["row"]
 
-    def _verify_groups(self) -> Verdict:
-        """The verdict by native aggregates, with a witness looked up by its values."""
-        groups, pairing = self._groups(), self.pairing
-        assert pairing is not None
-        if not pairing.possible:
-            return Verdict(True)
-        if pairing.aligned:
-            keys = groups.witness_keys()
-            if keys is None:
-                return Verdict(True)
-            (s_row,) = pairing.side(self._frame, Row.S).where(groups.has_values(keys)).limit(1).collect()
-        else:  # a row of the same values may have no partner but itself, so the row found is the one to name
-            groups = self._groups(self._frame)
-            found = groups.with_keys(groups.annotated()).where(F.col("as_s") > 0).limit(1).collect()
-            if not found:
-                return Verdict(True)
-            s_row, keys = found[0], found[0].asDict()
-        # Two candidates, because the first might be the row itself.
-        t_rows = pairing.side(self._frame, Row.T).where(groups.clashes_with(keys)).limit(2).collect()
-        s_id, t_ids = self._id(s_row[ROW_COLUMN]), [self._id(row[ROW_COLUMN]) for row in t_rows]
-        return Verdict(False, Witness(s_id, next((t_id for t_id in t_ids if t_id != s_id), t_ids[-1])))
+    def _found_here(self, local: LocalEngine) -> Clash | None:
+        witness = local.verify(self.rule).witness
+        return None if witness is None else self._here(local, witness)
+
+    def _here(self, local: LocalEngine, witness: Witness) -> Clash:
+        """The rows of a witness among fetched rows."""
+        table = local.relation.arrow
+        rows = [None if row is None else shown_row(table, row) for row in witness]
+        return Clash(*(None if row is None else self._row(row, plain=False) for row in rows))
+
+    def _row(self, values: dict[str, Any], *, plain: bool = True) -> FoundRow:
+        """A row found, by its id and the values that the rule reads; plain names or those of the table."""
+        names = {name: self._engine.names[name] if plain else name for name in self.columns}
+        shown = {name: values[source] for name, source in names.items()}
+        return found_row(shown, values[ROW_COLUMN] if self._engine.source.has_identity else shown, self._engine.key)
+
+    def _clash(self, conditions: Conditions | None) -> Clash | None:
+        """The rows of a violation, looked up by what is known of them: one pass for both."""
+        if conditions is None:
+            return None
+        found = clash_of(self._frame, self._shown, conditions)
+        return Clash(*map(self._row, found))
+
+    def _clash_by_tasks(self, answers: Answers) -> Clash | None:
+        found = answers.witness()
+        if found is None:
+            return None
+        return Clash(*(self._row(answers.row(row_id)) for row_id in found))
+
+    @property
+    def _shown(self) -> list[str]:
+        """The plain columns that name and show a row."""
+        return [*self._plain_columns, ROW_COLUMN]
 
     @cached_property
     def pairing(self) -> Pairing | None:
@@ -277,13 +323,23 @@ class SparkRule:
         return None
 
     def _local(self, *, identified: bool) -> LocalEngine | None:
-        return self._engine.gathering.whole(self.columns, identified=identified)
+        return self._engine.gathering.whole(self.columns, identified=identified, native=self.is_native)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether Spark answers the rule by itself."""
+        return self.pairing is None or is_native(self.pairing)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the rows come to this process for the rule."""
+        return self._is_small(self._most_rows)
 
     def _is_small(self, rows: int) -> bool:
-        return self._engine.gathering.fits(self.columns, rows)
+        return self._engine.gathering.fits(self.columns, rows, native=self.is_native)
 
     def _is_fetched(self, rows: int) -> bool:
-        return self._engine.gathering.is_fetched(self.columns, rows)
+        return not self.is_native and self._engine.gathering.is_fetched(self.columns, rows)
 
     @cached_property
     def _summary(self) -> Summary:
@@ -308,7 +364,8 @@ class SparkRule:
         """The plain names of the columns in which a null keeps a row from standing on some side."""
         return sorted(set().union(*(barred_columns(self._plain.constraint, row, self.rule.nulls) for row in Row)))
 
-    def _seems_repetitive(self) -> bool:
+    @cached_property
+    def seems_repetitive(self) -> bool:
         """Whether the rule can be answered from distinct values, and the first rows let expect few."""
         if self.shared_values is not None:
             return True
@@ -324,8 +381,8 @@ class SparkRule:
 
     @cached_property
     def _frame(self) -> DataFrame:
-        """The plain frame with `__row`: the table's ids, else the values that the rule reads."""
-        return self._engine.with_rows(self._plain)
+        """The plain frame with `__row`: the table's ids, else nothing."""
+        return self._engine.with_rows()
 
     # Numbers alone need no row ids, which may cost a pass over the files: `frame` is then the plain one.
     def _single(self, frame: DataFrame | None = None) -> DataFrame:
@@ -336,28 +393,17 @@ class SparkRule:
         chosen = self._engine.plain if frame is None else frame
         return GroupCounts(self.pairing, chosen, self._spread)
 
-    def _ordered(self, frame: DataFrame | None = None) -> OrderedAnswers:
+    @contextmanager
+    def _answers(self, *, named: bool) -> Iterator[Answers]:
+        """The answers of tasks, whose rows are kept meanwhile: the table is read once for all of them."""
         assert self.pairing is not None
-        return self._engine.ordered(self.pairing, self._frame if frame is None else frame)
+        if self.shared_blocks is not None:
+            yield self._engine.answers(self.pairing.form, self.shared_blocks)
+            return
+        with self._engine.kept_blocks([self], named=named) as blocks:
+            yield self._engine.answers(self.pairing.form, blocks)
 
-    def _verdict(self, witness: tuple[Any, Any] | None) -> Verdict:
-        return Verdict(True) if witness is None else Verdict(False, Witness(*map(self._id, witness)))
-
-    def _id(self, value: Any) -> Any:
-        """The id of a row as it is listed."""
-        return plain_value(value, self._frame.schema[ROW_COLUMN].dataType)
-
-    def _named(self, verdict: Verdict, local: LocalEngine) -> Verdict:
-        """The verdict of gathered rows with their ids; without ids, with the values that the rule reads."""
-        if verdict.witness is None:
-            return verdict
-        table = local.relation.arrow
-        ids = (
-            None
-            if row is None
-            else table.column(ROW_COLUMN)[row].as_py()
-            if self._engine.source.has_identity
-            else {name: table.column(name)[row].as_py() for name in self.columns}
-            for row in verdict.witness
-        )
-        return Verdict(False, Witness(*ids))
+    def _lazy_answers(self) -> Answers:
+        """The answers of tasks that read the table when they are evaluated."""
+        assert self.pairing is not None
+        return self._engine.answers(self.pairing.form, self._engine.blocks([self], named=True))

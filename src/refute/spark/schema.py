@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,14 @@ from pyspark.sql.types import DataType, StructType, TimestampType
 
 from refute.language.rulebook import Rule
 from refute.relation import Relation
+
+# PySpark 4.1 knows no zone here: its moments are always those of UTC.
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
+
+
+def arrow_type(spark_type: DataType) -> pa.DataType:
+    """The Arrow type of a Spark type, with moments in UTC; raises an error of PySpark where Arrow has none."""
+    return to_arrow_type(spark_type, **_IN_UTC)
 
 
 def empty_relation(frame: DataFrame) -> Relation:
@@ -51,6 +60,6 @@ def _arrow(spark_type: DataType) -> pa.DataType:
 
 def _arrow_or_none(spark_type: DataType) -> pa.DataType | None:
     try:
-        return to_arrow_type(spark_type, timezone="UTC")
-    except (PySparkException, TypeError):
+        return arrow_type(spark_type)
+    except PySparkException:
         return None

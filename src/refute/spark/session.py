@@ -15,10 +15,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from refute.errors import EngineError
+from refute.errors import EngineError, OptionError
 from refute.spark.archive import ClassArchive
 from refute.spark.java import Java, find_java
 from refute.spark.memory import memory_for_spark
+from refute.spark.settings import OF_THE_DRIVERS_JAVA, PYTHON, add_files, adjust, check_files
 from refute.spark.warning import calm
 
 OUR_NAME = "refute"  # of the application, where Refute starts Spark
@@ -27,24 +28,71 @@ BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
 
 
+def is_connect(session: SparkSession) -> bool:
+    """Whether a session talks to a Connect server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def running_session() -> SparkSession | None:
+    """The session of this thread, else that of the process; None where Spark does not run."""
+    try:
+        return SparkSession.getActiveSession() or SparkSession.active()
+    except (PySparkException, RuntimeError):  # there is neither
+        return None
+
+
 def session(
-    master: str | None = None, remote: str | None = None, verbose: bool = False, *, brief: bool = False
+    master: str | None = None,
+    remote: str | None = None,
+    verbose: bool = False,
+    *,
+    brief: bool = False,
+    settings: Mapping[str, str] | None = None,
+    py_files: Sequence[str] = (),
 ) -> SparkSession:
     """The session to work in: the running one unless a place is named, else a new one.
 
     `master` is a Spark master such as `local[4]` or `spark://host:7077`, `remote` a Connect server such as
-    `sc://host:15002`. `brief` says that seconds of work are expected, so that Java compiles less: that
-    saves a second of start, and costs up to half of the speed of work that lasts.
+    `sc://host:15002`. `settings` are Spark's own; a session that runs already takes those that may change then, and
+    refuses others. `py_files` are Python files for its executors. `brief` says that seconds of work are expected, so
+    that Java compiles less: that saves a second of start, and costs up to half of the speed of work that lasts.
     """
+    check_files(py_files)
+    found = _found(master, remote, verbose, brief, settings or {})
+    add_files(found, py_files)
+    return found
+
+
+def _found(
+    master: str | None, remote: str | None, verbose: bool, brief: bool, settings: Mapping[str, str]
+) -> SparkSession:
     if remote is not None and not remote.startswith("local"):
-        return _connect(remote)
+        connected = _connect(remote)
+        adjust(connected, settings, f"Spark Connect server {remote!r}")
+        return connected
     if master is None and remote is None:
-        running = SparkSession.getActiveSession()
+        running = running_session()
         if running is not None:
+            adjust(running, settings, "the Spark session that runs already")
             return running
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            return _submitted(settings)
     java = find_java()
     options = [*ClassArchive.of(java).options(), *(BRIEF if brief else ())]
-    return start(remote or master or "local[*]", java, options, verbose=verbose, connect=remote is not None)
+    connect = remote is not None
+    return start(remote or master or "local[*]", java, options, settings=settings, verbose=verbose, connect=connect)
+
+
+def _submitted(settings: Mapping[str, str]) -> SparkSession:
+    """The session of a program that spark-submit has started: its command line says where Spark runs."""
+    for name in OF_THE_DRIVERS_JAVA:
+        if name in settings:
+            raise OptionError(f"the driver has started without {name!r}: give it to spark-submit.")
+    with calm():
+        try:
+            return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+        except (Py4JError, PySparkException, RuntimeError) as error:
+            raise EngineError(f"Spark did not start within spark-submit: {_sentence(error)}") from error
 
 
 def start(
@@ -57,7 +105,7 @@ def start(
     connect: bool = False,
 ) -> SparkSession:
     """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
-    if not re.match(r"local(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
+    if not re.match(r"local(-cluster)?(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
             f"{master!r} is no Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
         )
@@ -69,19 +117,23 @@ def start(
     chosen = {
         "spark.app.name": OUR_NAME,
         "spark.driver.defaultJavaOptions": " ".join(java_options),
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.timeType.enabled": "true",  # so that files with times of day can be read
     }
-    if master.startswith("local"):
+    if master.startswith("local") and not master.startswith("local-cluster"):
         chosen |= {
+            "spark.ui.enabled": "false",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": memory_for_spark(),
         }
     builder = SparkSession.builder.remote(master) if connect else SparkSession.builder.master(master)
-    for name, value in (chosen | dict(settings or {})).items():
+    given = dict(settings or {})
+    for name, value in (chosen | given).items():
         builder = builder.config(name, value)
-    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=_python(), **_places()), calm():
+    # Spark asks the environment alone for the Python of a session that a Python program starts.
+    python = given.get(PYTHON) or _python()
+    with _environment(JAVA_HOME=str(java.launcher_home), PYSPARK_PYTHON=python, **_places()), calm():
         try:
             return builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:

@@ -13,8 +13,9 @@ from refute.language.conditions import Condition
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
+from refute.spark.blocks import Batches
 from refute.spark.expressions import all_of, condition_expression, predicate_expression
-from refute.spark.worker import Batches, Task
+from refute.spark.worker import Task
 
 
 def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFrame:

@@ -29,8 +29,8 @@ _STEPS = {
     Strategy.AGGREGATE: ("group the rows by the compared columns", "compare the sizes of the groups"),
     Strategy.SUMMARISE: ("count the rows of each distinct combination of values", "answer from these counts alone"),
     Strategy.DISTRIBUTE: (
-        "sample the rows: large groups and quantiles",
-        "send small groups to tasks whole, cut large ones into tiles",
+        "pack the columns into blocks, kept on the executors; a sample of them tells how to cut the work",
+        "send small groups to tasks whole, and large ones tile by tile",
         "answer each task's rows with the in-process kernels; add what the tiles alone settle",
     ),
 }
@@ -39,7 +39,7 @@ _WORST = {
     Strategy.GATHER: "one scan, then as in process",
     Strategy.AGGREGATE: "one scan and two shuffles of group counts, no Python worker",
     Strategy.SUMMARISE: "one scan and one shuffle of counts, no Python worker",
-    Strategy.DISTRIBUTE: "one shuffle for each order comparison, no task with much more than its share",
+    Strategy.DISTRIBUTE: "one scan, one shuffle of a copy for each order, no task with much more than its share",
 }
 
 
@@ -72,9 +72,13 @@ class SparkPlan:
     """The plans of several rules over one table."""
 
     rules: tuple[SparkRulePlan, ...]
+    driver_bytes: int
 
     def __str__(self) -> str:
-        return "\n\n".join(str(rule) for rule in self.rules)
+        bound = f"At most {self.driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."
+        if not self.driver_bytes:
+            bound = "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
+        return "\n\n".join([*map(str, self.rules), bound])
 
 
 def choose(pairing: Pairing | None, *, small: bool, repetitive: bool, fetched: bool) -> Strategy:

@@ -8,16 +8,19 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from refute.detect.detector import Detector
 from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartners, weighted_partners
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
-from refute.spark.expressions import column
+from refute.spark.expressions import all_of, column, literal
 from refute.spark.frames import frame_of
 from refute.spark.pairing import Pairing
+from refute.spark.witness import Conditions
 from refute.spark.worker import ROW_COLUMN
 
 MOST_DISTINCT = 500_000
@@ -32,6 +35,7 @@ class DistinctRows:
     def __init__(self, names: tuple[str, ...], types: Relation, frame: DataFrame) -> None:
         self._frame = frame
         self.columns = {name: column(types.type_of(name)).cast(frame.schema[name].dataType) for name in names}
+        self.kinds = {name: frame.schema[name].dataType.simpleString() for name in names}
         self._lock = threading.Lock()
         self._found: list[pa.Table | None] = []
 
@@ -82,6 +86,27 @@ class Summary:
             none = np.zeros(len(weights), np.int64)
             return WeightedPartners(none, none, weights)
         return weighted_partners(compiled.problem, weights)
+
+    def conditions(self) -> Conditions | None:
+        """What is true of the rows of some violation, of `s` and of `t`; None where the rule holds."""
+        assert self.table is not None
+        if not self.partners.violations:
+            return None
+        # Two rows of equal values tell as much as any number of them.
+        times = np.minimum(self.table.column(_COUNT).to_numpy(), 2)
+        rows = self.table.drop_columns([_COUNT]).take(pa.array(np.repeat(np.arange(len(times)), times)))
+        witness = Detector(Relation.of(rows)).verify(self._rule).witness
+        assert witness is not None
+        s_rows, t_rows = (self._has(rows.slice(row, 1)) for row in witness)
+        return s_rows, t_rows
+
+    def _has(self, row: pa.Table) -> SparkColumn:
+        """Whether a row of the frame has the values of this one."""
+        same = []
+        for name in self._names:
+            value = literal(row.column(name)[0].as_py(), self._distinct.kinds[name])
+            same.append(self._distinct.columns[name].eqNullSafe(value))
+        return all_of(same)
 
     def skipped(self, names: list[str]) -> int:
         """How many of the rows that the rule is about have a null in one of these columns."""

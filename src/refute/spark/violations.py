@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from refute.language.rulebook import Rule
+from refute.relation.shown import shown_values
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
@@ -35,6 +37,18 @@ class SparkViolations:
         self._engine = engine
         self._sides = ["s"] if rule.constraint.is_single_row else ["s", "t"]
         self._listed, self._identified = self._made()
+        self._released = weakref.finalize(self, engine.close)
+        self._released.atexit = False  # a session that ends lets go by itself
+
+    def close(self) -> None:
+        """Let go what Spark keeps of the table, where it was told to keep it."""
+        self._released()
+
+    def __enter__(self) -> SparkViolations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _made(self) -> tuple[DataFrame, DataFrame]:
         """The violations with the keys of their rows, and the table with ids."""
@@ -52,17 +66,19 @@ class SparkViolations:
         """What these DataFrames answer; made anew where Spark meanwhile cuts the files in another way."""
         for _ in range(CUTS_TRIED - 1):
             try:
-                with plain_failures(self._engine.source.name):
-                    return ask()
+                return self._engine.asked(self.rule.name, ask)
             except LayoutChangedError:
                 self._engine.forget_layout()
                 self._listed, self._identified = self._made()
-        with plain_failures(self._engine.source.name):
-            return ask()
+        return self._engine.asked(self.rule.name, ask)
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
         """The violations as a Spark DataFrame of the table's own session."""
         return self._listed
+
+    def write_parquet(self, folder: str) -> None:
+        """Write the violations as Parquet files below a folder, in place of what is there."""
+        self._asked(lambda: self._listed.write.mode("overwrite").parquet(folder))
 
     def to_arrow(self) -> pa.Table:
         """The violations as one Arrow table; all of them come to this process."""
@@ -78,10 +94,13 @@ class SparkViolations:
         if not len(ids):
             return []
         table = self._asked(lambda: self._rows(ids).toArrow())
-        known = {repr(row.pop(ROW_COLUMN)): row for row in table.to_pylist()}
+        columns = {name: shown_values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+        known = {repr(row_id): place for place, row_id in enumerate(columns.pop(ROW_COLUMN))}
+        rows = [{name: values[place] for name, values in columns.items()} for place in range(table.num_rows)]
+        listed = zip(*(shown_values(found.column(side)) for side in self._sides), strict=True)
         return [
-            [(side, row_id, known[repr(row_id)]) for side, row_id in violation.items()]
-            for violation in found.to_pylist()
+            [(side, row_id, rows[known[repr(row_id)]]) for side, row_id in zip(self._sides, violation, strict=True)]
+            for violation in listed
         ]
 
     def _rows(self, ids: pa.ChunkedArray) -> DataFrame:

@@ -3,8 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 from collections.abc import Iterator
+
+# Written unlike anybody else would, so that taking a filter away never takes one that a user has set.
+_UNNEEDED: tuple[tuple[str, type[Warning]], ...] = (
+    (r"(?:)PySpark does not yet fully support pandas", FutureWarning),
+    # A Connect session tells of settings that belong to the JVM, which took them when it started.
+    (r"(?:)Failed to set spark\.", UserWarning),
+)
+
+
+class _Quiet:
+    """Filters of warnings that stand as long as anybody wants them, in whichever thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wanted = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            self._wanted += 1
+            for message, category in _UNNEEDED:  # again each time: pytest and others exchange the list of filters
+                warnings.filterwarnings("ignore", message, category)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._wanted -= 1
+            if self._wanted:
+                return
+            filters = warnings.filters
+            assert isinstance(filters, list)
+            messages = {message for message, _ in _UNNEEDED}
+            filters[:] = [one for one in filters if getattr(one[1], "pattern", None) not in messages]
+
+
+_quiet = _Quiet()
 
 
 def ignore_pandas_warning() -> None:
@@ -14,9 +49,9 @@ def ignore_pandas_warning() -> None:
 
 @contextlib.contextmanager
 def calm() -> Iterator[None]:
-    """Keep such warnings away within a block."""
-    with warnings.catch_warnings():
-        ignore_pandas_warning()
-        # A Connect session tells of settings that belong to the JVM, which took them when it started.
-        warnings.filterwarnings("ignore", "Failed to set spark\\.", UserWarning)
+    """Keep such warnings away within a block. Blocks of several threads may overlap, which `catch_warnings` forbids."""
+    _quiet.enter()
+    try:
         yield
+    finally:
+        _quiet.leave()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from ruamel.yaml import YAML
 
 from refute.errors import RuleError, did_you_mean
+from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.rulebook.entry import Entry
@@ -113,7 +114,7 @@ class RuleBook:
         stream = io.StringIO()
         yaml.dump(self.to_plain(), stream)
         if path is not None:
-            write_text(path, stream.getvalue())
+            write_text(local_path(path), stream.getvalue())
         return stream.getvalue()
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from refute.discover.evidence import Evidence
 from refute.discover.space import Space
 from refute.discover.work import Budget
-from refute.spark.discover.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
+from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
 from refute.spark.discover.jobs import unless_expired
 from refute.spark.discover.looking import COUNT, FOUND, NUMBER, read, seen_columns
 from refute.spark.discover.projections import Lookup

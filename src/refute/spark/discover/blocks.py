@@ -1,42 +1,16 @@
-"""Rows in blocks: one binary cell holds many rows as an Arrow stream, so that Spark ships cells and not values.
-
-Arrow moves a cell of a megabyte about as fast as memory; it moves values one by one. Blocks are made once, kept while a
-discovery runs, and cut and sent on by tasks in Python.
-"""
+"""The coded rows of a table in blocks, made once and kept while a discovery runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-Batches = Iterator[pa.RecordBatch]
-BLOCK = "block"
+from refute.spark.blocks import BLOCK, Batches, packed
+
 BLOCK_ROWS = 1 << 16
-PACKED = f"{BLOCK} binary"
-_WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
-def packed(table: pa.Table) -> bytes:
-    """The table as one cell."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_WRITING) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def unpacked(cell: pa.Scalar) -> pa.Table:
-    """The table that a cell holds."""
-    return pa.ipc.open_stream(cell.as_buffer()).read_all()
-
-
-def tables_of(batches: Batches) -> Iterator[pa.Table]:
-    """The tables in the cells of a task, one by one."""
-    for batch in batches:
-        for cell in batch.column(BLOCK):
-            yield unpacked(cell)
 
 
 class Packing:

@@ -13,11 +13,10 @@ from refute.discover.pairs import Chosen
 from refute.discover.space import Space
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
+from refute.spark.mixing import NULL, scrambled
 
 Numbers = NDArray[np.uint64]
 _SCALE = 38  # digits after the point, such that decimals of all types that Spark has fit 76 digits
-_NULL = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def _mixed(table: pa.Table, names: list[str], nulls: Nulls) -> tuple[Numbers, ND
         values, present = bits_of(table.column(name))
         if nulls is Nulls.SQL:
             known &= present
-        key = _scrambled(key + np.where(present, values, _NULL))
+        key = scrambled(key + np.where(present, values, NULL))
     return key, known
 
 
@@ -72,7 +71,7 @@ def bits_of(column: pa.ChunkedArray) -> tuple[Numbers, NDArray[np.bool_]]:
         limbs = np.frombuffer(wide.buffers()[1], np.uint64).reshape(-1, 4)[wide.offset : wide.offset + len(wide)]
         key = np.zeros(len(wide), np.uint64)
         for limb in limbs.T:
-            key = _scrambled(key + limb)
+            key = scrambled(key + limb)
         return key, present
     if pt.is_date32(array.type) or pt.is_time32(array.type):
         array = array.cast(pa.int32())
@@ -82,14 +81,3 @@ def bits_of(column: pa.ChunkedArray) -> tuple[Numbers, NDArray[np.bool_]]:
         array = array.cast(pa.int64())
     values = array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return values.view(np.uint64), present
-
-
-def _scrambled(values: Numbers) -> Numbers:
-    """The values with their bits mixed (splitmix64)."""
-    values = (values + _NULL).astype(np.uint64)
-    values ^= values >> np.uint64(30)
-    values *= _MIX[0]
-    values ^= values >> np.uint64(27)
-    values *= _MIX[1]
-    values ^= values >> np.uint64(31)
-    return values

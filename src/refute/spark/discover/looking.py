@@ -21,7 +21,7 @@ from refute.discover.witness import Witnesses
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.relation import Relation
-from refute.spark.discover.blocks import BLOCK, Batches, packed, tables_of, unpacked
+from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.discover.scatter import ALONE, FIRST, PART, SECOND, TASK
 
 COUNT = "count"

@@ -22,10 +22,10 @@ from refute.discover.space import Slot, Space
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
+from refute.spark.blocks import PACKED, packed
 from refute.spark.discover.asking import Blocks
-from refute.spark.discover.blocks import BLOCK_ROWS, PACKED, Packing, packed
+from refute.spark.discover.blocks import BLOCK_ROWS, Packing
 from refute.spark.discover.coding import Coding, coding_of
-from refute.spark.discover.jobs import Kept
 from refute.spark.discover.keys import keys_of
 from refute.spark.discover.looking import (
     FOUND,
@@ -39,6 +39,7 @@ from refute.spark.discover.looking import (
 )
 from refute.spark.discover.projections import Project, SearchProjections, column_sets
 from refute.spark.discover.scatter import Large, Scatter
+from refute.spark.keeping import Kept
 
 if TYPE_CHECKING:
     from refute.spark.discover.table import SparkTable

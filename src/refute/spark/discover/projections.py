@@ -18,7 +18,7 @@ from refute.discover.space import Space
 from refute.discover.witness import Witnesses
 from refute.language.nulls import Nulls
 from refute.relation import Relation
-from refute.spark.discover.blocks import BLOCK, Batches, tables_of, unpacked
+from refute.spark.blocks import BLOCK, Batches, tables_of, unpacked
 from refute.spark.discover.looking import NUMBER, answer
 
 Names = tuple[str, ...]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from refute.discover.pairs import Chosen
 from refute.discover.space import Space
 from refute.language.nulls import Nulls
-from refute.spark.discover.blocks import BLOCK, Batches, packed, tables_of
+from refute.spark.blocks import BLOCK, Batches, packed, tables_of
 from refute.spark.discover.keys import keys_of
 
 TASK, PART = "task", "part"

@@ -24,9 +24,10 @@ from refute.relation import Family
 from refute.relation.types import ColumnType
 from refute.spark.budget import cores
 from refute.spark.discover.coding import COLUMN, TIMES, VALUE
-from refute.spark.discover.jobs import Kept, unless_expired
+from refute.spark.discover.jobs import unless_expired
 from refute.spark.discover.pairs import SparkPairs, pairs_of
 from refute.spark.expressions import column, not_null
+from refute.spark.keeping import Kept
 from refute.spark.renaming import by_code_point, plain_names
 from refute.spark.schema import empty_relation
 

@@ -1,0 +1,67 @@
+"""Rules that follow from other rules, found without comparing each with each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discover.space import Words
+from refute.discover.work import Budget, Crew
+from refute.kernels.inversion_implied import Nested, implied_by_others
+
+Atoms = NDArray[np.uint8]
+_BITS, _PER_WORD = 5, 12
+_BLOCK = 16  # boxes in the smallest blocks
+_FAN = 4  # blocks in a block
+_CHUNK = 512  # rules that a thread looks at before it takes the next
+
+
+def implied(
+    rules: Atoms, mirrors: Atoms, closures: Atoms, which: NDArray[np.int64], budget: Budget
+) -> NDArray[np.bool_]:
+    """Which of the rules `which` follow from another rule, or from its mirror image; False for all other rules.
+
+    rules, mirrors, closures: (N, Q) atoms that each rule, its mirror image and what follows from it accept of every
+    pair of terms. Of rules that imply each other the first stays.
+    """
+    dropped = np.zeros(len(rules), np.bool_)
+    if not len(which):
+        return dropped
+    asked, follows = (np.count_nonzero(atoms != atoms.max(axis=0), axis=0) for atoms in (rules, closures[which]))
+    # Pairs of terms that many rules ask for and few closures limit pass over the most: they lead the order.
+    order = np.argsort(asked * (len(which) - follows), kind="stable")
+    ours, theirs, inner = (_packed(atoms[:, order]) for atoms in (rules, mirrors, closures))
+    nested = _nested(ours, theirs)
+
+    def mark(_: None, start: int) -> None:
+        implied_by_others(nested, ours, theirs, inner, which[start : start + _CHUNK], dropped)
+
+    Crew(budget, lambda: None, mark).run(range(0, len(which), _CHUNK))
+    return dropped
+
+
+def _packed(atoms: Atoms) -> Words:
+    """Five bits per column, twelve columns per word."""
+    out = np.zeros((len(atoms), -(-atoms.shape[1] // _PER_WORD)), np.uint64)
+    for q in range(atoms.shape[1]):
+        out[:, q // _PER_WORD] |= atoms[:, q].astype(np.uint64) << np.uint64(_BITS * (q % _PER_WORD))
+    return out
+
+
+def _nested(rules: Words, mirrors: Words) -> Nested:
+    """The rules and their mirror images, sorted by their last words first, in blocks of blocks."""
+    boxes = np.concatenate([rules, mirrors])
+    order = np.lexsort(boxes.T)
+    boxes = np.ascontiguousarray(boxes[order])
+    unions, widths = [_unions(boxes, _BLOCK)], [_BLOCK]
+    while len(unions[-1]) > _FAN:
+        unions.append(_unions(unions[-1], _FAN))
+        widths.append(_FAN * widths[-1])
+    first = np.cumsum([0, *map(len, unions[:-1])])
+    return Nested(boxes, order % len(rules), np.concatenate(unions), first, np.array(widths, np.int64))
+
+
+def _unions(boxes: Words, size: int) -> Words:
+    """The union of every `size` boxes."""
+    united: Words = np.bitwise_or.reduceat(boxes, np.arange(0, len(boxes), size), axis=0)
+    return united

@@ -1,0 +1,139 @@
+"""Where commands write without Spark: paths, addresses of this machine, and clear words for every other place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import refute as rf
+from refute.cli.app import run
+from refute.cli.exits import Exit
+from refute.errors import OptionError
+from refute.language.addresses import is_address, local_path
+
+ROWS = "id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n"
+CLASH = "zip -> city"
+FOREIGN = ("s3://bucket/out", "s3:/bucket/out", "hdfs://node:8020/out", "abfss://c@a.dfs.net/out", "gs://b/o")
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A table with a clash; the current folder is its own, so that nothing strange is made there unseen."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
+    return "rows.csv"
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one message of a run that failed."""
+    assert run(arguments) == Exit.FAILED
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("refute: ")
+    assert told.err.count("\n") == 1
+    return told.err.strip()
+
+
+@pytest.mark.parametrize("place", FOREIGN)
+@pytest.mark.parametrize("flag", ["--violations", "--json", "--html", "--junit"])
+def test_a_place_that_only_spark_knows_is_refused_without_it(
+    data: str, flag: str, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = failure(capsys, "check", data, CLASH, "--engine", "local", flag, place)
+    assert told.startswith(f"refute: {flag} {place}: only Spark writes there")
+    assert [path.name for path in Path().iterdir()] == [data]
+
+
+def test_tables_and_rule_files_elsewhere_are_refused_without_spark(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (
+        ("check", data, CLASH, "--violations", "table:dq.clashes"),
+        ("discover", data, "--out", "s3://bucket/rules.yaml"),
+    ):
+        assert "only Spark writes there" in failure(capsys, *arguments, "--engine", "local")
+    assert [path.name for path in Path().iterdir()] == [data]
+
+
+def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    base = (tmp_path / "a b").as_uri()
+    assert base.startswith("file:///")
+    assert "%20" in base
+    outputs = ["--json", f"{base}/r.json", "--html", f"{base}/r.html", "--junit", f"{base}/r.xml"]
+    violations = ["--violations", f"{base}/clashes"]
+    assert run(["check", data, CLASH, "--engine", "local", "--quiet", *outputs, *violations]) == Exit.ERROR
+    assert json.loads((tmp_path / "a b" / "r.json").read_text(encoding="utf-8"))["ok"] is False
+    assert (tmp_path / "a b" / "r.html").read_text(encoding="utf-8").startswith("<!")
+    assert (tmp_path / "a b" / "r.xml").read_text(encoding="utf-8").startswith("<?xml")
+    assert pq.read_table(tmp_path / "a b" / "clashes").num_rows == 2
+    assert run(["discover", data, "--engine", "local", "--quiet", "--out", f"{base}/found.yaml"]) == Exit.HOLDS
+    assert len(rf.load_rules(tmp_path / "a b" / "found.yaml")) > 0
+
+
+def test_what_cannot_be_written_is_told_before_the_check(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    for flag, place, told in (
+        ("--json", "folder", "cannot write folder: it is a folder, and --json takes a file"),
+        ("--html", "none/r.html", "cannot write none/r.html: there is no folder none"),
+        ("--violations", data, f"cannot write to {data}: it is a file, and --violations takes a folder"),
+        ("--json", "file://elsewhere/r.json", "'file://elsewhere/r.json' is not a file of this machine"),
+        ("--junit", "table:x", "'table:x' is not a file or an address."),
+        ("--violations", "table:", "'table:' is not a folder, an address or table:schema.name."),
+    ):
+        # A rule that does not fit shows that nothing was checked: places come first.
+        assert told in failure(capsys, "check", data, "nothing -> at_all", "--engine", "local", flag, place)
+
+
+def test_reports_and_rule_books_of_the_library_never_make_folders_of_addresses(data: str) -> None:
+    report = rf.check(pa.table({"zip": ["10115", "10115"], "city": ["Berlin", "Bernau"]}), CLASH)
+    for place in FOREIGN:
+        for write in (report.to_json, report.to_html, report.to_junit, rf.RuleBook.of(CLASH).to_yaml):
+            with pytest.raises(OptionError, match=r"is not a file of this machine; write the text that this returns"):
+                write(place)
+    assert [path.name for path in Path().iterdir()] == [data]
+    assert json.loads(report.to_json(Path("r.json").absolute().as_uri())) == json.loads(Path("r.json").read_text())
+
+
+def test_paths_and_addresses_are_told_apart() -> None:
+    assert [is_address(text) for text in ("s3://b", "file:/x", "C:/x", "a:b", "x/s3://b", "-")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    assert local_path("file:/tmp/a%20b") == Path("/tmp/a b") == local_path("file://localhost/tmp/a%20b")
+    assert local_path("C:/x") == Path("C:/x")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--conf", "spark.x"], "'spark.x' is not of the form NAME=VALUE, as in spark.executor.memory=4g."),
+        (["--conf", "=1"], "'=1' is not of the form NAME=VALUE"),
+        (["--conf", "a b=1"], "'a b=1' is not of the form NAME=VALUE"),
+        (["--conf", "fs.s3a.key=1"], "'fs.s3a.key' is not a setting of Spark, whose names begin with 'spark.'."),
+        (["--conf", "spark.master=local"], "spark.master has a flag of its own: --master."),
+        (["--conf", "spark.a=1", "--engine", "local"], "so that --master, --remote, --conf and --py-files have no"),
+        (["--py-files", "a.zip", "--engine", "local"], "so that --master, --remote, --conf and --py-files have no"),
+    ],
+)
+def test_bad_settings_are_one_message(
+    data: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in failure(capsys, "check", data, CLASH, *given)
+
+
+def test_convert_writes_files_of_this_machine_alone(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    book = Path("rules.yaml")
+    rf.RuleBook.of(CLASH).to_yaml(book)
+    told = failure(capsys, "convert", str(book), "--to", "sql", "--out", "s3://bucket/rules.sql")
+    assert "'s3://bucket/rules.sql' is not a file of this machine; convert writes files of this machine" in told
+    assert run(["convert", str(book), "--to", "sql", "--out", Path("r.sql").absolute().as_uri()]) == Exit.HOLDS
+    assert "zip" in Path("r.sql").read_text(encoding="utf-8")

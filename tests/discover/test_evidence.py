@@ -1,0 +1,99 @@
+"""Evidence of wide spaces: points of many words are read, ordered, added up and looked up as by plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refute.discover.evidence import Evidence, merged
+from refute.discover.guided import _contained
+from refute.discover.local import LocalPairs
+from refute.discover.options import Options
+from refute.discover.predicates import predicate_space
+from refute.discover.space import Slot, Space
+from refute.discover.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, kind_of
+from refute.discover.table import LocalTable
+from refute.discover.work import Budget
+from refute.language.nulls import Nulls
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Row
+from refute.relation import Relation
+
+ORDERED = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
+WIDE = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), ORDERED) for k in range(60)))
+
+
+def atom(left: object, right: object) -> int:
+    if left is None or right is None:
+        return BOTH_NULL if left is right else ONE_NULL
+    return EQUAL if left == right else LESS if left < right else GREATER  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("nulls", list(Nulls))
+@pytest.mark.parametrize("cross", [False, True])
+def test_a_wide_space_sees_every_pair_in_both_roles(cross: bool, nulls: Nulls) -> None:
+    random = np.random.default_rng(5)
+    names = [f"c{k}" for k in range(9 if cross else 70)]
+    columns = {}
+    for place, name in enumerate(names):
+        values = random.integers(0, 3, 12).tolist()
+        cells = [None if place % 4 == 0 and random.random() < 0.2 else value for value in values]
+        column = pa.array(cells, pa.int64())
+        columns[name] = column if place % 3 else column.cast(pa.string())
+    options = Options(cross_columns=cross, one_row=cross, shared_values=0.0, average_ratio=0.0, nulls=nulls, threads=2)
+    relation = Relation.of(pa.table(columns))
+    space, _ = predicate_space(LocalTable(relation), options)
+    assert space.words > 1
+    found, complete = LocalPairs(relation, space, options).everything(Budget(options))
+    assert complete
+    rows = pa.table(columns).to_pylist()
+    expected: Counter[tuple[int, ...]] = Counter()
+    for i, s in enumerate(rows):
+        for j, t in enumerate(rows):
+            if i != j:
+                pair = {Row.S: s, Row.T: t}
+                states = []
+                for slot in space.slots:
+                    assert isinstance(slot.right, Column)
+                    left, right = pair[slot.left.row][slot.left.name], pair[slot.right.row][slot.right.name]
+                    states.append(slot.kind.state_of_atom[atom(left, right)])
+                expected[tuple(states)] += 1
+    assert dict(zip(map(tuple, found.states.tolist()), found.counts.tolist(), strict=True)) == expected
+
+
+@st.composite
+def wide_points(draw: st.DrawFn, most: int = 60) -> np.ndarray:
+    """Points of several words that often begin alike, and often repeat."""
+    random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+    size, alike, values = draw(st.integers(0, most)), draw(st.integers(0, 60)), draw(st.integers(1, 3))
+    states = random.integers(0, values, (size, 60)).astype(np.uint8)
+    states[:, :alike] = 0
+    if size and draw(st.booleans()):
+        states = states[random.integers(0, size, size)]
+    return WIDE.points(states)
+
+
+@given(wide_points())
+@settings(max_examples=60)
+def test_points_that_repeat_are_added_up_in_ascending_order(points: np.ndarray) -> None:
+    counts = np.arange(len(points)) - 5  # evidence that is taken away counts below zero
+    expected: Counter[tuple[int, ...]] = Counter()
+    for row, count in zip(points.tolist(), counts.tolist(), strict=True):
+        expected[tuple(row)] += count
+    found = Evidence.of(WIDE, points, counts)
+    assert [tuple(row) for row in found.points.tolist()] == sorted({tuple(row) for row in points.tolist()})
+    assert found.counts.tolist() == [expected[tuple(row)] for row in found.points.tolist()]
+
+
+@given(wide_points(), wide_points())
+@settings(max_examples=60)
+def test_points_are_known_where_they_are_among_the_known(some: np.ndarray, others: np.ndarray) -> None:
+    known = Evidence.of(WIDE, others, np.ones(len(others), np.int64))
+    both = merged(WIDE, [known, Evidence.of(WIDE, some, np.ones(len(some), np.int64))])
+    held = {tuple(row) for row in known.points.tolist()}
+    assert _contained(both.points, known.points).tolist() == [tuple(row) in held for row in both.points.tolist()]

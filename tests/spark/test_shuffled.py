@@ -1,0 +1,120 @@
+"""No answer depends on two evaluations of a table agreeing in order: tables behind shuffles, here and on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import refute as rf
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule, RuleBook
+from refute.plan.form import Form
+from refute.spark.budget import Budget
+from refute.spark.engine import SparkEngine
+from spark_laws import check, check_many
+from standalone import environment, standalone
+
+pytestmark = pytest.mark.spark
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+STAYS = "no_overlap(a, b) by g"
+DUPLICATES = "not (s.g = t.g and s.a <= t.a and s.b <= t.b)"
+# What runs on the cluster: its driver is a process of its own, because this one's session is local.
+DRIVER = """
+import json, sys
+from spark_laws import check_many
+from refute.language.rulebook import RuleBook
+from refute.spark.budget import Budget
+from refute.spark.engine import SparkEngine
+from refute.spark.session import session
+
+master, first, last, stays = sys.argv[1:]
+spark = session(master=master)
+spark.conf.set("spark.sql.shuffle.partitions", "4")
+failures = check_many(spark, range(int(first), int(last)))
+base = spark.range(60000, numPartitions=6).selectExpr("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
+for adaptive in ("true", "false"):
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    engine = SparkEngine(base.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=20_000))
+    (rule,) = RuleBook.of(stays)
+    found = engine.count(rule), engine.annotated([rule]).where("size(refute) > 0").count()
+    if found != (0, 0):
+        failures.append(f"stays that do not overlap, adaptive {adaptive}: {found}")
+print(json.dumps(failures))
+spark.stop()
+"""
+
+
+def test_random_rules_over_shuffled_tables_have_the_answers_of_all_pairs(spark: SparkSession) -> None:
+    assert check_many(spark, range(500) if THOROUGH else range(16)) == []
+
+
+def test_random_rules_have_them_through_connect_too(connect: SparkSession) -> None:
+    assert check_many(connect, range(1000, 1100) if THOROUGH else range(1000, 1008)) == []
+
+
+@pytest.mark.cluster
+def test_random_rules_have_them_on_a_cluster_of_three_processes(tmp_path: Path) -> None:
+    first, last = (2000, 2100) if THOROUGH else (2000, 2008)
+    tests = str(Path(__file__).parents[1])
+    variables = environment()
+    variables["PYTHONPATH"] = os.pathsep.join([tests, variables["PYTHONPATH"]])
+    with standalone(tmp_path, workers=3, cores=1) as (master, _):
+        command = [sys.executable, "-W", "ignore", "-c", DRIVER, master, str(first), str(last), STAYS]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=3000)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout.strip().splitlines()[-1]) == []
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_stays_behind_a_round_robin_shuffle_do_not_overlap_with_themselves(spark: SparkSession, adaptive: str) -> None:
+    before = str(spark.conf.get("spark.sql.adaptive.enabled"))
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        stays = ("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
+        frame = spark.range(3000, numPartitions=6).selectExpr(*stays)
+        engine = SparkEngine(frame.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=1000))
+        (rule,) = RuleBook.of(STAYS)
+        assert engine.count(rule) == 0
+        assert engine.verify(rule).holds
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", before)
+
+
+@pytest.mark.parametrize("driver_bytes", [0, 1 << 13], ids=["by tasks", "fetched"])
+@pytest.mark.parametrize("task_rows", [100, 1_000_000], ids=["cut", "whole"])
+def test_equal_rows_without_a_key_are_a_violation(spark: SparkSession, driver_bytes: int, task_rows: int) -> None:
+    rows = [(0, i, 1000 - i) for i in range(1000)] + [(0, 500, 500)] * 300
+    frame = spark.createDataFrame(rows, "g int, a bigint, b bigint").coalesce(1)
+    budget = Budget(driver_bytes=driver_bytes, sample_rows=50, tasks_per_core=1, task_rows=task_rows)
+    engine = SparkEngine(frame, budget=budget)
+    (rule,) = RuleBook.of(DUPLICATES)
+    verdict = engine.verify(rule)
+    assert not verdict.holds
+    assert verdict.witness == ({"g": 0, "a": 500, "b": 500},) * 2
+    found = engine.measure([rule], counts=True)[0].finding
+    assert (found.holds, found.violations, found.rows) == (False, 90300, 301)
+
+
+def test_a_difference_where_null_is_a_value_costs_two_parts_a_column(spark: SparkSession) -> None:
+    constraint = rf.parse("not (s.a < t.a and s.g != t.g and s.h != t.h)")
+    for nulls in Nulls:
+        form = Form.of(Rule(name="r", constraint=constraint, nulls=nulls))
+        assert len(form.split()) == len(form.signed()) == 4
+    table = pa.table(
+        {
+            "id": range(40),
+            "a": [i * 7 % 11 for i in range(40)],
+            "g": [i % 3 or None for i in range(40)],
+            "h": [("x", None, "y")[i % 3] for i in range(0, 80, 2)],
+        }
+    )
+    for how in ("as it is", "round-robin"):
+        check(spark, table, Rule(name="r", constraint=constraint, nulls=Nulls.EQUAL), how, keyed=True, listed=True)
