@@ -7,7 +7,9 @@ STAMP := $(VENV)/.installed
 T ?= tests
 JOBS ?= 2
 
-.PHONY: install demo test lint unit bench format clean
+OLDEST := .venv-oldest
+
+.PHONY: install demo test lint unit oldest bench format clean
 
 install: $(STAMP)
 
@@ -34,6 +36,14 @@ lint: install  ## ruff and mypy
 unit: install  ## the tests; one part: make unit T=tests/language
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(T)
 
+oldest:  ## the quick tests with the oldest packages that pyproject.toml allows, in a venv of their own
+	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)
+	@$(OLDEST)/bin/python .ci/oldest.py report dev bench > $(OLDEST)/constraints.txt
+	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --constraint $(OLDEST)/constraints.txt \
+		--editable '.[report,dev,bench]'
+	@HYPOTHESIS_PROFILE=ci $(OLDEST)/bin/python -m pytest -n $(JOBS) -m 'not spark and not cluster' \
+		--ignore tests/spark --ignore tests/cli/test_check_spark.py $(T)
+
 bench: install  ## the benchmarks; one case: make bench CASE=import
 	@$(BIN)/python -m benchmarks $(CASE)
 
@@ -42,4 +52,4 @@ format: install  ## rewrite the code in the house style
 	@$(BIN)/ruff format src tests benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis

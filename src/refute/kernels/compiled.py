@@ -98,9 +98,9 @@ class KernelCache(NullCache):
         return None
 
     def _file(self, key: Any) -> Path:
-        """Where a signature is kept: the name depends on it alone, so that two processes never swap entries."""
+        """Where a signature is kept: the name depends on it, so that two processes never swap entries."""
         signature, target, _ = key
-        name = hashlib.sha256(repr((str(signature), target)).encode()).hexdigest()[:16]
+        name = hashlib.sha256(repr((numba.__version__, str(signature), target)).encode()).hexdigest()[:16]
         return Path(self._keeper.cache_path) / f"{self._keeper._impl.filename_base}.{name}.nbc"
 
     def _stamp(self, key: Any) -> tuple[Any, ...]:
