@@ -163,8 +163,8 @@ def _looked_up(cells: Ints, admitted: NDArray[np.bool_], known: Ints, partners: 
 def _partners(table: pa.Table, as_s: Ints, as_t: Ints) -> pa.Table:
     """The rows with some partner: `__row`, and how many in each role."""
     found = np.flatnonzero((as_s > 0) | (as_t > 0))
-    kept = table.select([ROW_COLUMN]).take(pa.array(found))
-    return kept.append_column("as_s", pa.array(as_s[found])).append_column("as_t", pa.array(as_t[found]))
+    ids = table.column(ROW_COLUMN).take(pa.array(found))  # without what the field says of nulls, as tables differ in that
+    return pa.table({ROW_COLUMN: ids, "as_s": pa.array(as_s[found]), "as_t": pa.array(as_t[found])})
 
 
 @dataclass(frozen=True, slots=True)
