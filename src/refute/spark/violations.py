@@ -125,7 +125,9 @@ class SparkViolations:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         with plain_failures(self._engine.source.name):
             kinds = [self._listed.schema[side].dataType for side in self._sides]
-            for row in self._listed.select(*self._sides).toLocalIterator():
+            # Spark gives one part after the other, each by a job: all are made at once first, by all cores.
+            listed = self._listed.select(*self._sides).repartition(self._engine.tasks)
+            for row in listed.toLocalIterator():
                 yield tuple(map(plain_value, row, kinds))
 
     def __repr__(self) -> str:
