@@ -30,7 +30,7 @@ SPARK_KINDS = tuple(
     for kind in KINDS
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=4, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
 ONCE = settings(
     max_examples=4,
     deadline=None,

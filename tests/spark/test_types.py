@@ -24,7 +24,7 @@ from refute.spark.strategy import Strategy
 
 pytestmark = pytest.mark.spark
 
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=4, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
 MIDNIGHT = dt.datetime(2020, 1, 20)
 HOUR = dt.timedelta(hours=1)
 

@@ -118,7 +118,7 @@ class Answers:
         """The row with this id: `__row` and the other columns in the blocks."""
         kind = to_arrow_type(self._blocks.row_type, timezone="UTC")
         wanted = pa.array([row_id.asDict() if isinstance(row_id, SparkRow) else row_id], kind)
-        found = self._blocks.frame.mapInArrow(Find(wanted), FOUND).limit(1).toArrow()
+        found = self._blocks.frame.mapInArrow(Find(wanted), FOUND).toArrow()
         return shown_row(unpacked(found.column(0)[0]), 0)
 
     def partners(self) -> DataFrame:
