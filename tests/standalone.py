@@ -20,8 +20,8 @@ from refute.spark.java import find_java
 Process = subprocess.Popen[bytes]
 
 
-def environment() -> dict[str, str]:
-    """The variables with which its processes find Java, this Python and Refute."""
+def environment(*, refute: bool = True) -> dict[str, str]:
+    """The variables with which its processes find Java, this Python and, unless told not to, Refute."""
     source = str(Path(rf.__file__).parents[1])
     path = os.pathsep.join(part for part in (source, os.environ.get("PYTHONPATH")) if part)
     own = {
@@ -31,20 +31,28 @@ def environment() -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": path,
     }
-    return {**os.environ, **own}
+    found = {**os.environ, **own}
+    if not refute:
+        del found["PYTHONPATH"]
+    return found
 
 
 @contextmanager
-def standalone(folder: Path, *, workers: int, cores: int) -> Iterator[tuple[str, list[Process]]]:
-    """The address of a master, and its workers of 1 GB each, every one in a process group of its own."""
-    port = _free_port()
+def standalone(folder: Path, *, workers: int, cores: int, refute: bool = True) -> Iterator[tuple[str, list[Process]]]:
+    """The address of a master, and its workers of 1 GB each, every one in a process group of its own.
+
+    Without `refute` their Python is told of no path that has it.
+    """
+    settings = environment(refute=refute)
+    port = free_port()
     master = f"spark://127.0.0.1:{port}"
-    started = [_spark_class(folder, "master", "master.Master", "--port", str(port), "--webui-port", str(_free_port()))]
+    ports = ("--port", str(port), "--webui-port", str(free_port()))
+    started = [_spark_class(folder, "master", "master.Master", *ports, settings=settings)]
     try:
         _wait_for(port)
         options = ("--cores", str(cores), "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / "work"))
         for i in range(workers):
-            started.append(_spark_class(folder, f"worker{i}", "worker.Worker", *options, master))
+            started.append(_spark_class(folder, f"worker{i}", "worker.Worker", *options, master, settings=settings))
         yield master, started[1:]
     finally:
         for process in started:
@@ -60,14 +68,15 @@ def kill(process: Process) -> None:
     process.wait()
 
 
-def _spark_class(folder: Path, log: str, name: str, *options: str) -> Process:
+def _spark_class(folder: Path, log: str, name: str, *options: str, settings: dict[str, str]) -> Process:
     home = Path(pyspark.__file__).parent
     command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *options]
     with (folder / f"{log}.log").open("wb") as out:
-        return subprocess.Popen(command, env=environment(), stdout=out, stderr=out, start_new_session=True)
+        return subprocess.Popen(command, env=settings, stdout=out, stderr=out, start_new_session=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])

@@ -72,7 +72,7 @@ def test_a_missing_package_is_told_even_where_executors_do_not_answer(monkeypatc
 
 
 def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:
-    whole = dict.fromkeys(NEEDED, "1.0") | {"refute": rf.__version__}
+    whole: dict[str, str | None] = {**dict.fromkeys(NEEDED, "1.0"), "refute": rf.__version__}
     complete = Worker("a", "/usr/bin/python3", "3.11.2", dict(whole))
     bare = Worker("c", "/usr/bin/python3", "3.11.2", whole | {"refute": None, "numba": None})
     partly = Worker("b", "/usr/bin/python3", "3.11.2", whole | {"numba": None})

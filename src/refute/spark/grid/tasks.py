@@ -163,9 +163,7 @@ def _looked_up(cells: Ints, admitted: NDArray[np.bool_], known: Ints, partners: 
 def _partners(table: pa.Table, as_s: Ints, as_t: Ints) -> pa.Table:
     """The rows with some partner: `__row`, and how many in each role."""
     found = np.flatnonzero((as_s > 0) | (as_t > 0))
-    ids = table.column(ROW_COLUMN).take(
-        pa.array(found)
-    )  # without what the field says of nulls, as tables differ in that
+    ids = table.column(ROW_COLUMN).take(pa.array(found))  # not its field, which may say that no row is null
     return pa.table({ROW_COLUMN: ids, "as_s": pa.array(as_s[found]), "as_t": pa.array(as_t[found])})
 
 
