@@ -24,7 +24,6 @@ CLASH = "zip -> city"
 @pytest.fixture
 def data(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A table with four violations; the current folder is its own, so that nothing strange is made there unseen."""
-    monkeypatch.setattr("refute.spark.archive.make_in_background", lambda: None)
     monkeypatch.chdir(tmp_path)
     pq.write_table(TABLE, "rows.parquet")
     return "rows.parquet"
