@@ -101,7 +101,7 @@ def test_rows_with_days_beyond_those_of_python_are_shown(spark: SparkSession, bu
     pyarrow.parquet.write_table(pa.table({"a": [1, 1], "day": far}), path)
     engine = SparkEngine(path, session=spark, budget=budget)
     (found,) = engine.measure(list(RuleBook.of("unique(a)")), counts=True)
-    assert found.values == {"s": {"a": 1, "day": "+5881580-07-11"}, "t": {"a": 1, "day": "+5881580-07-11"}}
+    assert found.values == {"s": {"a": 1}, "t": {"a": 1}}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc", "json"])

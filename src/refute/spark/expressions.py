@@ -42,6 +42,8 @@ def literal(value: Any, kind: str) -> SparkColumn:
     """A value that Spark gave back, as a constant of this type of Spark."""
     if isinstance(value, dt.datetime) and kind == "timestamp":
         return _instant(value)
+    if isinstance(value, Decimal) and ",-" in kind:  # a scale that SQL cannot write
+        return F.lit(value)
     text_or_value = value.isoformat() if isinstance(value, dt.date | dt.time) else value
     return F.lit(text_or_value).cast("timestamp_ltz" if kind == "timestamp" else kind)
 
