@@ -214,7 +214,6 @@ def _spans() -> pa.Table:
     [
         ("not (s.d < t.d and s.a > t.a)", "sql"),
         ("not (s.d = t.e and s.a < t.a)", "equal"),
-        ("not (s.n != 1 and s.n = t.n and s.a > t.a)", "equal"),
         ("not (s.n != t.a and s.a > t.a)", "equal"),
         ("not (s.n = t.n and s.n < t.d)", "equal"),
     ],

@@ -43,7 +43,7 @@ def literal(value: Any, kind: str) -> SparkColumn:
     if isinstance(value, dt.datetime) and kind == "timestamp":
         return _instant(value)
     if isinstance(value, Decimal) and ",-" in kind:  # a scale that SQL cannot write
-        return F.lit(value)
+        return F.lit(Decimal(format(value, "f")))
     text_or_value = value.isoformat() if isinstance(value, dt.date | dt.time) else value
     return F.lit(text_or_value).cast("timestamp_ltz" if kind == "timestamp" else kind)
 

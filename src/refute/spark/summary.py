@@ -16,7 +16,7 @@ from refute.detect.detector import Detector
 from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartners, weighted_partners
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
-from refute.relation import Relation
+from refute.relation import Family, Relation
 from refute.spark.expressions import all_of, column, literal
 from refute.spark.frames import frame_of
 from refute.spark.pairing import Pairing
@@ -34,7 +34,7 @@ class DistinctRows:
 
     def __init__(self, names: tuple[str, ...], types: Relation, frame: DataFrame) -> None:
         self._frame = frame
-        self.columns = {name: column(types.type_of(name)).cast(frame.schema[name].dataType) for name in names}
+        self.columns = {name: _own_type(types, frame, name) for name in names}
         self.kinds = {name: frame.schema[name].dataType.simpleString() for name in names}
         self._lock = threading.Lock()
         self._found: list[pa.Table | None] = []
@@ -132,6 +132,12 @@ class Summary:
         for name in self._names:
             same = same & self._distinct.columns[name].eqNullSafe(F.col(f"__{name}"))
         return frame.join(small, same).select(ROW_COLUMN, "as_s", "as_t")
+
+
+def _own_type(types: Relation, frame: DataFrame, name: str) -> SparkColumn:
+    """The column with one null and one zero, of the type that it has in the frame."""
+    found = column(types.type_of(name))
+    return found.cast(frame.schema[name].dataType) if types.type_of(name).family is Family.FLOAT else found
 
 
 def suits(pairing: Pairing | None) -> bool:
