@@ -78,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _unlogged(verbose: object) -> Iterator[None]:
-    """What libraries log, such as a call to Java that Ctrl-C has ended, is told by our own message, or not at all."""
+    """What libraries log, such as a call to Java that Ctrl-C has ended, is said by our own message, or not at all."""
     before = logging.root.manager.disable
     logging.disable(before if verbose else logging.CRITICAL)
     try:

@@ -96,7 +96,7 @@ def open_data(
     if engine == "local":
         if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
-                "--engine local reads DATA in this process, so that --master, --remote, --conf and --py-files have no "
+                "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no "
                 "meaning."
             )
         from refute.relation import Relation, read_local
