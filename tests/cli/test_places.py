@@ -120,8 +120,8 @@ def test_paths_and_addresses_are_told_apart() -> None:
         (["--conf", "a b=1"], "'a b=1' is not of the form NAME=VALUE"),
         (["--conf", "fs.s3a.key=1"], "'fs.s3a.key' is not a setting of Spark, whose names begin with 'spark.'."),
         (["--conf", "spark.master=local"], "spark.master has a flag of its own: --master."),
-        (["--conf", "spark.a=1", "--engine", "local"], "so that --master, --remote, --conf and --py-files have no"),
-        (["--py-files", "a.zip", "--engine", "local"], "so that --master, --remote, --conf and --py-files have no"),
+        (["--conf", "spark.a=1", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
+        (["--py-files", "a.zip", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
     ],
 )
 def test_bad_settings_are_one_message(
