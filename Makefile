@@ -42,7 +42,7 @@ oldest:  ## the quick tests with the oldest packages that pyproject.toml allows,
 	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --constraint $(OLDEST)/constraints.txt \
 		--editable '.[report,dev,bench]'
 	@HYPOTHESIS_PROFILE=ci $(OLDEST)/bin/python -m pytest -n $(JOBS) -m 'not spark and not cluster' \
-		--ignore tests/spark --ignore tests/cli/test_check_spark.py $(T)
+		--ignore tests/spark --ignore-glob '*_spark.py' $(T)
 
 bench: install  ## the benchmarks; one case: make bench CASE=import
 	@$(BIN)/python -m benchmarks $(CASE)

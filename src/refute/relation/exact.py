@@ -83,10 +83,12 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
 
 
 def _entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column by its distinct values; Arrow finds none of decimals below 128 bits."""
+    """The column by its distinct values; Arrow finds none of decimals below 128 bits, nor of halves before 26."""
     kind = column.type
     if pt.is_decimal(kind) and kind.bit_width < 128:
         column = column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pt.is_float16(kind):
+        column = column.cast(pa.float32())
     return column.dictionary_encode()
 
 
