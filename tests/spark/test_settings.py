@@ -19,7 +19,7 @@ import sys
 from refute.spark.session import session
 place = {sys.argv[1]: sys.argv[2]}
 found = session(**place, brief=True, settings={
-    "spark.driver.memory": "1234m", "spark.sql.shuffle.partitions": "3", "spark.pyspark.python": sys.executable,
+    "spark.driver.memory": sys.argv[4], "spark.sql.shuffle.partitions": "3", "spark.pyspark.python": sys.executable,
     "spark.hadoop.my.word": "kept", "spark.app.name": "mine"}, py_files=[sys.argv[3]])
 print(found.conf.get("spark.driver.memory"), found.conf.get("spark.sql.shuffle.partitions"),
       found.conf.get("spark.app.name"))
@@ -34,26 +34,26 @@ def word(batches):
 from refute.spark.warning import calm
 with calm():
     print(found.range(0, 9, 1, 1).mapInArrow(word, "id long").count())
-import subprocess
-java = subprocess.run(["ps", "-o", "args", "--ppid", str(__import__("os").getpid())], capture_output=True, text=True)
-print("-Xmx1234m" in java.stdout)
+import psutil
+memory = "-Xmx" + sys.argv[4]
+print(any(memory in (process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])))
 """
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", [("master", "local[1]"), ("remote", "local[1]")])
-def test_a_session_that_starts_takes_every_setting_and_python_file(place: tuple[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("place", "memory"), [("master", "1234m"), ("remote", "1235m")])
+def test_a_session_that_starts_takes_every_setting_and_python_file(place: str, memory: str, tmp_path: Path) -> None:
     carried = tmp_path / "carried.py"
     carried.write_text("WORD = 4\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", STARTED, *place, str(carried)],
+        [sys.executable, "-c", STARTED, place, "local[1]", str(carried), memory],
         env={**os.environ, "PYSPARK_PYTHON": "/no/such/python"},  # the setting goes before the variable
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.stderr == ""
-    assert done.stdout.splitlines() == ["1234m 3 mine", "4", "True"]
+    assert done.stdout.splitlines() == [f"{memory} 3 mine", "4", "True"]
 
 
 @pytest.mark.spark
