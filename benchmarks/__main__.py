@@ -60,6 +60,7 @@ def show(result: Result) -> None:
             remarks.append(found.stopped)
         if name in result.prepared:
             remarks.append(f"after {result.prepared[name]:.3g} s to load")
+        remarks += [f"{what} {value:g}" for what, value in found.facts.items()]
         remark = ", ".join(remarks)
         numbers = (
             f"{found.seconds:.4g}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import os
@@ -11,20 +10,30 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """An answer with figures of its own beside time and memory."""
+
+    answer: Any
+    facts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run: wall and CPU seconds, peak memory above what was held before, and the answer.
 
-    CPU seconds are those of this process and, on Linux, of the processes it started, such as Spark's Java.
+    CPU seconds are those of this process and of the processes it started, such as Spark's Java.
     """
 
     seconds: float
@@ -32,6 +41,7 @@ class Run:
     peak_bytes: int | None
     answer: Any
     stopped: str = ""  # why it has no answer: the time or the memory it was given did not do
+    facts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,7 @@ class Measurement:
     peak_bytes: int | None
     runs: int
     stopped: str = ""
+    facts: dict[str, float] = field(default_factory=dict)  # those of the last run
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Measurement:
@@ -54,6 +65,7 @@ class Measurement:
             max(peaks, default=None),
             len(runs),
             next((run.stopped for run in runs if run.stopped), ""),
+            runs[-1].facts,
         )
 
 
@@ -68,7 +80,9 @@ def run_call(call: Callable[[], Any], *, memory: bool = True) -> Run:
     answer = call()
     wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
     peak = _peak() if memory else None
-    return Run(wall, cpu, None if before is None or peak is None else max(peak - before, 0), answer)
+    told = answer if isinstance(answer, Told) else Told(answer, {})
+    more = None if before is None or peak is None else max(peak - before, 0)
+    return Run(wall, cpu, more, told.answer, facts=told.facts)
 
 
 def run_command(command: Sequence[str]) -> Run:
@@ -90,24 +104,16 @@ def run_command(command: Sequence[str]) -> Run:
 
 
 def _cpu_seconds() -> float:
-    return time.process_time() + sum(map(_cpu_seconds_of, _descendants(os.getpid())))
+    children = psutil.Process().children(recursive=True)
+    return time.process_time() + sum(map(_cpu_seconds_of, children))
 
 
-def _descendants(process: int) -> Iterator[int]:
-    """The processes that a process has started and that still run, and theirs; none where the system is not Linux."""
-    for listing in Path(f"/proc/{process}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            for child in map(int, listing.read_text(encoding="ascii").split()):
-                yield child
-                yield from _descendants(child)
-
-
-def _cpu_seconds_of(process: int) -> float:
+def _cpu_seconds_of(process: psutil.Process) -> float:
+    """Those of a process and of the ones that it started and that have ended."""
     try:
-        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    except OSError:
+        return float(sum(process.cpu_times()[:4]))
+    except psutil.Error:
         return 0.0
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")  # in user and in system mode
 
 
 def _reset_peak() -> int | None:

@@ -53,6 +53,7 @@ class Result:
                 "stopped": found.stopped,
                 "same_answer": name not in self.differing,
                 "prepared": self.prepared.get(name),
+                **found.facts,
                 **common,
             }
 

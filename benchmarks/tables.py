@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from benchmarks.tax import tax_table
+from benchmarks.tax import Domains, tax_parts, tax_table
 
 DATA = Path(__file__).parent / "data"
 MILLION = 1_000_000
@@ -28,6 +28,23 @@ def tax(rows: int = MILLION, dirty: float = 0.0) -> Path:
     """Tax, clean or with one wrong cell in a fraction of the rows."""
     name = f"tax_{rows}" + (f"_dirty_{dirty:g}" if dirty else "")
     return _made(name, lambda: tax_table(rows, dirty=dirty))
+
+
+def pay(rows: int) -> Path:
+    """State, salary and rate of Tax with salaries of 20,000 different amounts; one row in 100,000 has a wrong cell."""
+    path = DATA / f"pay_{rows}.parquet"
+    if not path.exists():
+        DATA.mkdir(exist_ok=True)
+        partial = path.with_suffix(".partial")
+        domains = Domains(salary_step=5)
+        parts = tax_parts(rows, ("state", "salary", "rate"), domains, dirty=1e-5)
+        first = next(parts)
+        with pq.ParquetWriter(partial, first.schema, compression="zstd") as file:
+            file.write_table(first)
+            for part in parts:
+                file.write_table(part)
+        partial.rename(path)
+    return path
 
 
 def lineitem(rows: int = MILLION) -> Path:

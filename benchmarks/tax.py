@@ -8,7 +8,7 @@ are made up. A dirty table has one wrong cell in a fraction of its rows; not eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,18 +124,22 @@ class Domains:
 
 def tax_table(rows: int, *, seed: int = 0, dirty: float = 0.0) -> pa.Table:
     """The table; with `dirty`, that fraction of its rows has one wrong cell."""
-    domains = Domains(seed)
-    values = {name: domains.values(name) for name in COLUMNS if name != "phone"}
-    parts = []
+    return pa.concat_tables(tax_parts(rows, COLUMNS, Domains(seed), seed=seed, dirty=dirty))
+
+
+def tax_parts(
+    rows: int, columns: Sequence[str], domains: Domains, *, seed: int = 0, dirty: float = 0.0
+) -> Iterator[pa.Table]:
+    """These columns of the table, piece by piece."""
+    values = {name: domains.values(name) for name in columns if name != "phone"}
     for first, codes in _chunks(rows, seed, domains):
         if dirty:
             rng = np.random.default_rng([seed, 3, first // CHUNK])
             _spoil(codes, domains, rng, dirty)
-        columns = [
-            _phones(codes[name]) if name == "phone" else values[name].take(pa.array(codes[name])) for name in COLUMNS
+        made = [
+            _phones(codes[name]) if name == "phone" else values[name].take(pa.array(codes[name])) for name in columns
         ]
-        parts.append(pa.table(columns, names=COLUMNS))
-    return pa.concat_tables(parts)
+        yield pa.table(made, names=list(columns))
 
 
 def _chunks(rows: int, seed: int, d: Domains) -> Iterator[tuple[int, dict[str, Codes]]]:

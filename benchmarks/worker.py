@@ -48,7 +48,9 @@ class Worker:
         found = self._answer(self.limit)
         if isinstance(found, str):
             return Run(time.perf_counter() - started, 0.0, None, None, found)
-        return Run(found["seconds"], found["cpu_seconds"], found["peak_bytes"], found["answer"])
+        return Run(
+            found["seconds"], found["cpu_seconds"], found["peak_bytes"], found["answer"], facts=found.get("facts", {})
+        )
 
     def close(self) -> None:
         """End the process."""
@@ -98,6 +100,7 @@ def main(memory_gb: str, factory: str, *arguments: str) -> None:
                     "cpu_seconds": run.cpu_seconds,
                     "peak_bytes": run.peak_bytes,
                     "answer": run.answer,
+                    "facts": run.facts,
                 }
             ),
             flush=True,

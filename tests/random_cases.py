@@ -45,8 +45,8 @@ _COMPARED = (
 _ORDERED = ("a", "b", "c", "f", "d", "e", "w", "u", "z", "k")
 
 
-def random_case(seed: int, *, most_rows: int = 60) -> tuple[pa.Table, Rule]:
-    """A table with an `id`, duplicates among its other values, and a rule about two of its rows."""
+def random_case(seed: int, *, rules: int = 1, most_rows: int = 60) -> tuple[pa.Table, list[Rule]]:
+    """A table with an `id`, duplicates among its other values, and rules about two of its rows."""
     chosen = random.Random(seed)
     rows = chosen.choice([2, 7, 25, most_rows])
     share = chosen.choice([0.0, 0.0, 0.1])
@@ -57,12 +57,15 @@ def random_case(seed: int, *, most_rows: int = 60) -> tuple[pa.Table, Rule]:
         else:
             made.append({name: None if chosen.random() < share else draw(chosen) for name, (_, draw) in _KINDS.items()})
     columns = {name: pa.array([row[name] for row in made], kind) for name, (kind, _) in _KINDS.items()}
-    rule = Rule(
-        name=f"rule_{seed}",
-        constraint=parse(f"not ({' and '.join(_comparisons(chosen))})"),
-        nulls=chosen.choice(list(Nulls)),
-    )
-    return pa.table({"id": pa.array(range(rows), pa.int64()), **columns}), rule
+    made_rules = [
+        Rule(
+            name=f"rule_{seed}_{i}",
+            constraint=parse(f"not ({' and '.join(_comparisons(chosen))})"),
+            nulls=chosen.choice(list(Nulls)),
+        )
+        for i in range(rules)
+    ]
+    return pa.table({"id": pa.array(range(rows), pa.int64()), **columns}), made_rules
 
 
 def _comparisons(chosen: random.Random) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import oracle
+from random_cases import random_case
 from refute.language.rulebook import Rule
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
@@ -29,32 +30,46 @@ SHUFFLES: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
-def check(session: SparkSession, table: pa.Table, rule: Rule, how: str, *, keyed: bool, listed: bool) -> None:
-    """Counts, verdict, rows and pairs of a rule, all of them by tasks."""
-    truth = oracle.violations(table, rule.constraint, rule.nulls.value)
+def check(
+    session: SparkSession, table: pa.Table, rules: Sequence[Rule], how: str, *, keyed: bool, listed: bool
+) -> list[str]:
+    """What is wrong with the counts, verdicts, rows and pairs of rules, all of them by tasks."""
+    truths = [oracle.violations(table, rule.constraint, rule.nulls.value) for rule in rules]
     frame = SHUFFLES[how](frame_of(table, session))
     engine = SparkEngine(frame if keyed else frame.drop("id"), key=["id"] if keyed else [], budget=DISTRIBUTED)
-    assert engine.count(rule) == len(truth)
-    found = engine.measure([rule], counts=True)[0].finding
-    assert (found.violations, found.rows) == (len(truth), len(oracle.rows_in_violation(truth)))
-    assert found.holds == (not truth)
-    if keyed and found.witness is not None:
-        assert tuple(found.witness) in truth
+    wrong = []
+    for rule, truth, timed in zip(rules, truths, engine.measure(rules, counts=True), strict=True):
+        found = timed.finding
+        expected = (not truth, len(truth), len(oracle.rows_in_violation(truth)))
+        if (found.holds, found.violations, found.rows) != expected:
+            wrong.append(f"{rule.constraint}: {found} instead of {expected}")
+        elif keyed and found.witness is not None and tuple(found.witness) not in truth:
+            wrong.append(f"{rule.constraint}: {found.witness} do not clash")
+    counted = engine.count(rules[0])
+    if counted != len(truths[0]):
+        wrong.append(f"{rules[0].constraint}: counted {counted} instead of {len(truths[0])}")
+    verdict = engine.verify(rules[-1])
+    if verdict.holds != (not truths[-1]):
+        wrong.append(f"{rules[-1].constraint}: {verdict}")
     if keyed and listed:
-        pairs = engine.violations(rule, None).to_arrow()
-        assert sorted(zip(pairs["s"].to_pylist(), pairs["t"].to_pylist(), strict=True)) == truth
+        pairs = engine.violations(rules[0], None).to_arrow()
+        if sorted(zip(pairs["s"].to_pylist(), pairs["t"].to_pylist(), strict=True)) != truths[0]:
+            wrong.append(f"{rules[0].constraint}: {pairs.num_rows} other pairs than the {len(truths[0])} there are")
+    return wrong
 
 
-def check_many(session: SparkSession, seeds: range) -> list[str]:
-    """The seeds for which an answer is wrong or missing, with what was found; each kind of shuffle in turn."""
-    from random_cases import random_case
-
+def check_many(session: SparkSession, seeds: range, *, rules: int = 5) -> list[str]:
+    """What is wrong with so many rules over the table of each seed; each kind of shuffle in turn, adaptive or not."""
     failures = []
+    before = str(session.conf.get("spark.sql.adaptive.enabled"))
     for seed in seeds:
-        table, rule = random_case(seed)
+        table, chosen = random_case(seed, rules=rules)
         how = list(SHUFFLES)[seed % len(SHUFFLES)]
+        session.conf.set("spark.sql.adaptive.enabled", str(seed % 16 < 8).lower())
         try:
-            check(session, table, rule, how, keyed=seed % 3 != 0, listed=seed % 5 == 1)
+            wrong = check(session, table, chosen, how, keyed=seed % 3 != 0, listed=seed % 5 == 1)
         except Exception as error:  # noqa: BLE001  all seeds are tried, whatever happens to one
-            failures.append(f"seed {seed} ({how}) {rule.constraint}: {type(error).__name__}: {str(error)[:300]}")
+            wrong = [f"{[str(rule.constraint) for rule in chosen]}: {type(error).__name__}: {str(error)[:300]}"]
+        failures += [f"seed {seed} ({how}) {one}" for one in wrong]
+    session.conf.set("spark.sql.adaptive.enabled", before)
     return failures

@@ -121,11 +121,26 @@ def test_filters_narrow_the_search_and_are_said() -> None:
         {"max_predicates": 0},
         {"columns": ["Nam"]},
         {"nulls": "?"},
+        {"max_predicates": "3"},
+        {"threads": True},
+        {"time_limit": "soon"},
+        {"seed": 0.5},
+        {"almost": None},
+        {"cross_columns": "yes"},
+        {"progress": 3},
+        {"kinds": "kee"},
     ],
 )
 def test_options_that_make_no_sense_are_named(options: dict[str, object]) -> None:
-    with pytest.raises(OptionError):
+    (name,) = options
+    with pytest.raises(OptionError, match="there is no column 'Nam'" if name == "columns" else f"^{name} must "):
         discover(staff(), **options)  # type: ignore[arg-type]
+
+
+def test_one_name_may_stand_for_a_list_of_one() -> None:
+    several = discover(staff(), columns=["Name"], operators=["="], kinds=["key"])
+    one = discover(staff(), columns="Name", operators="=", kinds="key")
+    assert [rule.text for rule in one.rules] == [rule.text for rule in several.rules]
 
 
 def errors_of(table: pa.Table, rule: DenialConstraint) -> dict[str, float]:

@@ -19,6 +19,7 @@ from refute.spark import aggregates, spread
 from refute.spark.budget import Budget, cores
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
+from thorough import crossed
 
 pytestmark = pytest.mark.spark
 
@@ -46,11 +47,11 @@ def _table(rows: int = 40) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize(("few", "parts"), [(True, 3), (False, 1), (False, 8)])
-@pytest.mark.parametrize("text", RULES)
+@pytest.mark.parametrize(("text", "way"), crossed(RULES, [(True, 3), (False, 1), (False, 8)]))
 def test_counts_are_exact_whether_rows_are_shuffled_first_and_whatever_type_counts_have(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, few: bool, parts: int
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, way: tuple[bool, int]
 ) -> None:
+    few, parts = way
     if not few:
         monkeypatch.setattr(spread, "LEAST_SCATTERED", 1)
         monkeypatch.setattr(aggregates, "_FEW", 0)

@@ -24,7 +24,7 @@ from refute.relation.files import read_local
 from refute.relation.schema import CellType, Schema
 from refute.spark.cells import cast, misfit
 from refute.spark.frames import frame_of
-from refute.spark.source import open_source
+from refute.spark.opening import open_source
 
 pytestmark = pytest.mark.spark
 

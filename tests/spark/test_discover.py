@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import refute as rf
 from refute.cli.app import run
@@ -34,6 +35,7 @@ from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.discover import discover_on_spark, pairs
+from refute.spark.discover import search as discover_search
 from refute.spark.discover.table import SparkTable
 from refute.spark.frames import frame_of
 from refute.spark.keeping import kept
@@ -185,6 +187,51 @@ def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: i
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_nothing_need_come_here_whatever_shuffles_came_before(spark: SparkSession, adaptive: str) -> None:
+    numbers = np.arange(10_000)
+    table = pa.table(
+        {
+            "key": pa.array(numbers),
+            "zip": pa.array([f"{number // 2:05}" for number in numbers]),  # 5,000 groups
+            "city": pa.array([f"city {number // 40}" for number in numbers]),
+            "begin": pa.array(numbers * 10),
+            "end": pa.array(numbers * 10 + 5),
+        }
+    )
+    options: dict[str, Any] = {"max_predicates": 3, "columns": ["zip", "city", "begin", "end"]}
+    before = str(spark.conf.get("spark.sql.adaptive.enabled"))
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        base = frame_of(table, spark)
+        once_more = frame_of(table.select(["key"]), spark).withColumnRenamed("key", "other")
+        shuffled = base.join(once_more, F.col("key") == F.col("other")).drop("other").repartition(5)
+        frame = shuffled if adaptive == "true" else shuffled.orderBy(F.rand(7)).limit(20_000)
+        found = rf.discover(frame, driver_bytes=0, **options)
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", before)
+    assert rules(found) == rules(rf.discover(table, **options))
+    assert any("zip" in rule.text for rule in found.rules)
+
+
+def test_rows_come_here_by_the_bytes_that_they_have(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(frame: DataFrame, most: int) -> bool:
+        asked = []
+
+        def noted(*arguments: Any, **more: Any) -> SparkTable:
+            asked.append(True)
+            return SparkTable(*arguments, **more)
+
+        monkeypatch.setattr(discover_search, "SparkTable", noted)
+        found = discover_on_spark(frame, options_of(max_predicates=1, columns=["url"]), gather=most)
+        assert rules(found) == {("not (s.url = t.url)", 0)}
+        return bool(asked)
+
+    frame = spark.range(6_000).selectExpr("concat(repeat('x', 300), id) url", "repeat('y', 4000) unread")
+    assert not searched(frame, 6_000 * 400)
+    assert searched(frame, 6_000 * 250)
+
+
 def test_connect_gives_the_same(connect: SparkSession) -> None:
     table = mixed(40, 5).select(["label", "money"])
     frame = frame_of(table, connect).repartition(2)

@@ -18,7 +18,7 @@ from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.source import open_source
+from refute.spark.opening import open_source
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +37,7 @@ RULES = (
     "not (s.a = 1 and t.b = 2)",
     "not (s.g = t.g and s.a < t.a and s.b > t.b)",
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 
 
 def test_marks_of_a_small_table_are_those_in_process(spark: SparkSession) -> None:

@@ -21,7 +21,7 @@ from standalone import environment, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
-ROWS = int(os.environ.get("REFUTE_MEMORY_ROWS", "200000"))
+ROWS = int(os.environ.get("REFUTE_MEMORY_ROWS", "50000"))
 PADDING = 10  # columns of eight bytes that no rule reads
 RULES = (
     "not (s.k = t.k and s.a < t.a and s.b > t.b)",

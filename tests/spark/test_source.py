@@ -22,7 +22,7 @@ from refute.relation.files import read_local
 from refute.spark import csv_source
 from refute.spark.failures import plain_failures
 from refute.spark.frames import frame_of
-from refute.spark.source import open_source
+from refute.spark.opening import open_source
 
 pytestmark = pytest.mark.spark
 

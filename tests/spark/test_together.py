@@ -30,7 +30,7 @@ TEXTS = (
     "not (s.g = t.g and s.a <= t.a and s.c >= t.c)",
     "not (s.g = t.g and s.b < t.b and s.c != t.c)",
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 
 
 def _table(rows: int = 80) -> pa.Table:

@@ -24,7 +24,7 @@ from refute.spark.strategy import Strategy
 
 pytestmark = pytest.mark.spark
 
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=8, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 MIDNIGHT = dt.datetime(2020, 1, 20)
 HOUR = dt.timedelta(hours=1)
 
@@ -214,13 +214,16 @@ def _spans() -> pa.Table:
     [
         ("not (s.d < t.d and s.a > t.a)", "sql"),
         ("not (s.d = t.e and s.a < t.a)", "equal"),
+        ("not (s.t < t.u)", "sql"),
+        ("not (s.n != 1 and s.n = t.n and s.a > t.a)", "equal"),
         ("not (s.n != t.a and s.a > t.a)", "equal"),
         ("not (s.n = t.n and s.n < t.d)", "equal"),
     ],
 )
-def test_durations_and_columns_of_nothing_are_distributed(spark: SparkSession, text: str, nulls: str) -> None:
-    table = _spans().drop_columns(["t", "u"])
-    _check(frame_of(_numbered(table), spark), table, text, nulls)
+def test_durations_times_and_columns_of_nothing_are_distributed(spark: SparkSession, text: str, nulls: str) -> None:
+    table = _spans()
+    with _settings(spark, timeType__enabled="true"):
+        _check(frame_of(_numbered(table), spark), table, text, nulls)
 
 
 def test_durations_of_other_units_compare(connect: SparkSession) -> None:

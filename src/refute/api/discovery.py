@@ -82,7 +82,7 @@ def discover(
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
         from refute.spark.discover import GATHERED, discover_on_spark
-        from refute.spark.source import open_source
+        from refute.spark.opening import open_source
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from refute.errors import OptionError, did_you_mean
 from refute.language.nulls import Nulls
@@ -78,6 +80,7 @@ class Options:
     progress: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
+        self._check_types()
         for name in ("shared_values", "average_ratio", "constant_share", "error"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
@@ -100,6 +103,32 @@ class Options:
             raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
 
 
+    def _check_types(self) -> None:
+        """Raises OptionError for a value that is not of the kind its option takes."""
+        for names, kind, what in _KINDS:
+            for name in names:
+                value = getattr(self, name)
+                missing = value is None and name in _OPTIONAL
+                if not missing and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
+                    raise OptionError(f"{name} must be {what}, not {value!r}")
+        if self.progress is not None and not callable(self.progress):
+            raise OptionError(f"progress must be a function that takes a Progress, not {self.progress!r}")
+
+
+_NUMBER: tuple[type, ...] = (int, float, np.integer, np.floating)
+_KINDS: tuple[tuple[tuple[str, ...], type | tuple[type, ...], str], ...] = (
+    (("shared_values", "average_ratio", "constant_share", "error", "time_limit"), _NUMBER, "a number"),
+    (("constants", "max_predicates", "almost", "threads", "seed"), (int, np.integer), "a whole number"),
+    (("cross_columns", "one_row"), bool, "True or False"),
+)
+_OPTIONAL = frozenset({"max_predicates", "threads", "time_limit"})
+
+
+def several(given: object) -> tuple[Any, ...]:
+    """The values that an option names; a text is one of them."""
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+
+
 def chosen(kind: type[Enum], value: object, name: str) -> Enum:
     """The member that `value` is or spells; raises OptionError naming the nearest."""
     if isinstance(value, kind):
@@ -119,7 +148,7 @@ def options_of(**given: Any) -> Options:
             given[name] = chosen(kind, given[name], name)
     operators = given.pop("operators", None)
     if operators is not None:
-        given["operators"] = tuple(chosen(Operator, op, "operators") for op in operators)
+        given["operators"] = tuple(chosen(Operator, op, "operators") for op in several(operators))
     if given.get("columns") is not None:
-        given["columns"] = tuple(given["columns"])
+        given["columns"] = several(given["columns"])
     return Options(**given)

@@ -15,7 +15,7 @@ from refute.discover.evidence import Counts, Evidence
 from refute.discover.inversion import inverted, inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
 from refute.discover.minimal import lengths, minimal
-from refute.discover.options import Method, Options, chosen, options_of
+from refute.discover.options import Method, Options, chosen, options_of, several
 from refute.discover.outcome import Outcome
 from refute.discover.pairs import Pairs
 from refute.discover.predicates import predicate_space
@@ -46,7 +46,7 @@ def discover(table: object, *, kinds: Iterable[str | RuleSort] | None = None, **
 
 def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
     """The kinds of rules that are named; raises OptionError naming the nearest."""
-    return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in kinds}
+    return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in several(kinds)}
 
 
 def search(table: Table, options: Options, kept: set[RuleSort] | None = None) -> Discovery:

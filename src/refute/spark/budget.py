@@ -14,6 +14,7 @@ from refute.spark.listing import shares_files
 
 _HEAP_SHARE = 4  # parts of the driver's heap, of which rows on their way may take one
 _DEFAULT_HEAP = "1g"
+_LEAST_ROWS = 2_000  # of a task: starting one costs more than as many rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class Budget:
 
     Rows whose needed columns fit `driver_bytes` may come to this process and be answered by its kernels: that beats a
     shuffle through Python workers. A quarter of it is kept for several rules. Rules that Spark's own aggregates answer
-    come here only up to `native_bytes`. All else goes to tasks of about `task_rows` rows each, at least
-    `tasks_per_core` times the cores. `sample_rows` are looked at before a rule is verified on all rows, and
-    `plan_rows` tell how to cut the work.
+    come here only up to `native_bytes`. All else goes to tasks of about `task_rows` rows each, `tasks_per_core` times
+    as many as cores where the rows are worth it. `sample_rows` are looked at before a rule is verified on all rows,
+    and `plan_rows` tell how to cut the work.
     """
 
     driver_bytes: int = 256 << 20
@@ -42,7 +43,8 @@ class Budget:
 
     def tasks(self, session: SparkSession, rows: int) -> int:
         """The number of tasks for this many rows."""
-        return max(self.tasks_per_core * cores(session), -(-rows // self.task_rows))
+        worthwhile = min(self.tasks_per_core * cores(session), -(-rows // _LEAST_ROWS))
+        return max(worthwhile, -(-rows // self.task_rows), 1)
 
 
 def width(kind: pa.DataType) -> int | None:

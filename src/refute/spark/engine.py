@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F
 
 from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
-from refute.errors import DataError
+from refute.errors import DataError, SchemaError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.form import Form
@@ -28,11 +29,12 @@ from refute.spark.jobs import stoppable
 from refute.spark.keeping import Kept, kept
 from refute.spark.listing import shares_files
 from refute.spark.measuring import measure
+from refute.spark.opening import open_source, session_of
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
 from refute.spark.single import chosen_rows
-from refute.spark.source import Source, open_source, session_of
+from refute.spark.source import Source
 from refute.spark.strategy import SparkPlan, plan_of
 from refute.spark.violations import SparkViolations
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -132,11 +134,21 @@ class SparkEngine:
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds, with a witness by row id. The first rows are looked at first."""
-        return self._answered(rule.name, lambda: self.prepared(rule).verify())
+
+        def ask() -> Verdict:
+            with self._evaluated_once([rule], named=True) as engine:
+                return engine.prepared(rule).verify()
+
+        return self._answered(rule.name, ask)
 
     def count(self, rule: Rule) -> int:
         """The exact number of violations."""
-        return self._answered(rule.name, lambda: self.prepared(rule).count())
+
+        def ask() -> int:
+            with self._evaluated_once([rule], named=False) as engine:
+                return engine.prepared(rule).count()
+
+        return self._answered(rule.name, ask)
 
     def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
         """The violations, as a DataFrame of row ids when asked for."""
@@ -147,7 +159,12 @@ class SparkEngine:
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order. Jobs of several rules run side by side."""
-        return self._answered("check", lambda: measure(self, self.fitted(rules), counts=counts, progress=progress))
+
+        def ask() -> list[Timed]:
+            with self._evaluated_once(rules, named=True) as engine:
+                return measure(engine, engine.fitted(rules), counts=counts, progress=progress)
+
+        return self._answered("check", ask)
 
     def annotated(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
@@ -239,6 +256,34 @@ class SparkEngine:
         with kept() as place:
             blocks.frame = place.keep(blocks.frame)
             yield blocks
+
+    @contextmanager
+    def _evaluated_once(self, rules: Sequence[Rule], *, named: bool) -> Iterator[SparkEngine]:
+        """This engine, or one over the columns that the rules read, which are evaluated once and kept meanwhile.
+
+        That is for tables of which each evaluation costs more than reading some columns, and for rules that evaluate
+        them often. With `named`, positions in files are kept beside.
+        """
+        fitted = self.fitted(rules)
+        if not self.source.is_costly and not any(self._reads_often(rule) for rule in fitted):
+            yield self
+            return
+        with kept() as place:
+            narrow = copy(self)
+            narrow.source = self.source.kept(place, _needed(self.source, fitted), named=named)
+            narrow._know_columns()
+            try:
+                yield narrow
+            finally:
+                if narrow.source.is_counted:
+                    self.source.learn_rows(narrow.source.n_rows())
+
+    def _reads_often(self, rule: Rule) -> bool:
+        try:
+            prepared = self.prepared(rule)
+        except SchemaError:  # which is told where the rule is asked about, together with others
+            return False
+        return prepared.reads_often and not prepared.is_small
 
     def _originals(self, plain: Iterable[str]) -> list[str]:
         """The table's own names of plain columns."""

@@ -30,6 +30,11 @@ _TOO_MUCH = re.compile(
 )
 
 
+def is_too_much(error: Exception) -> bool:
+    """Whether Spark refused to send rows because of their size."""
+    return _TOO_MUCH.search(str(error)) is not None
+
+
 class Gathering:
     """Fetches columns of a source. Ids come along only where asked for, since they may cost a pass over the files.
 
@@ -156,7 +161,7 @@ class Gathering:
         try:
             table = sent.toArrow()
         except (PySparkException, Py4JError) as error:
-            if not _TOO_MUCH.search(str(error)):
+            if not is_too_much(error):
                 raise
             self._refused = True
             return None

@@ -163,6 +163,11 @@ class Crew:
             self._queue.put(None)
 
     def _work(self) -> None:
+        if not is_connect(self._session):
+            # Java asks the session of a thread for its settings, such as which types there are; without one it takes
+            # those that Spark ships with. Making a frame is what sets it.
+            with contextlib.suppress(PySparkException, Py4JError, OSError):
+                self._session.createDataFrame([], "a int")
         while (task := self._queue.get()) is not None:
             task()
 

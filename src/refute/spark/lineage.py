@@ -43,6 +43,8 @@ _PHYSICAL = re.compile(  # what a cached table was made by
     r"|Coalesce|ColumnarToRow|(Reused)?Exchange|(Hash|ObjectHash|Sort)Aggregate|(Result|Shuffle|TableCache)QueryStage"
     r"|ShuffledHashJoin|SortMergeJoin"
 )
+_HELD = frozenset({"InMemoryRelation", "LocalRelation", "OneRowRelation"})
+_CHOOSING = frozenset({"Project", "Filter"})
 _GROUPING = frozenset({"Aggregate", "Distinct", "HashAggregate", "ObjectHashAggregate", "SortAggregate"})
 _CUTTING = frozenset({"GlobalLimit", "LocalLimit", "Limit", "Offset", "Tail", "Sample"})
 
@@ -98,6 +100,12 @@ class Lineage:
             return None
         indexes = set(_INDEX.findall(self.physical))
         return scan.group(1) if indexes and indexes <= _OWN_INDEXES else None
+
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether the rows are in memory, or kept by Spark, with nothing but columns and rows chosen since."""
+        names = map(_name, _operators(self.optimized))
+        return next((name for name in names if name not in _CHOOSING), "") in _HELD
 
     @cached_property
     def is_repeatable(self) -> bool:

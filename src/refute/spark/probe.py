@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-NEEDED = ("refute", "numba", "numpy", "pyarrow", "pandas")  # what Python workers import of packages that may be missing
+NEEDED = ("refute", "numba", "numpy", "pyarrow", "ruamel.yaml")  # packages that Python workers import
 REMEDY = (
     "install refute[spark] there for Python {python}, or name a Python that has it with PYSPARK_PYTHON or "
     "--conf spark.pyspark.python=PATH (docs/cluster.md says how)"
@@ -58,11 +58,16 @@ def sentence(workers: Sequence[Worker]) -> str | None:
     for worker in lacking:
         where = f"the Python of Spark's executors ({worker.python}, version {worker.version}, on {worker.host})"
         if worker.missing:
-            return f"{where} lacks {' and '.join(worker.missing)}; {remedy()}"
+            return f"{where} lacks {_listed(worker.missing)}; {remedy()}"
         theirs = worker.packages["refute"]
         if theirs != ours:
             return f"{where} has refute {theirs}, and this process has {ours}; install the same version on both sides"
     return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _worker(told: str) -> Worker:

@@ -14,26 +14,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
-from refute.detect.results import Finding, Verdict, Witness
-from refute.language.conditions import columns_of
-from refute.language.predicate import Row
+from refute.detect.results import Finding, Verdict
 from refute.language.rulebook import Rule
-from refute.plan.compile import barred_columns
-from refute.relation.shown import shown_row
 from refute.spark import extremes, labelled
-from refute.spark.aggregates import Extent, GroupCounts
-from refute.spark.expressions import column, condition_expression
+from refute.spark.aggregates import GroupCounts
 from refute.spark.extremes import Extremes
 from refute.spark.frames import frame_of
 from refute.spark.grid.answers import Answers
 from refute.spark.grid.packing import Blocks
 from refute.spark.labelled import LabelledExtremes
 from refute.spark.pairing import Pairing
-from refute.spark.single import violating_rows
+from refute.spark.rows import RuleRows
 from refute.spark.spread import Spread
 from refute.spark.strategy import Strategy, choose, is_native
 from refute.spark.summary import LEAST_REPEATS, MOST_DISTINCT, DistinctRows, Summary, suits
-from refute.spark.witness import Clash, Conditions, FoundRow, clash_of, found_row, one_of
+from refute.spark.witness import Clash
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -44,11 +39,11 @@ _FEW_PAIRS = 1_000_000  # violations that are listed here and sent back
 
 
 class Measured(NamedTuple):
-    """How far a rule is violated, how many rows a null keeps out (None where not counted), and a clash if any is."""
+    """How far a rule is violated, how many rows a null keeps out, and a clash if it is violated."""
 
     violations: int
     rows: int
-    skipped: int | None
+    skipped: int
     clash: Clash | None
 
 
@@ -62,6 +57,7 @@ class SparkRule:
         self._strategy: Strategy | None = None
         self._engine = engine
         self._plain = plain
+        self._rows = RuleRows(engine, rule, plain)
 
     @property
     def strategy(self) -> Strategy:
@@ -99,30 +95,37 @@ class SparkRule:
         clash = self.clash()
         return Verdict(True) if clash is None else Verdict(False, clash.witness)
 
-    def clash(self) -> Clash | None:
-        """The rows of some violation, or None where the rule holds."""
+    def clash(self, *, counted: bool = False) -> Clash | None:
+        """The rows of some violation, or None where the rule holds; with `counted` rows that are looked up are counted
+        by the same pass."""
+        early = None if self._engine.source.is_sizable() else self._found_early()
+        if early is not None:
+            return early
         local = self._local(identified=True)
         if local is not None:
-            return self._found_here(local)
-        early = self._found_here(self._engine.gathering.first(self.columns, identified=True))
+            return self._rows.found_here(local)
+        early = self._found_early()
         if early is not None:
             return early
         by_extremes = self._extremes
         if by_extremes is not None:
-            return self._clash(by_extremes.conditions())
+            return self._rows.looked_up(by_extremes.conditions(), counted=counted)
         if self.strategy is Strategy.FILTER:
-            found = one_of(self._single(), self._shown)
-            return None if found is None else Clash(self._row(found))
+            return self._rows.some_violating()
         if self.strategy is Strategy.SUMMARISE:
-            return self._clash(self._summary.conditions())
+            return self._rows.looked_up(self._summary.conditions(), counted=counted)
         if is_native(self.pairing):
-            return self._clash(self._groups(self._frame).conditions())
+            return self._rows.looked_up(self._groups(self._rows.frame).conditions(), counted=counted)
         if self.strategy is Strategy.GATHER:
             with self._engine.gathering.fetched(self.columns, identified=True) as fetched:
                 if fetched is not None:
-                    return self._found_here(fetched)
+                    return self._rows.found_here(fetched)
         with self._answers(named=True) as answers:
-            return self._clash_by_tasks(answers)
+            return self._rows.found_by_tasks(answers)
+
+    def _found_early(self) -> Clash | None:
+        """A clash among the first rows."""
+        return self._rows.found_here(self._engine.gathering.first(self.columns, identified=True))
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -130,7 +133,7 @@ class SparkRule:
         if local is not None:
             return local.count(self.rule)
         if self.strategy is Strategy.FILTER:
-            return self._single(self._engine.plain).count()
+            return self._rows.violating(identified=False).count()
         if self.strategy is Strategy.AGGREGATE:
             return self._groups().violations()
         if self.strategy is Strategy.SUMMARISE:
@@ -148,44 +151,45 @@ class SparkRule:
         if local is not None:
             return self._measured_here(local, counts)
         if not counts:
-            clash = self.clash()
+            clash = self.clash(counted=True)
             number = 0 if clash is None else None
             method = Strategy.AGGREGATE if self._extremes is not None else self.strategy
-            return self._finding(clash, number, number, self.skipped_nulls(), method)
+            return self._finding(clash, number, number, self._rows.skipped(), method)
         if self.strategy is Strategy.GATHER:
             with self._engine.gathering.fetched(self.columns, identified=True) as fetched:
                 if fetched is not None:
                     return self._measured_here(fetched, counts)
         found = self._measured()
-        skipped = self.skipped_nulls() if found.skipped is None else found.skipped
-        return self._finding(found.clash, found.violations, found.rows, skipped, self._used)
+        return self._finding(found.clash, found.violations, found.rows, found.skipped, self._used)
 
     def _measured(self) -> Measured:
         """The extent of the rule where Spark has the rows."""
         if self.strategy is Strategy.FILTER:
-            number, row = self._single_extent()
-            return Measured(number, number, None, None if row is None else Clash(self._row(row)))
+            number, clash = self._rows.count_violating()
+            return Measured(number, number, self._rows.skipped(), clash)
         if self.strategy is Strategy.AGGREGATE:
             groups = self._groups()
             extent = groups.extent()
             clash = None
             if extent.violations:
-                conditions = self._groups(self._frame).conditions() if extent.conditions is None else extent.conditions
-                clash = self._clash(conditions)
-            return Measured(extent.violations, extent.rows, self._skipped(extent), clash)
+                conditions = extent.conditions
+                if conditions is None:
+                    conditions = self._groups(self._rows.frame).conditions()
+                clash = self._rows.looked_up(conditions, counted=True)
+            return Measured(extent.violations, extent.rows, self._rows.skipped(extent.admitted), clash)
         if self.strategy is Strategy.SUMMARISE:
             partners = self._summary.partners
             rows = self._summary.n_rows
             if rows is not None:
                 self._engine.source.learn_rows(rows)
-            clash = self._clash(self._summary.conditions()) if partners.violations else None
-            return Measured(partners.violations, partners.rows, self._summary.skipped(self._barred), clash)
+            clash = self._rows.looked_up(self._summary.conditions()) if partners.violations else None
+            return Measured(partners.violations, partners.rows, self._summary.skipped(self._rows.barred), clash)
         with self._answers(named=True) as answers:
             counted = answers.partners().agg(F.sum(F.col("as_s").cast("decimal(38,0)")), F.count("*")).first()
             assert counted is not None
-            self._engine.source.learn_rows(answers.surveyed.rows)
-            clash = self._clash_by_tasks(answers) if counted[0] else None
-            return Measured(int(counted[0] or 0), int(counted[1]), answers.surveyed.skipped, clash)
+            clash = self._rows.found_by_tasks(answers) if counted[0] else None
+            self._rows.learn(answers.surveyed.totals)
+            return Measured(int(counted[0] or 0), int(counted[1]), self._rows.skipped(), clash)
 
     @property
     def _used(self) -> Strategy:
@@ -197,7 +201,7 @@ class SparkRule:
     ) -> tuple[Finding, dict[str, dict[str, Any] | None] | None]:
         (timed,) = local.measure([self.rule], counts=counts)
         found = timed.finding
-        clash = None if found.witness is None else self._here(local, found.witness)
+        clash = None if found.witness is None else self._rows.named(local, found.witness)
         return self._finding(clash, found.violations, found.rows, found.skipped_nulls, Strategy.GATHER)
 
     def _finding(
@@ -215,14 +219,14 @@ class SparkRule:
             broken = np.flatnonzero(counts.in_violation)
             return self._sent_back(local, {ROW_COLUMN: broken}, as_s=counts.as_s[broken], as_t=counts.as_t[broken])
         if self.pairing is None:
-            return self._single().select(
+            return self._rows.violating(identified=True).select(
                 ROW_COLUMN, F.lit(1).cast("bigint").alias("as_s"), F.lit(0).cast("bigint").alias("as_t")
             )
         if is_native(self.pairing) and self.pairing.possible:
-            found = self._groups(self._frame).annotated().select(ROW_COLUMN, "as_s", "as_t")
+            found = self._groups(self._rows.frame).annotated().select(ROW_COLUMN, "as_s", "as_t")
             return found.where((F.col("as_s") > 0) | (F.col("as_t") > 0))
         if self.strategy is Strategy.SUMMARISE:
-            return self._summary.annotated(self._frame)
+            return self._summary.annotated(self._rows.frame)
         return self._lazy_answers().partners()
 
     def pairs(self, limit: int | None) -> DataFrame:
@@ -232,7 +236,7 @@ class SparkRule:
             found = pa.Table.from_batches(local.batches(self.rule, limit), local.schema(self.rule))
             return self._sent_back(local, {side: found.column(side).to_numpy() for side in found.column_names})
         if self.pairing is None:
-            listed = self._single().select(F.col(ROW_COLUMN).alias("s"))
+            listed = self._rows.violating(identified=True).select(F.col(ROW_COLUMN).alias("s"))
             return listed if limit is None else listed.limit(limit)
         return self._lazy_answers().pairs(limit)
 
@@ -247,65 +251,18 @@ class SparkRule:
         named = {name: ids.take(pa.array(places, pa.int64())) for name, places in rows.items()}
         return frame_of(pa.table(named | beside), self._engine.source.frame.sparkSession)
 
-    def skipped_nulls(self) -> int:
-        """How many rows a null keeps from standing as `s` or as `t`."""
-        names = self._barred
-        if not names:
-            return 0
-        missing = F.lit(False)
-        for name in names:
-            missing = missing | column(self._engine.plain_types.type_of(name)).isNull()
-        frame = self._engine.plain
-        if self._plain.where is not None:
-            chosen = condition_expression(self._engine.plain_types, self._plain.where)
-            frame = self._engine.filtered(self._plain.where) if chosen is None else frame.where(chosen)
-        return frame.where(missing).count()
-
-    def _skipped(self, extent: Extent) -> int | None:
-        """How many rows a null keeps out, where counts of the others tell."""
-        whole = self.rule.where is None and all(one.is_two_row for one in self.rule.constraint.predicates)
-        return self._engine.n_rows - extent.admitted if whole and extent.admitted is not None else None
-
-    def _single_extent(self) -> tuple[int, dict[str, Any] | None]:
-        """How many rows break a rule about one row, and one of them: in one pass."""
-        single = self._single()
-        rows = single.select(F.struct(*(name for name in self._shown if name in single.columns)).alias("row"))
-        counted = shown_row(rows.agg(F.count(F.lit(1)).alias("n"), F.any_value("row").alias("row")).toArrow(), 0)
-        return counted["n"], counted["row"]
-
-    def _found_here(self, local: LocalEngine) -> Clash | None:
-        witness = local.verify(self.rule).witness
-        return None if witness is None else self._here(local, witness)
-
-    def _here(self, local: LocalEngine, witness: Witness) -> Clash:
-        """The rows of a witness among fetched rows."""
-        table = local.relation.arrow
-        rows = [None if row is None else shown_row(table, row) for row in witness]
-        return Clash(*(None if row is None else self._row(row, plain=False) for row in rows))
-
-    def _row(self, values: dict[str, Any], *, plain: bool = True) -> FoundRow:
-        """A row found, by its id and the values that the rule reads; plain names or those of the table."""
-        names = {name: self._engine.names[name] if plain else name for name in self.columns}
-        shown = {name: values[source] for name, source in names.items()}
-        return found_row(shown, values[ROW_COLUMN] if self._engine.source.has_identity else shown, self._engine.key)
-
-    def _clash(self, conditions: Conditions | None) -> Clash | None:
-        """The rows of a violation, looked up by what is known of them: one pass for both."""
-        if conditions is None:
-            return None
-        found = clash_of(self._frame, self._shown, conditions)
-        return Clash(*map(self._row, found))
-
-    def _clash_by_tasks(self, answers: Answers) -> Clash | None:
-        found = answers.witness()
-        if found is None:
-            return None
-        return Clash(*(self._row(answers.row(row_id)) for row_id in found))
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the rule and its `where` read."""
+        return self._rows.columns
 
     @property
-    def _shown(self) -> list[str]:
-        """The plain columns that name and show a row."""
-        return [*self._plain_columns, ROW_COLUMN]
+    def reads_often(self) -> bool:
+        """Whether Spark would evaluate the table more than twice for an answer of its own."""
+        found = self.pairing
+        if found is None or not found.possible or not (self.is_native or self._extremes is not None):
+            return False
+        return not found.aligned or len(found.differ) > 2
 
     @cached_property
     def pairing(self) -> Pairing | None:
@@ -345,24 +302,8 @@ class SparkRule:
     def _summary(self) -> Summary:
         values = self.shared_values
         if values is None:
-            values = DistinctRows(self._plain_columns, self._engine.plain_types, self._engine.plain)
-        return Summary(self._plain, self._plain_columns, values)
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the rule and its `where` read."""
-        chosen = () if self.rule.where is None else columns_of(self.rule.where)
-        return tuple(dict.fromkeys((*self.rule.constraint.columns, *chosen)))
-
-    @property
-    def _plain_columns(self) -> tuple[str, ...]:
-        """The same under their plain names."""
-        return tuple(self._engine.names[name] for name in self.columns)
-
-    @property
-    def _barred(self) -> list[str]:
-        """The plain names of the columns in which a null keeps a row from standing on some side."""
-        return sorted(set().union(*(barred_columns(self._plain.constraint, row, self.rule.nulls) for row in Row)))
+            values = DistinctRows(self._rows.plain_columns, self._engine.plain_types, self._engine.plain)
+        return Summary(self._plain, self._rows.plain_columns, values)
 
     @cached_property
     def seems_repetitive(self) -> bool:
@@ -371,22 +312,13 @@ class SparkRule:
             return True
         if not suits(self.pairing) or is_native(self.pairing):
             return False
-        return self._spread.distinct(self._plain_columns) < min(MOST_DISTINCT, self._spread.rows / LEAST_REPEATS)
+        return self._spread.distinct(self._rows.plain_columns) < min(MOST_DISTINCT, self._spread.rows / LEAST_REPEATS)
 
     @cached_property
     def _spread(self) -> Spread:
         """What some rows let expect of the columns that the rule reads, under their plain names."""
-        sample = self._engine.gathering.glimpse(self.columns).rename_columns(list(self._plain_columns))
+        sample = self._engine.gathering.glimpse(self.columns).rename_columns(list(self._rows.plain_columns))
         return Spread(self._engine.source.most_rows(), sample, lambda: self._engine.tasks)
-
-    @cached_property
-    def _frame(self) -> DataFrame:
-        """The plain frame with `__row`: the table's ids, else nothing."""
-        return self._engine.with_rows()
-
-    # Numbers alone need no row ids, which may cost a pass over the files: `frame` is then the plain one.
-    def _single(self, frame: DataFrame | None = None) -> DataFrame:
-        return violating_rows(self._frame if frame is None else frame, self._engine.plain_types, self._plain)
 
     def _groups(self, frame: DataFrame | None = None) -> GroupCounts:
         assert self.pairing is not None

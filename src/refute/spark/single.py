@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from refute.language.conditions import Condition
@@ -18,15 +19,19 @@ from refute.spark.expressions import all_of, condition_expression, predicate_exp
 from refute.spark.worker import Task
 
 
-def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFrame:
-    """The rows of the frame that violate the rule."""
+def violates(relation: Relation, rule: Rule) -> SparkColumn | None:
+    """The condition under which a row violates the rule; None where Spark cannot tell exactly."""
     conditions = [predicate_expression(relation, one, rule.nulls) for one in rule.constraint.predicates]
     if rule.where is not None:
         conditions.append(condition_expression(relation, rule.where))
     exact = [condition for condition in conditions if condition is not None]
-    if len(exact) == len(conditions):
-        return frame.where(all_of(exact))
-    return frame.mapInArrow(_keep(_violates(rule)), frame.schema)
+    return all_of(exact) if len(exact) == len(conditions) else None
+
+
+def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFrame:
+    """The rows of the frame that violate the rule."""
+    condition = violates(relation, rule)
+    return frame.mapInArrow(_keep(_violates(rule)), frame.schema) if condition is None else frame.where(condition)
 
 
 def chosen_rows(frame: DataFrame, relation: Relation, where: Condition) -> DataFrame:

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import glob
-import os
-import re
 import threading
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
 from refute.errors import DataError, SchemaError, did_you_mean
-from refute.relation.files import nameless
-from refute.relation.formats import Format, format_of
-from refute.relation.schema import Schema, types_of_their_own
-from refute.spark.csv_source import open_csv
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.json_source import open_json
 from refute.spark.keeping import Kept
 from refute.spark.lineage import lineages_of, materialised, scanned_format
-from refute.spark.listing import Listing, check_files_agree, glimpse_of_files, list_files, rows_by_footers
+from refute.spark.listing import glimpse_of_files, rows_by_footers
 from refute.spark.naming import Naming, spelled, with_fields
 from refute.spark.positions import Layout, layout_of, with_positions, with_row_numbers
 from refute.spark.renaming import is_collated
-from refute.spark.session import session as any_session
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _OFTEN = RESERVED + "often"
+_FEW_ROWS = 10_000  # which cost less to evaluate again than to keep
 
 
 class Source:
@@ -64,6 +52,7 @@ class Source:
         self._key_checked = False
         self._repeatable: dict[tuple[str, ...], bool] = {}
         self._is_steady = scanned is not None  # nothing but files, as they are
+        self._is_held = False  # in memory, or kept by Spark
         self._numbered: DataFrame | None = None  # the rows with their positions, where both were evaluated once
         self._once = threading.RLock()  # several rules may ask at a time
         self._check_names()
@@ -101,12 +90,17 @@ class Source:
         What there is to know of the plan of the frame is read off that of `chosen`, columns of it that will be asked
         for next: Spark plans each frame once.
         """
+        if self.is_sizable(chosen) and self._n_rows is None:
+            assert self._most_rows is not None
+            return self._most_rows
+        return self.n_rows()
+
+    def is_sizable(self, chosen: DataFrame | None = None) -> bool:
+        """Whether `most_rows` takes no job."""
         with self._once, plain_failures(self.name):
             if not self.is_sized and self._scanned(chosen) == "parquet":
                 self._most_rows = rows_by_footers(self.frame)
-            if self._n_rows is None and self._most_rows is not None:
-                return self._most_rows
-        return self.n_rows()
+            return self.is_sized
 
     def glimpse(self, names: Sequence[str], rows: int) -> pa.Table | None:
         """Some rows of these columns to form expectations by, where they come without a job; else None."""
@@ -125,8 +119,10 @@ class Source:
 
     @property
     def is_costly(self) -> bool:
-        """Whether each pass over some columns costs more than reading those: all but scans of columnar files."""
-        return self._scanned() not in ("parquet", "orc")
+        """Whether each pass over some columns costs more than reading those: all but scans of Parquet files, tables
+        that are held already, and few rows."""
+        few = self._n_rows is not None and self._n_rows <= _FEW_ROWS
+        return not few and not self._is_held and self._scanned() != "parquet"
 
     def is_repeatable(self, names: Sequence[str]) -> bool:
         """Whether every evaluation of these columns gives the same rows, in any order, as far as Spark can tell."""
@@ -136,8 +132,10 @@ class Source:
             known = tuple(sorted(names))
             if known not in self._repeatable:
                 self._repeatable[known] = True
+                self._is_held = True
                 for lineage in lineages_of(self.frame, known):
                     self._format, self._format_known = lineage.scanned, True  # which the same plan tells
+                    self._is_held = self._is_held and lineage.is_held
                     if not lineage.is_repeatable:
                         self._repeatable[known] = False
                         break
@@ -168,17 +166,23 @@ class Source:
                 self._n_rows = self._layout.n_rows
             return with_positions(self.frame, scanned, self._layout, ROW_COLUMN)
 
-    def kept(self, place: Kept, names: Sequence[str]) -> Source:
+    def kept(self, place: Kept, names: Sequence[str], *, named: bool = False) -> Source:
         """The same table, of these columns alone, kept on the executors from its first use on.
 
-        Positions are read from the files, which are there anyway.
+        Positions are kept beside where rows are `named` by them; else they are read from the files when asked for.
         """
         with self._once, plain_failures(self.name):
             if not self.is_repeatable(names):  # Spark might make lost rows anew, and others
                 return self.settled(names)
-            frame = place.keep(self.frame.select(*(F.col(quoted(name)) for name in names)))
+            chosen = [F.col(quoted(name)) for name in names]
+            numbered = None
+            if named and not self.key and self.has_identity:
+                numbered = place.keep(self.identified().select(*chosen, ROW_COLUMN))
+            frame = place.keep(self.frame.select(*chosen)) if numbered is None else numbered.drop(ROW_COLUMN)
             found = Source(frame, self.name, self.key, scanned=self._format, layout=self._layout)
-            found._format_known, found._is_steady = self._format_known, True
+            found._format_known = found._is_steady = found._is_held = True
+            found._numbered, found._n_rows, found._most_rows = numbered, self._n_rows, self._most_rows
+            found._key_checked = self._key_checked
             return found
 
     def settled(self, names: Sequence[str]) -> Source:
@@ -193,7 +197,7 @@ class Source:
                 numbered = materialised(self.identified(), [*names, ROW_COLUMN])
                 found = Source(numbered.drop(ROW_COLUMN), self.name)
                 found._numbered = numbered
-            found._format_known = found._is_steady = True
+            found._format_known = found._is_steady = found._is_held = True
             return found
 
     def forget_layout(self) -> None:
@@ -261,127 +265,3 @@ class Source:
                     f"the key column {name!r} of {self.name} is of type {kind.simpleString()}; "
                     "a key is of text, numbers, dates or booleans"
                 )
-
-
-def session_of(table: Any, session: SparkSession | None = None) -> SparkSession:
-    """The session to read a table in: that of a DataFrame, else the given one, the running one, or a new one."""
-    if not isinstance(table, str | Path):
-        own: SparkSession = table.sparkSession
-        return own
-    return session if session is not None else any_session()
-
-
-def open_source(
-    table: Any,
-    *,
-    key: Sequence[str] = (),
-    session: SparkSession | None = None,
-    schema: Schema | StructType | str | None = None,
-) -> Source:
-    """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
-
-    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. Raises DataError
-    where there is nothing to read, or what is there cannot be read.
-    """
-    given = Schema.of(schema)
-    if not isinstance(table, str | Path):
-        with plain_failures():
-            if table.isStreaming:
-                raise DataError(
-                    "the DataFrame is a stream, which is not supported yet; write it to a table first, and give that"
-                )
-            return Source(table, "the DataFrame", key)
-    chosen = session_of(table, session)
-    text = os.fspath(table)
-    if not text.strip():
-        raise nameless()
-    if not isinstance(table, Path) and _names_table(chosen, text):
-        frame = _catalog_table(chosen, text)
-        if given is not None:
-            raise types_of_their_own("a table of the catalog", text)
-        return Source(frame, text, key)
-    listing = list_files(chosen, text)
-    if listing.format.delimiter is not None:
-        scan = open_csv(chosen, listing, given)
-        return Source(scan.frame, text, key, scanned="csv", layout=scan.layout)
-    if listing.format is Format.JSON:
-        scan = open_json(chosen, listing, given)
-        return Source(scan.frame, text, key, scanned="json", layout=scan.layout)
-    if given is not None:
-        raise types_of_their_own(listing.format.value, text)
-    return Source(_read(chosen, listing), text, key, scanned=_SPARK_FORMATS[listing.format])
-
-
-def _names_table(session: SparkSession, text: str) -> bool:
-    """Whether a text names a table rather than files; `sales.csv` may be the table `csv` of the schema `sales`."""
-    if re.search(r"[/\\*?]", text) or os.path.exists(text) or glob.glob(text):
-        return False
-    if format_of(text) is None:
-        return True
-    try:
-        return session.catalog.tableExists(text)
-    except AnalysisException:  # no name that a table could have
-        return False
-
-
-def _catalog_table(session: SparkSession, name: str) -> DataFrame:
-    with plain_failures(name):
-        try:
-            found = session.table(name)
-            if found.columns:  # Connect asks the server only now
-                return found
-        except AnalysisException as error:
-            if error.getCondition() not in _NO_SUCH_TABLE:
-                raise
-    raise DataError(f"there is no file, folder or table {name!r}")
-
-
-_NO_SUCH_TABLE = frozenset(
-    {"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PARSE_SYNTAX_ERROR", "REQUIRES_SINGLE_PART_NAMESPACE"}
-)
-
-
-def _read(session: SparkSession, listing: Listing) -> DataFrame:
-    """Files that tell their own types, as a DataFrame."""
-    if not listing.filled:
-        raise DataError(f"{listing.path!r} is empty")
-    check_files_agree(session, listing)
-    with plain_failures(listing.path):
-        try:
-            frame = _reader(session, listing).load(listing.paths)
-            names = frame.columns  # Connect asks the server only now
-        except AnalysisException as error:
-            if error.getCondition() != "UNSUPPORTED_TIME_TYPE":
-                raise
-            frame = _reader(session, listing).schema(_without_times(session, listing)).load(listing.paths)
-            names = frame.columns
-        if not names:
-            raise DataError(f"{listing.path!r} holds no column")
-    return frame
-
-
-def _reader(session: SparkSession, listing: Listing) -> DataFrameReader:
-    reader = session.read.options(**listing.options).format(_SPARK_FORMATS[listing.format])
-    return reader.option("mergeSchema", True) if len(listing.files) > 1 else reader
-
-
-def _without_times(session: SparkSession, listing: Listing) -> StructType:
-    """The schema of files without times of day, which the session does not know; from a session beside it, since this
-    one belongs to the user."""
-    beside = session.newSession()
-    for name, value in session.conf.getAll.items():
-        if session.conf.isModifiable(name):
-            beside.conf.set(name, value)
-    beside.conf.set("spark.sql.timeType.enabled", "true")
-    fields = _reader(beside, listing).load(listing.paths).schema.fields
-    rest = [field for field in fields if field.dataType.typeName() != "time"]
-    times = ", ".join(repr(field.name) for field in fields if field not in rest)
-    warnings.warn(
-        f"columns of {listing.path!r} are left out ({times}): they are of Spark's type TIME, which this session has "
-        "switched off; set spark.sql.timeType.enabled to true to have them.",
-        stacklevel=2,
-    )
-    return StructType(rest)
-
-
-_SPARK_FORMATS = {Format.PARQUET: "parquet", Format.ORC: "orc"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -16,6 +16,14 @@ from refute.spark.worker import RESERVED
 
 Conditions = tuple[SparkColumn, SparkColumn]  # what is true of the row `s`, and of the row `t`
 _NUMBER = RESERVED + "number"
+_ENDS = ("min_by", "max_by")
+
+
+class Totals(NamedTuple):
+    """How many rows a table has, and how many of those that a rule is about a null keeps out."""
+
+    rows: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +58,47 @@ class Clash:
         return {side: None if row is None else row.values for side, row in (("s", self.s), ("t", self.t))}
 
 
-def clash_of(frame: DataFrame, names: Sequence[str], conditions: Conditions) -> tuple[dict[str, Any], dict[str, Any]]:
+def clash_of(
+    frame: DataFrame, names: Sequence[str], conditions: Conditions, out: SparkColumn | None = None
+) -> tuple[dict[str, Any], dict[str, Any], Totals | None]:
     """Two distinct rows of the frame, the first true to one condition, the second to the other: there must be such.
 
-    One job numbers the rows and keeps the first and the last that are `s`, `t` or both: some two of these are a pair.
+    One job numbers the rows and keeps the first and the last that are `s`, and those that are `t`: some two of these
+    are a pair. With `out`, true of rows that a null keeps out, the same job counts all rows, and those.
     """
     is_s, is_t = (F.coalesce(one, F.lit(False)) for one in conditions)
-    known = [name for name in names if name in frame.columns]
-    rows = frame.where(is_s | is_t).select(
-        is_s.alias("is_s"), is_t.alias("is_t"), F.struct(*known).alias("row"), _number()
-    )
-    ends = [end("row", _NUMBER).alias(name) for name, end in (("first", F.min_by), ("last", F.max_by))]
-    numbers = [F.min(_NUMBER).alias("least"), F.max(_NUMBER).alias("most")]
-    counted = rows.groupBy("is_s", "is_t").agg(*ends, *numbers).toArrow()
-    found = [shown_row(counted, place) for place in range(counted.num_rows)]
-    by_role: dict[str, dict[int, dict[str, Any]]] = {"is_s": {}, "is_t": {}}
-    for group in found:
-        for role, known_rows in by_role.items():
-            if group[role]:
-                known_rows |= {group["least"]: group["first"], group["most"]: group["last"]}
-    pairs = ((s, t) for i, s in by_role["is_s"].items() for j, t in by_role["is_t"].items() if i != j)
-    return next(pairs)
+    known = F.struct(*(name for name in names if name in frame.columns))
+    chosen = frame.where(is_s | is_t) if out is None else frame
+    rows = chosen.select(is_s.alias("s"), is_t.alias("t"), known.alias("row"), _number(), *_alias(out))
+    ends = [
+        F.expr(f"{end}(struct({_NUMBER}, row), {_NUMBER}) filter (where {side}) as {side}_{end}")
+        for side in ("s", "t")
+        for end in _ENDS
+    ]
+    found = shown_row(rows.agg(*ends, *([] if out is None else _totals())).toArrow(), 0)
+    s_rows, t_rows = ([found[f"{side}_{end}"] for end in _ENDS] for side in ("s", "t"))
+    s_row, t_row = next((s, t) for s in s_rows for t in t_rows if s[_NUMBER] != t[_NUMBER])
+    return s_row["row"], t_row["row"], None if out is None else Totals(found["rows"], found["out"])
+
+
+def count_rows(frame: DataFrame, out: SparkColumn) -> Totals:
+    """How many rows there are, and how many a null keeps out, in one pass."""
+    found = frame.select(out.alias("out")).agg(*_totals()).collect()[0]
+    return Totals(found["rows"], found["out"])
+
+
+def count_and_find(
+    frame: DataFrame, names: Sequence[str], violates: SparkColumn, out: SparkColumn
+) -> tuple[int, dict[str, Any] | None, Totals]:
+    """How many rows a condition is true of, one of them, and how many there are in all: in one pass."""
+    known = F.struct(*(name for name in names if name in frame.columns))
+    rows = frame.select(violates.alias("violates"), known.alias("row"), out.alias("out"))
+    found = [
+        F.expr("count_if(violates) as number"),
+        F.expr("any_value(row) filter (where violates) as row"),
+    ]
+    counted = shown_row(rows.agg(*found, *_totals()).toArrow(), 0)
+    return counted["number"], counted["row"], Totals(counted["rows"], counted["out"])
 
 
 def one_of(frame: DataFrame, names: Sequence[str]) -> dict[str, Any] | None:
@@ -78,6 +106,14 @@ def one_of(frame: DataFrame, names: Sequence[str]) -> dict[str, Any] | None:
     known = [name for name in names if name in frame.columns]
     found = frame.select(*known).limit(1).toArrow()
     return shown_row(found, 0) if found.num_rows else None
+
+
+def _totals() -> list[SparkColumn]:
+    return [F.count(F.lit(1)).alias("rows"), F.count_if("out").alias("out")]
+
+
+def _alias(out: SparkColumn | None) -> list[SparkColumn]:
+    return [] if out is None else [out.alias("out")]
 
 
 def _number() -> SparkColumn:

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from refute.discover.discovery import Discovery
 from refute.discover.kinds import RuleSort
 from refute.discover.options import Method, Options
 from refute.discover.search import search
 from refute.discover.table import LocalTable
 from refute.errors import OptionError
+from refute.plan.method import MethodName
 from refute.relation import Family, Relation
-from refute.spark.budget import width
+from refute.spark.budget import Budget
 from refute.spark.discover.table import SparkTable
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
+from refute.spark.gathering import Gathering, is_too_much
 from refute.spark.jobs import stoppable
 from refute.spark.keeping import Kept, kept
+from refute.spark.opening import open_source, session_of
 from refute.spark.schema import empty_relation
-from refute.spark.source import Source, open_source, session_of
+from refute.spark.source import Source
 from refute.spark.warning import calm
 from refute.spark.worker import ROW_COLUMN
 
@@ -46,8 +52,8 @@ def discover_on_spark(
         with plain_failures(source.name):
             if options.columns is not None:
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
-            if stoppable(session, "discover", lambda: _fits(source, options, gather)):
-                here = stoppable(session, "discover", lambda: _here(source, options, where))
+            here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
+            if here is not None:
                 return search(LocalTable(here), options, kinds)
             if options.method is Method.HYDRA:
                 raise OptionError(
@@ -61,13 +67,13 @@ def discover_on_spark(
 
 
 def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:
-    """The table, kept where there is a place for it: the columns that are looked at, or all where SQL may read them."""
+    """The table with the same rows each time: those columns that are looked at, or all where SQL may read them. With a
+    place for it, it is kept there."""
     source = open_source(table)
-    if place is None:
-        return source
     wanted = set(options.columns or ())
     narrow = where is None and wanted <= set(source.frame.columns)
-    return source.kept(place, _readable(source, options) if narrow else source.frame.columns)
+    names = _readable(source, options) if narrow else source.frame.columns
+    return source.settled(names) if place is None else source.kept(place, names)
 
 
 def _readable(source: Source, options: Options) -> list[str]:
@@ -75,17 +81,21 @@ def _readable(source: Source, options: Options) -> list[str]:
     return names or source.frame.columns
 
 
-def _fits(source: Source, options: Options, most: int) -> bool:
-    """Whether the columns to be looked at fit this many bytes."""
-    types = empty_relation(source.frame)
-    kinds = [types.type_of(name) for name in types.names if options.columns is None or name in options.columns]
-    bytes_per_row = sum((width(kind.arrow_type) or 24) for kind in kinds if kind.family is not Family.UNSUPPORTED)
-    return most > 0 and source.n_rows() * bytes_per_row <= most
-
-
-def _here(source: Source, options: Options, where: str | None) -> Relation:
-    """The rows in this process; where pairs of rows are told, in the order of their positions."""
+def _here(source: Source, options: Options, where: str | None, most: int) -> Relation | None:
+    """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
+    rows are told, in the order of their positions. None where they are too many, or Spark finds so."""
+    types, names = empty_relation(source.frame), _readable(source, options)
+    gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
+    measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
+    if most <= 0 or not gathering.is_fetched(measured, source.most_rows()):
+        return None
     ordered = bool(options.almost) and source.has_identity
     frame = source.identified() if ordered else source.frame
-    rows = (frame if where is None else frame.where(where)).toArrow()
+    chosen = (frame if where is None else frame.where(where)).select(*map(quoted, names), *[ROW_COLUMN] * ordered)
+    try:
+        rows = chosen.toArrow()
+    except (PySparkException, Py4JError) as error:
+        if is_too_much(error):
+            return None
+        raise
     return Relation.of(rows.sort_by(ROW_COLUMN).drop_columns([ROW_COLUMN]) if ordered else rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -43,6 +43,7 @@ from refute.spark.grid.tasks import (
     Send,
     Survey,
 )
+from refute.spark.witness import Totals
 from refute.spark.worker import ROW_COLUMN
 
 Ints = NDArray[np.int64]
@@ -68,8 +69,12 @@ class Surveyed:
     """What one pass over the blocks tells: some rows, how many there are, and how many a null keeps out."""
 
     sample: pa.Table
-    rows: int
-    skipped: int
+    totals: Totals
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.totals.rows
 
 
 class Answers:
@@ -89,7 +94,7 @@ class Answers:
         tables = [unpacked(cell) for cell in found.column(0)]
         rows, skipped = (sum(found.column(name).to_pylist()) for name in ("rows", "skipped"))
         sample = pa.concat_tables(tables).combine_chunks() if tables else self._blocks.types.arrow
-        return Surveyed(sample, rows, skipped)
+        return Surveyed(sample, Totals(rows, skipped))
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -114,12 +119,14 @@ class Answers:
                 return found
         return None
 
-    def row(self, row_id: Any) -> dict[str, Any]:
-        """The row with this id: `__row` and the other columns in the blocks."""
+    def rows(self, ids: Sequence[Any]) -> list[dict[str, Any]]:
+        """The rows with these ids, in their order: `__row` and the other columns in the blocks."""
         kind = to_arrow_type(self._blocks.row_type, timezone="UTC")
-        wanted = pa.array([row_id.asDict() if isinstance(row_id, SparkRow) else row_id], kind)
+        wanted = pa.array([one.asDict() if isinstance(one, SparkRow) else one for one in ids], kind)
         found = self._blocks.frame.mapInArrow(Find(wanted), FOUND).toArrow()
-        return shown_row(unpacked(found.column(0)[0]), 0)
+        tables = [unpacked(cell) for cell in found.column(0)]
+        rows = [shown_row(table, place) for table in tables for place in range(table.num_rows)]
+        return [next(row for row in rows if row[ROW_COLUMN] == shown) for shown in _shown(wanted)]
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, and how many partners each has `as_s` and `as_t`."""
@@ -154,6 +161,12 @@ class Answers:
         if not (self._form.differ and len(whole.division.groups)):
             return [whole]
         return [self._divided(form) for form in self._form.split()]
+
+
+def _shown(ids: pa.Array) -> list[Any]:
+    """Ids as rows show them."""
+    table = pa.table({ROW_COLUMN: ids})
+    return [shown_row(table, place)[ROW_COLUMN] for place in range(len(ids))]
 
 
 _COUNTS = [StructField(name, LongType()) for name in ("as_s", "as_t")]

@@ -63,7 +63,7 @@ class Key:
         else:
             values = one_array(table.column((self.axis.t_kind if of_t else self.axis.s_kind).name))
             known = one_array(held.column(self.axis.s_kind.name)).take(pa.array(places))
-            equal = pc.fill_null(pc.equal(values, known), False).to_numpy(zero_copy_only=False)
+            equal = _equal(values, known)
         missing, absent = self._missing(table, of_t=of_t), self._missing(held, of_t=False)
         if missing is None and absent is None:
             return np.asarray(equal, np.bool_)
@@ -76,6 +76,13 @@ class Key:
         if self.nulls is not Nulls.EQUAL:
             return None
         return missing(table.column((self.axis.t_kind if of_t else self.axis.s_kind).name))
+
+
+def _equal(values: pa.Array, others: pa.Array) -> NDArray[np.bool_]:
+    """Where two arrays have the same value; no nulls are. Arrow compares no columns of nothing but nulls."""
+    if pa.types.is_null(values.type) or pa.types.is_null(others.type):
+        return np.zeros(len(values), np.bool_)
+    return np.asarray(pc.fill_null(pc.equal(values, others), False).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def missing(column: pa.ChunkedArray) -> NDArray[np.bool_] | None:

@@ -1,0 +1,136 @@
+"""One rule by tasks over ever larger tables: what it costs the driver, Java and Python workers as rows grow."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from benchmarks.case import US, Case, Claim, Contestant
+from benchmarks.measure import Measurement, Told
+from benchmarks.tables import MILLION, pay
+from benchmarks.worker import Worker
+
+RULE = "not (s.state = t.state and s.salary > t.salary and s.rate < t.rate)"
+SIZES = (5, 20, 50)  # million rows
+MEMORY = "2g"
+_NOTED = 0.25  # seconds between two looks at memory
+_SLACK = 1.1
+
+
+def cases() -> Iterator[Case]:
+    """The rule at each size, each in a process of its own."""
+
+    def contestants() -> Sequence[Contestant]:
+        made = partial(Worker, "benchmarks.cases.spark_scale:counting", limit=3000, memory_gb=256)
+        names = [US, *(_name(size) for size in SIZES[1:])]
+        return [
+            Contestant(name, worker=made([str(pay(size * MILLION))])) for name, size in zip(names, SIZES, strict=True)
+        ]
+
+    claims = [
+        Claim(f"{_name(size)} rows take at most {_SLACK:g} times as long a row as {_name(SIZES[0])}", _linear(size))
+        for size in SIZES[1:]
+    ]
+    title = f"count by tasks on {_name(SIZES[0])} rows and more, driver heap {MEMORY}: {RULE}"
+    yield Case("spark.scale.tax", title, contestants, claims, same_answer=False)
+
+
+def counting(path: str) -> Callable[[], Told]:
+    """The count of the rule with nothing fetched, and what it took: for a process of its own."""
+    from refute.language.rulebook import RuleBook
+    from refute.spark import Budget, SparkEngine
+    from refute.spark.session import session
+
+    log = Path(tempfile.mkdtemp(prefix="refute-events-"))
+    settings = {
+        "spark.driver.memory": MEMORY,
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": log.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+    }
+    running = session("local[2]", settings=settings)
+    (rule,) = RuleBook.of(RULE)
+    frame = running.read.parquet(path)
+    rows = frame.count()
+
+    def call() -> Told:
+        before = _events(log)
+        with Watched() as watched:
+            answer = SparkEngine(frame, budget=Budget(driver_bytes=0)).count(rule)
+        read, shuffled = (now - then for now, then in zip(_events(log), before, strict=True))
+        facts = {"passes": read / rows, "shuffle_mb": shuffled / 2**20, **watched.peaks}
+        return Told(answer, {name: round(value, 2) for name, value in facts.items()})
+
+    return call
+
+
+class Watched:
+    """The largest memory of this process, of Java and of all Python workers together, while a block runs."""
+
+    def __init__(self) -> None:
+        self.peaks = {"driver_mb": 0.0, "java_mb": 0.0, "workers_mb": 0.0}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Watched:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        me = psutil.Process()
+        while not self._done.wait(_NOTED):
+            held = {"driver_mb": _held(me), "java_mb": 0.0, "workers_mb": 0.0}
+            for child in me.children(recursive=True):
+                held["java_mb" if _is_java(child) else "workers_mb"] += _held(child)
+            for name, size in held.items():
+                self.peaks[name] = max(self.peaks[name], size)
+
+
+def _is_java(process: psutil.Process) -> bool:
+    try:
+        return "java" in process.name()
+    except psutil.Error:
+        return False
+
+
+def _held(process: psutil.Process) -> float:
+    """The memory of a process; pages that forked workers share count once for all of them."""
+    try:
+        return float(process.memory_full_info().pss) / 2**20 if sys.platform == "linux" else 0.0
+    except psutil.Error:
+        return 0.0
+
+
+def _events(log: Path) -> tuple[int, int]:
+    """The records that tasks have read, and the bytes that they have written for shuffles."""
+    read = shuffled = 0
+    for file in log.iterdir():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if '"SparkListenerTaskEnd"' in line:
+                metrics = json.loads(line).get("Task Metrics") or {}
+                read += metrics.get("Input Metrics", {}).get("Records Read", 0)
+                shuffled += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+    return read, shuffled
+
+
+def _name(size: int) -> str:
+    return f"{size}M"
+
+
+def _linear(size: int) -> Callable[[Mapping[str, Measurement]], bool]:
+    def holds(results: Mapping[str, Measurement]) -> bool:
+        return results[_name(size)].cpu_seconds <= _SLACK * size / SIZES[0] * results[US].cpu_seconds
+
+    return holds
