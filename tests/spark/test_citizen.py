@@ -117,7 +117,7 @@ def test_all_jobs_are_in_the_group_of_the_caller_and_name_the_rule(spark: SparkS
     engine = SparkEngine(_rows(spark), key=["id"], budget=Budget(driver_bytes=0))
     rules = RuleBook.of(RULES)
     engine.measure(list(rules), counts=True, progress=tell)
-    assert set(tracker.getJobIdsForGroup(None)) == outside
+    assert set(tracker.getJobIdsForGroup(None)) <= outside  # old ones are forgotten
     assert len(set(tracker.getJobIdsForGroup("mine")) - inside) > len(rules)
     for rule in rules:
         group, description, pool, tags = told[rule.name]

@@ -6,6 +6,8 @@ both take longer than most tasks.
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 from pyspark.daemon import manager
 
@@ -15,4 +17,5 @@ from refute.kernels.tiling import text_windows
 
 if __name__ == "__main__":
     text_windows(np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    gc.freeze()  # workers collect garbage after each task, and need not look at all that was imported
     manager()

@@ -23,6 +23,7 @@ from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.discover.scatter import ALONE, FIRST, PART, SECOND, TASK
+from refute.spark.worker import settle
 
 COUNT = "count"
 NUMBER = "number"
@@ -73,6 +74,7 @@ class Meeting:
 
 def meetings(batches: Batches, buckets: int) -> Iterator[tuple[bool, Meeting]]:
     """The meetings of a Spark task, and whether each is that of a bucket."""
+    settle()
     held: dict[int, dict[int, list[pa.Table]]] = {}
     for batch in batches:
         for task, part, cell in zip(batch[TASK].to_pylist(), batch[PART].to_pylist(), batch[BLOCK], strict=True):

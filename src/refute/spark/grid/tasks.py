@@ -25,7 +25,7 @@ from refute.spark.grid.division import Division, Side
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.shape import Shape
 from refute.spark.narrowing import widened
-from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS
+from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
 
 Ints = NDArray[np.int64]
 TASK, KIND = "task", "kind"
@@ -176,6 +176,7 @@ class Send:
 
     def __call__(self, batches: Batches) -> Batches:
         """One row per block, task and way of meeting."""
+        settle()
         turn, division = first_number(), self.sending.division
         for table in _merged(batches, _LEAST_PER_PIECE * division.tasks):
             sides = division.sides(table)
@@ -223,6 +224,7 @@ class Meet:
 
     def __call__(self, batches: Batches) -> Batches:
         """What the question asks for."""
+        settle()
         held: dict[int, list[pa.Table]] = {}
         for batch in batches:
             for kind, cell in zip(batch.column(KIND).to_pylist(), batch.column(BLOCK), strict=True):
