@@ -43,7 +43,8 @@ def spark(_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
-        session = start("local[2]", java, [*ClassArchive.of(java).options(), *BRIEF])
+        options = [*ClassArchive.of(java).options(), *BRIEF]
+        session = start("local[2]", java, options, settings={"spark.driver.memory": "2g"})
     finally:
         if before is None:
             del os.environ["PYSPARK_SUBMIT_ARGS"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -13,10 +14,10 @@ from refute.spark.warning import calm
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what needs the JVM in one process when tests run in several."""
+    """Keep the tests of a file, which need the JVM, in one process when tests run in several: two have one each."""
     for item in items:
         if "spark" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group(f"spark {zlib.crc32(item.path.name.encode()) % 2}"))
 
 
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # what PySpark asks before it builds a classic or a Connect expression
