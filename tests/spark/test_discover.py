@@ -186,7 +186,6 @@ def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: i
         assert broken.tolist() == inside.tolist()
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 def test_nothing_need_come_here_whatever_shuffles_came_before(spark: SparkSession, adaptive: str) -> None:
     numbers = np.arange(10_000)
@@ -232,6 +231,7 @@ def test_rows_come_here_by_the_bytes_that_they_have(spark: SparkSession, monkeyp
     assert searched(frame, 6_000 * 250)
 
 
+@pytest.mark.usefixtures("small")
 def test_connect_gives_the_same(connect: SparkSession) -> None:
     table = mixed(40, 5).select(["label", "money"])
     frame = frame_of(table, connect).repartition(2)
