@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -70,6 +71,7 @@ def _unrepeatable(rows: DataFrame) -> dict[str, DataFrame]:
         "randn": rows.withColumn("r", F.randn(3)),
         "filter by chance": rows.where("rand() < 0.5"),
         "uuid": rows.withColumn("u", F.expr("uuid()")),
+        "a random start": rows.withColumn("e", F.expr("aes_encrypt(t, '0000111122223333')")),
         "shuffle": rows.withColumn("s", F.shuffle(F.array("id", "a"))),
         "running id": rows.withColumn("m", F.monotonically_increasing_id()),
         "partition": rows.withColumn("p", F.spark_partition_id()),
@@ -120,6 +122,16 @@ def test_rows_that_may_be_others_next_time_are_seen_in_the_plan(spark_kind: Spar
         assert [name for name, frame in found.items() if is_repeatable(frame, frame.columns)] == []
     finally:
         found["cached chance"].unpersist()
+
+
+def test_an_rdd_made_by_chance_answers_as_it_was_when_it_is_kept(spark: SparkSession) -> None:
+    numbers = spark.sparkContext.parallelize(range(300), 4).map(lambda i: (i, i % 3, random.random(), random.random()))
+    frame = spark.createDataFrame(numbers, "id int, g int, a double, b double")
+    rule = "not (s.g = t.g and s.a < t.a and s.b < t.b)"
+    with rf.violations(frame, rule, key="id", driver_bytes=0, persist=True) as found:
+        assert found.to_arrow().sort_by([("s", "ascending"), ("t", "ascending")]) == found.to_arrow().sort_by(
+            [("s", "ascending"), ("t", "ascending")]
+        )
 
 
 def test_only_the_columns_that_are_asked_for_count(spark_kind: SparkSession, folder: str) -> None:

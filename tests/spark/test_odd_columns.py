@@ -6,6 +6,7 @@ import contextlib
 import json
 import warnings
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,6 +62,33 @@ def test_a_frame_with_times_that_the_session_does_not_know_is_one_sentence(spark
         frame = spark.sql("select id a, time'10:00:00' at from range(3)")
     with setting(spark, TIMES, "false"), pytest.raises(SchemaError, match=r"type TIME.*set spark\.sql\.timeType"):
         rf.count(frame, "unique(a)")
+
+
+@pytest.mark.parametrize("driver_bytes", [None, 0])
+def test_days_and_moments_that_python_lacks_are_compared_and_shown(
+    spark_kind: SparkSession, driver_bytes: int | None
+) -> None:
+    day, hour = "'+10010-01-01'", "'+10010-01-01 00:00:00'"
+    row = f"date{day}, timestamp_ntz{hour}, timestamp{hour}"
+    frame = spark_kind.sql(f"select * from values (1, {row}), (2, {row}) as t(id, d, n, z)")
+    rules = {"unique(d)": 2, "not (s.n <= t.n and s.id < t.id)": 1, "not (s.z <= t.z)": 2, "d, n -> z": 0}
+    assert [rf.count(frame, rule, driver_bytes=driver_bytes) for rule in rules] == list(rules.values())
+    report = rf.check(frame, list(rules), key=["id", "d"], driver_bytes=driver_bytes)
+    assert [one.finding.violations for one in report.results] == list(rules.values())
+    assert "10010-01-01" in str(report.results[0].finding.witness)
+    assert not rf.verify(frame, "unique(d)", key="id", driver_bytes=driver_bytes).holds
+    with pytest.raises(DataError, match=r"the key of the DataFrame is not unique: 2 rows have d = '.*10010-01-01'"):
+        rf.verify(frame, "unique(id)", key="d", driver_bytes=driver_bytes)
+
+
+@pytest.mark.parametrize("driver_bytes", [None, 0])
+def test_names_that_look_like_variables_of_sql_are_names(spark: SparkSession, driver_bytes: int | None) -> None:
+    plain = spark.createDataFrame(pa.table({"id": [1, 2], "x": ["p", "p"], "y": [Decimal("1.50"), Decimal("2.50")]}))
+    frame = plain.withColumnRenamed("x", "${x}").withColumnRenamed("y", "${y}")
+    found = rf.check(frame, "`${x}` -> `${y}`", key="id", driver_bytes=driver_bytes).results[0].finding
+    assert (found.violations, found.rows) == (2, 2)
+    order = "not (s.`${x}` = t.`${x}` and s.`${y}` < t.`${y}` and s.id <= t.id)"
+    assert rf.count(frame, order, driver_bytes=driver_bytes) == 1
 
 
 def test_a_type_of_parquet_that_spark_lacks_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

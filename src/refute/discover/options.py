@@ -102,7 +102,6 @@ class Options:
             method = self.method.value
             raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
 
-
     def _check_types(self) -> None:
         """Raises OptionError for a value that is not of the kind its option takes."""
         for names, kind, what in _KINDS:

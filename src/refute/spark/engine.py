@@ -245,11 +245,11 @@ class SparkEngine:
     def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
         """The same, made once and kept meanwhile on the executors.
 
-        Rows that have no ids are numbered where they are packed. An executor that is lost would take numbers with it,
-        and others would be made in their place: then nothing is made again, and the question is asked again.
+        Rows that have no ids are numbered where they are packed, or sent by their turn. An executor that is lost would
+        take these with it, and others would be made in their place: then nothing is made again, but the job fails.
         """
         blocks = self.blocks(rules, named=named)
-        if blocks.numbered and not shares_files(blocks.frame.sparkSession):
+        if not blocks.identified and not shares_files(blocks.frame.sparkSession):
             blocks.frame = blocks.frame.localCheckpoint()
             yield blocks
             return

@@ -48,6 +48,19 @@ def literal(value: Any, kind: str) -> SparkColumn:
     return F.lit(text_or_value).cast("timestamp_ltz" if kind == "timestamp" else kind)
 
 
+def as_number(value: SparkColumn, family: Family) -> SparkColumn:
+    """A day or a moment as the days or the time since 1970, which Python can hold for any; all else as it is."""
+    match family:
+        case Family.DATE:
+            return F.unix_date(value)
+        case Family.ZONED:
+            return F.unix_micros(value)
+        case Family.TIMESTAMP:
+            return value - F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+        case _:
+            return value
+
+
 def _instant(value: dt.datetime) -> SparkColumn:
     """A moment with a zone, whatever zone the session has and whichever type it calls `timestamp`.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.types as pt
 from pyspark.errors import PySparkException
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import DataType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampNTZType, TimestampType
 
 from refute.errors import DataError
-from refute.spark.expressions import quoted
+from refute.relation import Family
+from refute.spark.expressions import as_number, quoted
 from refute.spark.failures import plain_failures
 from refute.spark.schema import arrow_type
 from refute.spark.session import session as any_session
@@ -33,17 +35,53 @@ def frame_of(table: pa.Table, session: SparkSession | None = None) -> DataFrame:
 
 def first_rows(frame: DataFrame, most: int) -> pa.Table:
     """The first rows as an Arrow table; unlike `limit(n).toArrow()` it reads no more of the frame than it must."""
-    zoned = [field.name for field in frame.schema.fields if isinstance(field.dataType, TimestampType)]
-    columns = [
-        F.unix_micros(quoted(name)).alias(name) if name in zoned else F.col(quoted(name)) for name in frame.columns
-    ]
-    rows = frame.select(*columns).take(most)
+    fields = frame.schema.fields
+    numbered = [_as_numbers(F.col(quoted(field.name)), field.dataType).alias(field.name) for field in fields]
+    rows = frame.select(*numbered).take(most)
     arrays = []
-    for i, field in enumerate(frame.schema.fields):
+    for i, field in enumerate(fields):
         values = [row[i].asDict(recursive=True) if isinstance(row[i], Row) else row[i] for row in rows]
         kind = arrow_type(field.dataType)
-        arrays.append(pa.array(values, pa.int64()).cast(kind) if field.name in zoned else pa.array(values, kind))
+        arrays.append(_from_numbers(pa.array(values, _numbers_type(kind)), kind))
     return pa.table(arrays, names=frame.columns)
+
+
+def _as_numbers(value: SparkColumn, kind: DataType) -> SparkColumn:
+    """A column in which days and moments, also those in structs, are numbers: Python has fewer of them than Spark."""
+    if isinstance(kind, StructType):
+        parts = [_as_numbers(value.getField(one.name), one.dataType).alias(one.name) for one in kind.fields]
+        return F.when(value.isNotNull(), F.struct(*parts))
+    family = _FAMILIES.get(type(kind))
+    return value if family is None else as_number(value, family)
+
+
+_FAMILIES: dict[type[DataType], Family] = {
+    DateType: Family.DATE,
+    TimestampType: Family.ZONED,
+    TimestampNTZType: Family.TIMESTAMP,
+}
+
+
+def _numbers_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a column whose days and moments are numbers."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(one.name, _numbers_type(one.type)) for one in kind])
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind):
+        return pa.int64() if kind.tz is not None else pa.duration("us")
+    return kind
+
+
+def _from_numbers(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The column with its days and moments."""
+    if pa.types.is_struct(kind):
+        parts = [_from_numbers(values.field(i), one.type) for i, one in enumerate(kind)]
+        fields = [pa.field(one.name, one.type) for one in kind]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=values.is_null())
+    if pa.types.is_duration(values.type) and not pa.types.is_duration(kind):
+        values = values.cast(pa.int64())
+    return values if values.type == kind else values.cast(kind)
 
 
 def _for_spark(table: pa.Table) -> pa.Table:

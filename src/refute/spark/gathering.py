@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
@@ -25,6 +26,7 @@ from refute.spark.worker import ROW_COLUMN
 _FEW = 256  # rows that tell how wide texts are
 _TRIED = 4096  # rows that are fetched without asking how long their texts are: Spark refuses what is too much
 _TRIED_BYTES = 1 << 20
+_VARIABLE = "${"
 _TOO_MUCH = re.compile(
     r"maxResultSize|serialized results|OutOfMemoryError|Java heap space|RESOURCE_EXHAUSTED|larger than max"
 )
@@ -133,7 +135,7 @@ class Gathering:
 
     def _first(self, names: tuple[str, ...], identified: bool) -> pa.Table:
         """The first rows, fewer where their texts are long."""
-        frame, most = self._chosen(map(quoted, names), identified), self._budget.sample_rows
+        frame, most = self._chosen({name: quoted(name) for name in names}, identified), self._budget.sample_rows
         if most > _FEW and any(width(self._types.type_of(name).arrow_type) is None for name in names):
             few = first_rows(frame, _FEW)
             if few.num_rows < _FEW:
@@ -154,7 +156,7 @@ class Gathering:
 
     def _sent(self, names: tuple[str, ...], *, identified: bool) -> DataFrame:
         """All rows of these columns in the types in which Spark sends them with least work."""
-        return self._chosen([narrowed(name, kind) for name, kind in self._exact(names).items()], identified)
+        return self._chosen({name: narrowed(name, kind) for name, kind in self._exact(names).items()}, identified)
 
     def _brought(self, names: tuple[str, ...], sent: DataFrame) -> LocalEngine | None:
         """The rows in this process; None where Spark finds them too many bytes to send."""
@@ -171,9 +173,11 @@ class Gathering:
     def _exact(self, names: tuple[str, ...]) -> dict[str, pa.DataType]:
         return {name: self._types.type_of(name).arrow_type for name in names}
 
-    def _chosen(self, columns: Iterable[str], identified: bool) -> DataFrame:
-        """These expressions over the table, as text: each column that Python makes is several calls of Java, and such
-        calls are most of what a small table costs beside the job."""
-        if identified:
-            return self._source.identified().selectExpr(*columns, ROW_COLUMN)
-        return self._source.frame.selectExpr(*columns)
+    def _chosen(self, columns: Mapping[str, str], identified: bool) -> DataFrame:
+        """These columns of the table by expressions, as text: each column that Python makes is several calls of Java,
+        and such calls are most of what a small table costs beside the job."""
+        frame = self._source.identified() if identified else self._source.frame
+        ids = [ROW_COLUMN] if identified else []
+        if any(_VARIABLE in name for name in columns):  # which Spark would replace by its value in SQL, not in names
+            return frame.select(*(F.col(quoted(name)) for name in columns), *ids)
+        return frame.selectExpr(*columns.values(), *ids)

@@ -14,6 +14,7 @@ from functools import cached_property
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
@@ -51,7 +52,7 @@ _CUTTING = frozenset({"GlobalLimit", "LocalLimit", "Limit", "Offset", "Tail", "S
 # Functions whose value depends on chance, on where or in which order rows are met, or on how floats are rounded.
 _UNSTEADY = re.compile(
     r"(?:^|[^a-z0-9])(?:"
-    r"rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id"
+    r"aes_?encrypt|rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id"
     r"|input_file_block_\w+|reflect|java_method|try_reflect"
     r"|first|first_value|last|last_value|any_value|nth_value|max_by|min_by|mode"
     r"|collect_\w+|array_agg|listagg|string_agg|vector_\w+|measure"
@@ -141,7 +142,7 @@ def lineages_of(frame: DataFrame, columns: Sequence[str]) -> Iterator[Lineage]:
 def _lineage(frame: DataFrame, columns: Sequence[str]) -> Lineage:
     # EXPLAIN takes a view, and who drops a view drops what is cached of its plan: so it is a plan that nobody else has.
     mark = f"{RESERVED}{uuid4().hex}"
-    chosen = frame.selectExpr(*map(quoted, columns), f"0 as {mark}")
+    chosen = frame.select(*(F.col(quoted(name)) for name in columns), F.lit(0).alias(mark))
     asked = f"EXPLAIN EXTENDED SELECT * EXCEPT ({mark}) FROM {{chosen}}"
     with plain_failures():
         return Lineage.of(str(frame.sparkSession.sql(asked, chosen=chosen).collect()[0][0]))
@@ -173,7 +174,7 @@ def settled(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 def materialised(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """These columns of a frame, evaluated once and for all."""
     with plain_failures():
-        return frame.selectExpr(*map(quoted, columns)).localCheckpoint(eager=True)
+        return frame.select(*(F.col(quoted(name)) for name in columns)).localCheckpoint(eager=True)
 
 
 def _operators(plan: str) -> list[str]:

@@ -154,7 +154,7 @@ def shares_files(session: SparkSession) -> bool:
     """Whether Spark runs in this machine's processes, so that asking the file system is asking Spark."""
     if is_connect(session) and "SPARK_LOCAL_REMOTE" not in os.environ:
         return False
-    return str(session.conf.get("spark.master", "")).startswith("local")
+    return re.match(r"local(\[|$)", str(session.conf.get("spark.master", ""))) is not None
 
 
 def _listed_here(path: str) -> list[tuple[str, int]]:

@@ -28,7 +28,7 @@ def widened(table: pa.Table, exact: Mapping[str, pa.DataType]) -> pa.Table:
     """The table with whole numbers read as the decimals they were, without a copy."""
     for place, name in enumerate(table.column_names):
         kind = exact.get(name)
-        if kind is not None and is_short_decimal(kind):
+        if kind is not None and is_short_decimal(kind) and pa.types.is_int64(table.column(place).type):
             decimal = pa.decimal64(kind.precision, kind.scale)
             chunks = [
                 pa.Array.from_buffers(decimal, len(chunk), chunk.buffers(), chunk.null_count, chunk.offset)

@@ -12,9 +12,11 @@ from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.form import Form
 from refute.plan.form import operands as column_operands
-from refute.relation import Relation
+from refute.relation import Family, Relation
+from refute.relation.types import ColumnType
 from refute.spark.expressions import (
     all_of,
+    as_number,
     column,
     compare,
     condition_expression,
@@ -97,10 +99,12 @@ class Pairing:
         s_name, t_name = column_operands(predicate)
         s_kind, t_kind = self.relation.type_of(s_name), self.relation.type_of(t_name)
         if s_name == t_name:
-            same = column(s_kind)
+            same = _numbered(column(s_kind), s_kind, t_kind)
             return same, same
         first, second = operand(s_kind, t_kind), operand(t_kind, s_kind)
-        return None if first is None or second is None else (first, second)
+        if first is None or second is None:
+            return None
+        return _numbered(first, s_kind, t_kind), _numbered(second, s_kind, t_kind)
 
     def filters(self, row: Row) -> SparkColumn | None:
         """The condition under which a row may stand on this side; None where Spark cannot tell exactly."""
@@ -139,3 +143,11 @@ class Pairing:
             assert sides is not None
             conditions.append(compare(sides[0], predicate.op, sides[1], self.rule.nulls))
         return all_of([condition for condition in conditions if condition is not None])
+
+
+def _numbered(value: SparkColumn, kind: ColumnType, other: ColumnType) -> SparkColumn:
+    """A side of a comparison, days and moments as numbers; a day beside a moment is one."""
+    families = {kind.family, other.family} - {Family.NULL}
+    if families == {Family.DATE, Family.TIMESTAMP}:
+        return as_number(value, Family.TIMESTAMP)
+    return as_number(value, families.pop()) if len(families) == 1 else value

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
 from refute.errors import DataError, SchemaError, did_you_mean
+from refute.relation.shown import shown_row
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
 from refute.spark.keeping import Kept
@@ -216,11 +217,12 @@ class Source:
                 null = null | F.isnan(column)
         counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias(_OFTEN))
         with plain_failures(self.name):
-            wrong = counted.where((F.col(_OFTEN) > 1) | null).orderBy(*keys).limit(1).collect()
-        if wrong:
-            values = ", ".join(f"{name} = {wrong[0][name]!r}" for name in self.key)
-            often = wrong[0][_OFTEN]
-            if any(wrong[0][name] is None or wrong[0][name] != wrong[0][name] for name in self.key):
+            found = counted.where((F.col(_OFTEN) > 1) | null).orderBy(*keys).limit(1).toArrow()
+        if found.num_rows:
+            wrong = shown_row(found, 0)
+            values = ", ".join(f"{name} = {wrong[name]!r}" for name in self.key)
+            often = wrong[_OFTEN]
+            if any(wrong[name] is None or wrong[name] != wrong[name] for name in self.key):
                 raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
             raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
         self._key_checked = True

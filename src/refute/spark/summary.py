@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartne
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Family, Relation
-from refute.spark.expressions import all_of, column, literal
+from refute.spark.expressions import all_of, as_number, column, literal
 from refute.spark.frames import frame_of
 from refute.spark.pairing import Pairing
 from refute.spark.witness import Conditions
@@ -27,6 +28,7 @@ MOST_DISTINCT = 500_000
 LEAST_REPEATS = 8  # rows per distinct value below which a summary saves nothing
 MOST_SHARED = 20_000  # distinct values of the columns of several rules that are counted together
 _COUNT = "__count"
+_NUMBERED = (Family.DATE, Family.TIMESTAMP, Family.ZONED)  # of which Spark has values that Python has not
 
 
 class DistinctRows:
@@ -34,6 +36,7 @@ class DistinctRows:
 
     def __init__(self, names: tuple[str, ...], types: Relation, frame: DataFrame) -> None:
         self._frame = frame
+        self._types = types
         self.columns = {name: _own_type(types, frame, name) for name in names}
         self.kinds = {name: frame.schema[name].dataType.simpleString() for name in names}
         self._lock = threading.Lock()
@@ -49,6 +52,15 @@ class DistinctRows:
                 found = counted.limit(MOST_DISTINCT + 1).toArrow()
                 self._found.append(None if found.num_rows > MOST_DISTINCT else found)
             return self._found[0]
+
+    def is_value(self, name: str, value: pa.ChunkedArray) -> SparkColumn:
+        """Whether a row has a value, that of an array of one, in a column."""
+        family = self._types.type_of(name).family
+        if family not in _NUMBERED:
+            return self.columns[name].eqNullSafe(literal(value[0].as_py(), self.kinds[name]))
+        number = value.cast(pa.int32() if family is Family.DATE else pa.int64())[0].as_py()
+        since = F.lit(None if number is None or family is not Family.TIMESTAMP else dt.timedelta(microseconds=number))
+        return as_number(self.columns[name], family).eqNullSafe(since if family is Family.TIMESTAMP else F.lit(number))
 
     @property
     def n_rows(self) -> int | None:
@@ -104,8 +116,7 @@ class Summary:
         """Whether a row of the frame has the values of this one."""
         same = []
         for name in self._names:
-            value = literal(row.column(name)[0].as_py(), self._distinct.kinds[name])
-            same.append(self._distinct.columns[name].eqNullSafe(value))
+            same.append(self._distinct.is_value(name, row.column(name)))
         return all_of(same)
 
     def skipped(self, names: list[str]) -> int:

@@ -12,6 +12,7 @@ from refute.spark.blocks import Batches
 Task = Callable[[Batches], Batches]
 ROW_COLUMN = "__row"  # the id of a row, when ids are shipped
 RESERVED = "__refute_"  # how columns begin that Refute adds to those of the user
+HASHED_ID = RESERVED + "id"  # a hash of it
 WITNESS_COLUMNS = ("s", "t")
 
 

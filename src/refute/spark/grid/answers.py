@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -11,9 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
-from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import LongType, StructField, StructType
 
 from refute.plan.form import Form
@@ -109,8 +107,8 @@ class Answers:
         """How many rows each task gets: how even the division is."""
         return self._divided(self._form).task_rows() if self._possible else []
 
-    def witness(self) -> tuple[Any, Any] | None:
-        """The ids of the rows of some violation, or None where the rule holds."""
+    def witness(self) -> pa.Array | None:
+        """The ids of the rows of some violation, of `s` and of `t`, or None where the rule holds."""
         if not self._possible:
             return None
         for part in self._parts():
@@ -119,14 +117,13 @@ class Answers:
                 return found
         return None
 
-    def rows(self, ids: Sequence[Any]) -> list[dict[str, Any]]:
+    def rows(self, ids: pa.Array) -> list[dict[str, Any]]:
         """The rows with these ids, in their order: `__row` and the other columns in the blocks."""
-        kind = to_arrow_type(self._blocks.row_type, timezone="UTC")
-        wanted = pa.array([one.asDict() if isinstance(one, SparkRow) else one for one in ids], kind)
-        found = self._blocks.frame.mapInArrow(Find(wanted), FOUND).toArrow()
-        tables = [unpacked(cell) for cell in found.column(0)]
-        rows = [shown_row(table, place) for table in tables for place in range(table.num_rows)]
-        return [next(row for row in rows if row[ROW_COLUMN] == shown) for shown in _shown(wanted)]
+        found = self._blocks.frame.mapInArrow(Find(ids), FOUND).toArrow()
+        rows = pa.concat_tables([unpacked(cell) for cell in found.column(0)]).combine_chunks()
+        wanted = ids.cast(rows.schema.field(ROW_COLUMN).type)
+        places = [next(i for i, one in enumerate(rows.column(ROW_COLUMN)) if one.equals(row)) for row in wanted]
+        return [shown_row(rows, place) for place in places]
 
     def partners(self) -> DataFrame:
         """The rows in some violation: `__row`, and how many partners each has `as_s` and `as_t`."""
@@ -163,12 +160,6 @@ class Answers:
         return [self._divided(form) for form in self._form.split()]
 
 
-def _shown(ids: pa.Array) -> list[Any]:
-    """Ids as rows show them."""
-    table = pa.table({ROW_COLUMN: ids})
-    return [shown_row(table, place)[ROW_COLUMN] for place in range(len(ids))]
-
-
 _COUNTS = [StructField(name, LongType()) for name in ("as_s", "as_t")]
 
 
@@ -201,12 +192,12 @@ class Divided:
             found[number] = found.get(number, 0) + rows
         return list(found.values())
 
-    def witness(self) -> tuple[Any, Any] | None:
+    def witness(self) -> pa.Array | None:
         """The ids of the rows of some violation, or None where there is none."""
         if self._settled_count() > 0:
             return self._settled_witness()
-        found = self._asked(Question.EXISTS, self._pair_schema).limit(1).collect()
-        return (found[0]["s"], found[0]["t"]) if found else None
+        found = self._asked(Question.EXISTS, self._pair_schema).limit(1).toArrow()
+        return _both(found.column("s"), found.column("t")) if found.num_rows else None
 
     def partners(self, schema: StructType) -> DataFrame:
         """Rows with partners, perhaps several times: `__row`, `as_s` and `as_t`."""
@@ -252,15 +243,15 @@ class Divided:
     def _settled_count(self) -> int:
         return self._settled.violations if len(self.division.groups) else 0
 
-    def _settled_witness(self) -> tuple[Any, Any]:
+    def _settled_witness(self) -> pa.Array:
         """The ids of two rows that cells alone pair: some of two rows on each side, if there are two, are distinct."""
         settled = self._settled
         *_, (s_places, t_places) = settled.pairs(1)  # those before have a row that pairs with itself only
         ends = []
         for of_t, cells in ((False, settled.s_cells[s_places[:1]]), (True, settled.t_cells[t_places])):
             rows = self._located(of_t=of_t, wanted=cells)
-            ends.append(rows.agg(F.min(ROW_COLUMN).alias("least"), F.max(ROW_COLUMN).alias("most")).collect()[0])
-        pairs = [(s_row, t_row) for s_row in ends[0] for t_row in ends[1] if s_row != t_row]
+            ends.append(rows.agg(F.min(ROW_COLUMN).alias("least"), F.max(ROW_COLUMN).alias("most")).toArrow().columns)
+        pairs = [_both(s_row, t_row) for s_row in ends[0] for t_row in ends[1] if not s_row[0].equals(t_row[0])]
         assert pairs, "cells settle a pair of distinct rows"
         return pairs[0]
 
@@ -315,6 +306,11 @@ class Divided:
     @property
     def _pair_schema(self) -> StructType:
         return StructType([StructField(side, self._blocks.row_type) for side in ("s", "t")])
+
+
+def _both(s_row: pa.ChunkedArray, t_row: pa.ChunkedArray) -> pa.Array:
+    """Two ids as one array."""
+    return pa.chunked_array([*s_row.chunks, *t_row.chunks]).combine_chunks()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from refute.spark.expressions import column, operand
 from refute.spark.grid.groups import Key
 from refute.spark.grid.tasks import Pack
 from refute.spark.narrowing import narrowed
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import HASHED_ID, ROW_COLUMN
 
 BLOCK_ROWS = 1 << 17
 
@@ -35,10 +35,11 @@ class Blocks:
         columns: list[SparkColumn | str] = [F.expr(narrowed(name, kind)) for name, kind in exact.items()]
         columns += [value.alias(name) for name, value in _hashes(forms, types).items()]
         if named and identified:
-            columns.append(ROW_COLUMN)
+            columns += [ROW_COLUMN, F.xxhash64(ROW_COLUMN).alias(HASHED_ID)]
         self.numbered = named and not identified
         pack = Pack(exact, self.numbered, BLOCK_ROWS)
         self.named = named
+        self.identified = named and identified
         self.row_type: DataType = frame.schema[ROW_COLUMN].dataType if identified else LongType()
         self.frame = frame.select(*columns).mapInArrow(pack, PACKED)
 

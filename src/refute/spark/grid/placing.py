@@ -15,8 +15,8 @@ _LARGEST = 2  # times the rows meant for a task, above which a bucket is cut int
 
 @dataclass(frozen=True)
 class Places:
-    """The tasks of buckets. The rows of a bucket that is too large for one are cut into parts by turns, once as `s` and
-    once as `t`, and each two parts meet in a place of their own, those of bucket b from `first[b]` on."""
+    """The tasks of buckets. The rows of a bucket that is too large for one are cut into parts by their numbers, once as
+    `s` and once as `t`, and each two parts meet in a place of their own, those of bucket b from `first[b]` on."""
 
     parts: Ints
     first: Ints
@@ -44,15 +44,14 @@ class Places:
         """Whether any bucket is cut into parts."""
         return bool((self.parts > 1).any())
 
-    def meetings(self, buckets: Ints, turn: int, *, of_t: bool) -> tuple[Ints, Ints]:
-        """Where rows go: positions of rows, each as often as it goes somewhere, and the places. `turn` is the number of
-        the first row."""
+    def meetings(self, buckets: Ints, numbers: Ints, *, of_t: bool) -> tuple[Ints, Ints]:
+        """Where rows of these numbers go: positions of rows, each as often as it goes somewhere, and the places."""
         parts = self.parts[buckets]
         if not len(parts) or parts.max() == 1:
             return np.arange(len(buckets)), self.first[buckets]
         rows = np.repeat(np.arange(len(buckets)), parts)
         other = np.arange(len(rows)) - np.repeat(np.cumsum(parts) - parts, parts)
-        own = ((np.arange(len(buckets)) + turn) % parts)[rows]
+        own = (numbers % parts)[rows]
         s_part, t_part = (other, own) if of_t else (own, other)
         return rows, self.first[buckets][rows] + s_part * parts[rows] + t_part
 

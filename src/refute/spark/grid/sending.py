@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refute.language.predicate import Row
 from refute.spark.grid.division import Division, Side
 from refute.spark.grid.shape import AS_S, AS_T, BUCKET, SELF, step_names
-from refute.spark.worker import ROW_COLUMN
+from refute.spark.worker import HASHED_ID, ROW_COLUMN
 
 Ints = NDArray[np.int64]
 
@@ -30,20 +30,26 @@ class Sending:
         return len(self.division.cuts) + 1
 
     def pieces(self, table: pa.Table, sides: tuple[Side, Side], turn: int) -> Iterator[tuple[int, int, pa.Table]]:
-        """What goes to each task: its number, how the rows meet there, and the rows. `turn` numbers the first row."""
+        """What goes to each task: its number, how the rows meet there, and the rows. `turn` numbers the first row.
+
+        Rows that have ids are cut into parts by hashes of these: a task that Spark runs again may get its rows in
+        another order, and must not send one to another part than before.
+        """
+        hashed = HASHED_ID in table.column_names
+        numbers = np.asarray(table.column(HASHED_ID)) if hashed else np.arange(table.num_rows) + turn
         for kind in range(self.kinds):
             for role in tuple(Row) if self.division.apart else (None,):
-                rows, places = self._met(sides, kind, role, turn)
+                rows, places = self._met(sides, kind, role, numbers)
                 if len(rows):
                     yield from self._cut(table, sides, kind, role, rows, places, turn)
 
-    def _met(self, sides: tuple[Side, Side], kind: int, role: Row | None, turn: int) -> tuple[Ints, Ints]:
+    def _met(self, sides: tuple[Side, Side], kind: int, role: Row | None, numbers: Ints) -> tuple[Ints, Ints]:
         """The rows of one role, or of both, and the places that they go to."""
         s_side, t_side = sides
         side = t_side if role is Row.T else s_side
         admitted = s_side.admitted | t_side.admitted if role is None else side.admitted
         chosen, buckets = self.division.sent(side, kind, admitted)
-        repeated, places = self.division.places.meetings(buckets, turn, of_t=role is Row.T)
+        repeated, places = self.division.places.meetings(buckets, numbers[chosen], of_t=role is Row.T)
         return chosen[repeated], places
 
     def _cut(
