@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,13 @@ import pytest
 
 import refute as rf
 from standalone import environment, free_port, standalone
+from thorough import THOROUGH
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.skipif(not THOROUGH, reason="takes ten minutes: HYPOTHESIS_PROFILE=thorough runs it"),
+]
 
 GUIDE = Path(__file__).parents[2] / "docs" / "cluster.md"
 SOURCE = Path(rf.__file__).parents[1]
@@ -38,8 +44,8 @@ DISTRIBUTED = """
 from refute.spark import engine
 from refute.spark.budget import Budget
 made = engine.SparkEngine.__init__
-def distributed(self, *args, budget=None, **more):
-    made(self, *args, budget=budget or Budget(driver_bytes=0, sample_rows=10), **more)
+def distributed(self, *args, **more):
+    made(self, *args, **(more | {"budget": Budget(driver_bytes=0, sample_rows=10)}))
 engine.SparkEngine.__init__ = distributed
 """
 
@@ -103,10 +109,12 @@ def run(commands: str, here: Path, python: str, more: Mapping[str, str]) -> subp
         "SPARK_LOG_DIR": str(here / "logs"),
         "SPARK_PID_DIR": str(here / "pids"),
     }
+    # Variables of the shell, not of its children: Spark takes a variable MASTER for its own.
+    named = "".join(f"{name}={shlex.quote(value)}\n" for name, value in more.items())
     return subprocess.run(
-        ["bash", "-e", "-c", commands],
+        ["bash", "-e", "-c", named + commands],
         cwd=here,
-        env={**known, **paths, **more},
+        env={**known, **paths},
         capture_output=True,
         text=True,
         timeout=600,
@@ -157,7 +165,7 @@ def test_a_connect_server_on_the_cluster_checks(master: str, here: Path, pythons
     start, check, stop = re.findall(r"^.+?(?<!\\)$", blocks("connect"), re.DOTALL | re.MULTILINE)
     more = {"MASTER": master, "PORT": str(free_port())}
     try:
-        started = run(start, here, pythons["whole"], {**more, "PYTHONPATH": ""})
+        started = run(start, here, pythons["whole"], more)
         assert started.returncode == 0, started.stderr
         waited = 'for i in $(seq 200); do (echo > "/dev/tcp/127.0.0.1/$PORT") 2>/dev/null && break; sleep 0.5; done\n'
         assert_checked(run(waited + check, here, pythons["whole"], more))
