@@ -1,6 +1,6 @@
 """Tables larger than the memory of an executor: one of 1 GB, on a cluster of its own, answers and discovers exactly.
 
-`REFUTE_MEMORY_ROWS=10000000 pytest tests/spark/test_memory.py -s` runs it with a table that does not fit.
+`HYPOTHESIS_PROFILE=thorough REFUTE_MEMORY_ROWS=10000000 pytest tests/spark/test_memory.py -s` runs it with a table that does not fit.
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ import pytest
 
 import refute as rf
 from standalone import environment, standalone
+from thorough import THOROUGH
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.skipif(not THOROUGH, reason="HYPOTHESIS_PROFILE=thorough runs it"),
+]
 
 ROWS = int(os.environ.get("REFUTE_MEMORY_ROWS", "50000"))
 PADDING = 10  # columns of eight bytes that no rule reads
