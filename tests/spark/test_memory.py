@@ -1,6 +1,7 @@
 """Tables larger than the memory of an executor: one of 1 GB, on a cluster of its own, answers and discovers exactly.
 
-`HYPOTHESIS_PROFILE=thorough REFUTE_MEMORY_ROWS=10000000 pytest tests/spark/test_memory.py -s` runs it with a table that does not fit.
+`HYPOTHESIS_PROFILE=thorough REFUTE_MEMORY_ROWS=10000000 pytest tests/spark/test_memory.py -s` runs it with a table that
+does not fit.
 """
 
 from __future__ import annotations
