@@ -8,6 +8,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -254,7 +255,8 @@ class SparkEngine:
             yield blocks
             return
         with kept() as place:
-            blocks.frame = place.keep(blocks.frame)
+            # Cells of megabytes fill a heap before Spark sees that they do not fit.
+            blocks.frame = place.keep(blocks.frame, StorageLevel.DISK_ONLY)
             yield blocks
 
     @contextmanager

@@ -17,12 +17,12 @@ class Kept:
     def __init__(self) -> None:
         self._frames: list[DataFrame] = []
 
-    def keep(self, frame: DataFrame) -> DataFrame:
+    def keep(self, frame: DataFrame, where: StorageLevel = StorageLevel.MEMORY_AND_DISK) -> DataFrame:
         """The frame, kept from its first use on; one that somebody else keeps already is his to let go."""
         level = frame.storageLevel
         if level.useMemory or level.useDisk:
             return frame
-        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        kept = frame.persist(where)
         self._frames.append(kept)
         return kept
 
