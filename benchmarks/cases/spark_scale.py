@@ -131,6 +131,8 @@ def _name(size: int) -> str:
 
 def _linear(size: int) -> Callable[[Mapping[str, Measurement]], bool]:
     def holds(results: Mapping[str, Measurement]) -> bool:
+        if results[_name(size)].stopped:
+            return False
         return results[_name(size)].cpu_seconds <= _SLACK * size / SIZES[0] * results[US].cpu_seconds
 
     return holds

@@ -283,7 +283,7 @@ class SparkEngine:
     def _reads_often(self, rule: Rule) -> bool:
         try:
             prepared = self.prepared(rule)
-        except SchemaError:  # which is told where the rule is asked about, together with others
+        except SchemaError:  # reported where the rule is asked about, together with others
             return False
         return prepared.reads_often and not prepared.is_small
 

@@ -83,7 +83,7 @@ def _readable(source: Source, options: Options) -> list[str]:
 
 def _here(source: Source, options: Options, where: str | None, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
-    rows are told, in the order of their positions. None where they are too many, or Spark finds so."""
+    rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     types, names = empty_relation(source.frame), _readable(source, options)
     gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
