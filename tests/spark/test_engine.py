@@ -16,6 +16,7 @@ import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
+from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -58,7 +59,7 @@ def _check(case: Case, frame: DataFrame) -> None:
     assert verdict.holds == (not truth)
     if verdict.witness is not None:
         assert (verdict.witness[:1] if case.rule.is_single_row else tuple(verdict.witness)) in truth
-    listed = engine.violations(rule, None).to_arrow()
+    listed = Violations(engine, rule).to_arrow()
     sides = [listed.column(side).to_pylist() for side in ("s", "t") if side in listed.column_names]
     assert sorted(zip(*sides, strict=True)) == truth
     (timed,) = engine.measure([rule], counts=True)
@@ -126,10 +127,10 @@ def test_marked_rows_name_role_and_partners(spark_kind: SparkSession) -> None:
     rules = RuleBook.of(texts)
     local = rf.check(table.append_column("id", pa.array(range(table.num_rows))), rules, key="id")
     engine = SparkEngine(frame, key=["id"], budget=DISTRIBUTED)
-    marked = {row["id"]: [tuple(breach) for breach in row["refute"]] for row in engine.annotated(list(rules)).collect()}
+    marked = {row["id"]: [tuple(breach) for breach in row["refute"]] for row in engine.marked(list(rules)).collect()}
     expected = {row["id"]: [tuple(breach.values()) for breach in row["refute"]] for row in local.rows.to_pylist()}
     assert marked == expected
-    clean, dirty = engine.split(engine.annotated(list(rules)))
+    clean, dirty = engine.split(engine.marked(list(rules)))
     assert (clean.count(), dirty.count()) == tuple(part.num_rows for part in local.split())
 
 

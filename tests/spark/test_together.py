@@ -17,6 +17,7 @@ from refute.errors import SchemaError
 from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
+from refute.report.violations import Violations
 from refute.spark import measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
@@ -127,7 +128,7 @@ def test_listed_violations_tell_the_values_of_their_rows(spark_kind: SparkSessio
         if key is None and not hasattr(spark_kind, "sparkContext"):
             continue
         listed: Any = rf.violations(source, TEXTS[0], 5, key=key)
-        clashes = listed.with_values()
+        clashes = listed.rows()
         assert len(clashes) == 5
         for clash in clashes:
             assert [role for role, *_ in clash] == ["s", "t"]
@@ -155,11 +156,11 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
-    listed = engine.violations(Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
+    listed = Violations(engine, Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
     expected = sorted(listed)
     assert (20, 0) in expected
     engine.source._layout = Layout(moved)
-    stale = engine.violations(listed.rule, None)
+    stale = Violations(engine, listed.rule)
     assert sorted(map(tuple, stale.to_spark().collect())) == expected
     assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected
 

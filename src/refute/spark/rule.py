@@ -233,7 +233,7 @@ class SparkRule:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
         local = self._local(identified=True) if limit is not None and limit <= _FEW_PAIRS else None
         if local is not None:
-            found = pa.Table.from_batches(local.batches(self.rule, limit), local.schema(self.rule))
+            found = local.clashes(self.rule, limit).table()
             return self._sent_back(local, {side: found.column(side).to_numpy() for side in found.column_names})
         if self.pairing is None:
             listed = self._rows.violating(identified=True).select(F.col(ROW_COLUMN).alias("s"))

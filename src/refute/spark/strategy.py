@@ -1,14 +1,11 @@
-"""How a rule is answered on Spark, and why: data that prints itself."""
+"""The ways to answer a rule on Spark, and which one is taken."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
-from refute.display import in_one_line
-from refute.language.render import render_english, render_text
 from refute.language.rulebook import Rule
-from refute.plan.shape import Shape
+from refute.plan.plan import RulePlan
 from refute.spark.aggregates import MOST_DIFFERENCES
 from refute.spark.pairing import Pairing
 
@@ -43,44 +40,6 @@ _WORST = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SparkRulePlan:
-    """How one rule will be answered."""
-
-    name: str
-    constraint: str
-    sentence: str
-    shape: Shape
-    rows: int
-    strategy: Strategy
-
-    def __str__(self) -> str:
-        steps = _STEPS[self.strategy]
-        lines = [
-            f"{self.name}: {self.constraint}",
-            f"  meaning   {self.sentence}",
-            f"  shape     {self.shape}",
-            f"  method    {self.strategy.value} on Spark, {self.rows:,} rows",
-            *(f"  {'order    ' if i == 0 else '         '} {i + 1}. {step}" for i, step in enumerate(steps)),
-            f"  worst     {_WORST[self.strategy]}",
-        ]
-        return "\n".join(map(in_one_line, lines))
-
-
-@dataclass(frozen=True, slots=True)
-class SparkPlan:
-    """The plans of several rules over one table."""
-
-    rules: tuple[SparkRulePlan, ...]
-    driver_bytes: int
-
-    def __str__(self) -> str:
-        bound = f"At most {self.driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."
-        if not self.driver_bytes:
-            bound = "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
-        return "\n\n".join([*map(str, self.rules), bound])
-
-
 def choose(pairing: Pairing | None, *, small: bool, repetitive: bool, fetched: bool) -> Strategy:
     """The way to answer a rule: `pairing` is None for a rule about one row.
 
@@ -103,13 +62,14 @@ def is_native(pairing: Pairing | None) -> bool:
     return pairing is not None and not pairing.order and pairing.exact and len(pairing.differ) <= MOST_DIFFERENCES
 
 
-def plan_of(rule: Rule, strategy: Strategy, rows: int) -> SparkRulePlan:
+def plan_of(rule: Rule, strategy: Strategy, rows: int) -> RulePlan:
     """The plan of one rule."""
-    return SparkRulePlan(
-        rule.name,
-        render_text(rule.constraint),
-        render_english(rule.constraint),
-        Shape.of_rule(rule.constraint),
-        rows,
-        strategy,
-    )
+    method = f"{strategy.value} on Spark"
+    return RulePlan.of(rule, rows=rows, method=method, steps=_STEPS[strategy], worst=_WORST[strategy])
+
+
+def note_on(driver_bytes: int) -> str:
+    """What the budget of bytes means for a plan."""
+    if not driver_bytes:
+        return "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
+    return f"At most {driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."
