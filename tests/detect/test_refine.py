@@ -112,3 +112,22 @@ def test_billions_of_pairs_are_counted_and_the_first_are_listed_at_once() -> Non
 def test_tuning_refuses_sizes_that_cannot_work() -> None:
     with pytest.raises(ValueError, match="bins"):
         Tuning(bins=1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_dense_sets_of_few_values_agree_with_arrays(threads: int) -> None:
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(0, size, 3000).astype(np.int32) for size in (2, 3, 4)]
+    a, b, c = (Comparison(codes, codes, len(np.unique(codes)), i) for i, codes in enumerate(columns))
+    with_bitmaps, without = Tuning(bitmap_rows=1), Tuning(bitmap_values=0, partner_bitmap_values=0)
+    share = Share(threads=threads)
+    for rule in (
+        Problem(3000, None, None, (), (a, b), (c,), False),
+        Problem(3000, None, None, (c,), (b, a), (), False),
+    ):
+        for tuning in (with_bitmaps, without):
+            assert refine.count(rule, share, tuning=tuning) == len(naive_pairs(rule))
+        for dense, plain in zip(
+            refine.partners(rule, tuning=with_bitmaps), refine.partners(rule, tuning=without), strict=True
+        ):
+            assert (dense == plain).all()

@@ -3,12 +3,13 @@
 A cluster pair is two sets of points whose pairs all satisfy the predicates so far. Each predicate is an operator that
 turns cluster pairs into smaller ones; what the last operator leaves are the violations. Operators work on whole
 batches of cluster pairs, and batches are run depth first in bounded parts, so that a rule that most pairs violate
-needs no more memory than one that holds.
+needs no more memory than one that holds. Each rule is refined by itself: the paper's tries of many rules (section 4)
+count them in two thirds of the time, but a report needs the partners of each row and a witness as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,12 @@ from numpy.typing import NDArray
 from refute.detect.refine.collect import Partners, Total
 from refute.detect.refine.prepare import prepared
 from refute.detect.refine.run import Collection, stream
-from refute.detect.refine.trie import Organisation, count_many
 from refute.detect.refine.tuning import DEFAULT, Tuning
 from refute.kernels.refinement_sides import fill_pairs, first_distinct
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
-__all__ = ["Organisation", "Tuning", "count", "exists", "pairs", "partners", "refine_many"]
+__all__ = ["Tuning", "count", "exists", "pairs", "partners"]
 
 
 def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, int] | None:
@@ -41,17 +41,6 @@ def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFA
     total = Total(problem.s_size, problem.t_size)
     Collection(problem, tuning, share).into(total)
     return total.total
-
-
-def refine_many(
-    problems: Sequence[Problem],
-    share: Share | None = None,
-    *,
-    organisation: Organisation = Organisation.COST,
-    tuning: Tuning = DEFAULT,
-) -> list[int]:
-    """The number of violating pairs of each problem; predicates that problems share are refined once."""
-    return count_many([prepared(problem) for problem in problems], share, organisation, tuning)
 
 
 def partners(

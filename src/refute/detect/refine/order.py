@@ -95,13 +95,11 @@ def stage_of(kind: Kind, comparison: Comparison, share: Share | None, *, sketche
     return Stage(kind, algorithm, (comparison,), max(s, t), s <= t)
 
 
-def plan(
-    problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None = None, *, paired_last: bool = True
-) -> Pipeline:
+def plan(problem: Problem, purpose: Purpose, tuning: Tuning, share: Share | None = None) -> Pipeline:
     """The pipeline of a problem: equalities, then inequalities, then non-equalities (section 6.2).
 
     To count, non-equalities come before inequalities: a signed batch of equal values costs no more than an equality,
-    and the last inequality's sets are never read. `paired_last` allows IEJoin for the last two inequalities.
+    and the last inequality's sets are never read.
     """
     equal, differ, order = (
         [stage_of(kind, comparison, share, sketched=len(comparisons) > 1) for comparison in comparisons]
@@ -118,7 +116,7 @@ def plan(
         stages = [*ordered, *differ, *inequalities]
     else:
         stages = [*ordered, *inequalities, *differ]
-    chosen = choose_algorithms(stages, tuning, paired_last=paired_last)
+    chosen = choose_algorithms(stages, tuning)
     return Pipeline(chosen, leading_reflexive(chosen, problem.aligned))
 
 
@@ -129,13 +127,13 @@ def _equalities(stages: Sequence[Stage], problem: Problem, share: Share | None) 
     return greedy_hll(single, problem.s_size, share) + sorted(rest, key=lambda stage: stage.cardinality)
 
 
-def choose_algorithms(stages: Sequence[Stage], tuning: Tuning, *, paired_last: bool) -> tuple[Stage, ...]:
+def choose_algorithms(stages: Sequence[Stage], tuning: Tuning) -> tuple[Stage, ...]:
     """The stages with HSM, BHSM or IEJoin chosen for each inequality (section 6.2)."""
     chosen = [
         inequality(stage, number + 1 < len(stages), tuning) if stage.kind is Kind.ORDER else stage
         for number, stage in enumerate(stages)
     ]
-    if paired_last and len(stages) > 1 and stages[-2].kind is stages[-1].kind is Kind.ORDER:
+    if len(stages) > 1 and stages[-2].kind is stages[-1].kind is Kind.ORDER:
         both = paired(stages[-2], stages[-1], tuning)
         if both is not None:
             chosen[-2:] = [both]
