@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from refute.detect.detector import PartnerCounts, _exact_sum
 from refute.detect.methods import method_of
-from refute.detect.sweep import counting
+from refute.detect.sweep import tallies
 from refute.detect.sweep.points import Points
 from refute.plan.method import MethodName
 from refute.plan.problem import Comparison, Problem
@@ -31,7 +31,7 @@ def test_a_billion_largest_counts_would_still_add_up() -> None:
 
 def test_group_sizes_multiply_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = np.array([2**33, 3, 2**34 + 1], dtype=np.int64)
-    monkeypatch.setattr(counting, "segment_sizes", lambda *_: sizes)
+    monkeypatch.setattr(tallies, "segment_sizes", lambda *_: sizes)
     group = Comparison(np.zeros(3, np.int32), np.zeros(3, np.int32), 3)
     many = Points(
         n_s=2**35,
@@ -45,7 +45,7 @@ def test_group_sizes_multiply_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) ->
         differ=(),
         self_pairs=False,
     )
-    assert counting._group_products(many, None) == 2**66 + 9 + (2**34 + 1) ** 2
+    assert tallies.group_products(many, None) == 2**66 + 9 + (2**34 + 1) ** 2
 
 
 def test_all_pairs_of_rows_multiply_beyond_64_bits() -> None:
@@ -61,7 +61,7 @@ def test_all_pairs_of_rows_multiply_beyond_64_bits() -> None:
         differ=(),
         self_pairs=False,
     )
-    assert counting._group_products(free, None) == 2**66
+    assert tallies.group_products(free, None) == 2**66
 
 
 @pytest.mark.parametrize("method", [MethodName.SWEEP, MethodName.RANGE_SEARCH, MethodName.REFINE])

@@ -184,19 +184,21 @@ def _compare(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) 
     size = max(left.size, right.size)
     # A column may have several encodings; the relation keeps each, so their identities tell them apart.
     label = (predicate.left.name, predicate.right.name, predicate.op, id(left.values), id(right.values))
+    names = (predicate.left.name, predicate.right.name)
+    name = names[0] if names[0] == names[1] else " and ".join(names)
     s, t = left.values, right.values
     if predicate.op in (Operator.EQ, Operator.NE):
         if reads_nulls(predicate.op, nulls) and (left.nulls or right.nulls):
             s = _with_null_code(s, size)
             t = s if left is right else _with_null_code(t, size)
-            return Comparison(s, t, size + 1, (*label, nulls))
-        return Comparison(s, t, size, (*label[:2], "values", *label[3:]))
+            return Comparison(s, t, size + 1, (*label, nulls), name=name)
+        return Comparison(s, t, size, (*label[:2], "values", *label[3:]), name=name)
     lag = int(predicate.op in (Operator.LE, Operator.GE))
     if size + lag > np.iinfo(s.dtype).max:
         s, t = s.astype(np.int64), t.astype(np.int64)
         t = s if left is right else t
     turned = predicate.op in (Operator.GT, Operator.GE)
-    return Comparison(s, t, size + lag, label, turned=turned, lag=lag)
+    return Comparison(s, t, size + lag, label, turned=turned, lag=lag, name=name)
 
 
 def _with_null_code(values: Ints, size: int) -> Ints:

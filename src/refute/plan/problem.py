@@ -25,18 +25,29 @@ class Comparison:
     Orders of another direction keep the arrays they are made of: `codes` are those of the columns, `turned` says that
     they are read from the greatest down, and `lag`, 0 or 1, is added on the side of t, so that `<` there reads `<=`.
     `s` and `t` are made when first asked for; `s_at`, `t_at`, `head` and `picked` do without.
+
+    `name` says in plans what is compared; nothing else reads it.
     """
 
-    __slots__ = ("_lock", "_sides", "codes", "label", "lag", "size", "turned")
+    __slots__ = ("_lock", "_sides", "codes", "label", "lag", "name", "size", "turned")
 
     def __init__(
-        self, s: Ints, t: Ints, size: int, label: Hashable | None = None, *, turned: bool = False, lag: int = 0
+        self,
+        s: Ints,
+        t: Ints,
+        size: int,
+        label: Hashable | None = None,
+        *,
+        turned: bool = False,
+        lag: int = 0,
+        name: str = "",
     ) -> None:
         self.codes = (s, t)
         self.size = size
         self.label = label
         self.turned = turned
         self.lag = lag
+        self.name = name
         self._lock = threading.Lock()
         self._sides: tuple[Ints, Ints] | None = None if turned or lag else (s, t)
 
@@ -87,12 +98,12 @@ class Comparison:
 
     def over(self, s: Ints, t: Ints, size: int, label: Hashable | None = None) -> Comparison:
         """The same kind of comparison over other codes; `size` bounds what is read from them."""
-        return Comparison(s, t, size, label, turned=self.turned, lag=self.lag)
+        return Comparison(s, t, size, label, turned=self.turned, lag=self.lag, name=self.name)
 
     def mirrored(self) -> Comparison:
         """The order with its sides exchanged: `s < t` as `-t < -s`."""
         s, t = self.codes
-        return Comparison(t, s, self.size, turned=not self.turned, lag=self.lag)
+        return Comparison(t, s, self.size, turned=not self.turned, lag=self.lag, name=self.name)
 
     def _made(self) -> tuple[Ints, Ints]:
         if self._sides is None:

@@ -1,27 +1,73 @@
-"""What rules over one table share: groupings and sorts, built once, and the threads they may use."""
+"""What rules over one table share: groupings and sorts, built once; the threads they may use; who hears of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import Protocol, TypeVar
 
+from refute.plan.step import Step
 from refute.relation.once import Once
 
 T = TypeVar("T")
+Told = Callable[[Step], None]
+
+
+class Planned(Protocol):
+    """A way to answer that says what it does."""
+
+    def steps(self) -> Iterable[Step]:
+        """What it does, in order."""
 
 
 class Share:
     """A cache of groupings and sorts by label, safe to use from many threads, and a number of threads to use.
 
     `threads` is how many threads one rule may use by itself; a caller that runs rules side by side passes 1.
+    `told` hears of each step as it begins.
     """
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, *, told: Told | None = None) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
         self.threads = threads
+        self.told = told
         self._once = Once()
 
     def get(self, key: Hashable | None, build: Callable[[], T]) -> T:
         """What `build` gave for this key the first time; built anew for the key None, which is never shared."""
         return build() if key is None else self._once.get(key, build)
+
+    def telling(self, told: Told) -> Share:
+        """The same with another listener."""
+        found = Share(self.threads, told=told)
+        found._once = self._once
+        return found
+
+
+def within(share: Share | None, scope: str) -> Share | None:
+    """The share for a part of the work: what is told of it names the part."""
+    if share is None or share.told is None:
+        return share
+    told = share.told
+    return share.telling(lambda step: told(step.within(scope)))
+
+
+def under(share: Share | None, condition: str) -> Share | None:
+    """The share for what is done under a condition, which is told with it."""
+    if share is None or share.told is None:
+        return share
+    told = share.told
+    return share.telling(lambda step: told(step.under(condition)))
+
+
+def apart(share: Share | None, scope: str) -> Share | None:
+    """What other rows than all are answered with: nothing to share and one thread, and the same listener."""
+    listening = within(share, scope)
+    return None if listening is None or listening.told is None else Share(told=listening.told)
+
+
+def tell(share: Share | None, way: Planned) -> None:
+    """Tell whoever listens that this way is taken."""
+    if share is not None and share.told is not None:
+        for step in way.steps():
+            share.told(step)

@@ -1,7 +1,13 @@
-"""How many pairs satisfy a problem, and how many partners each point has."""
+"""How many pairs satisfy a problem, and how many partners each point has.
+
+Each `!=` is the count without it minus the count with `=` in its place, but where there are too many of them; so a
+problem is a sum of signed terms, made one after the other.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -9,190 +15,246 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.clashing import Clashes, clash_only
-from refute.detect.sweep.dividing import count_by_dividing
-from refute.detect.sweep.existence import surely_none
+from refute.detect.sweep.existence import NOTHING_LEFT
+from refute.detect.sweep.first_pairs import choose_proof
 from refute.detect.sweep.forest import Forests
-from refute.detect.sweep.layout import Layout, choose
-from refute.detect.sweep.packed import counted_packed
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, reduce, refined
+from refute.detect.sweep.tallies import choose_tally, group_products
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of
 from refute.kernels.distinct import sum_of_squared_counts
-from refute.kernels.dominance_sweeps import count_below, count_below_few
 from refute.kernels.memory import empty, full, give_back
-from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison, Problem, Rows
-from refute.plan.share import Share
+from refute.plan.share import Share, tell, within
+from refute.plan.step import Step, named, steps_within
 from refute.relation.together import together
 
 Longs = NDArray[np.int64]
+
+_PROOF = "to end at 0 where there is no pair"
 
 
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
     """The number of violating ordered pairs."""
     points = reduce(problem, share)
-    if points is None or surely_none(points, share, tuning):
+    if points is None:
+        tell(share, _Nothing())
         return 0
-    return _Tally(share, tuning, None, None).total(points, 1)
+    if _surely_none(points, share, tuning):
+        return 0
+    return sum(term.sign * term.count() for term in _terms(points, share, tuning, partners=False))
+
+
+def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+    """The steps of `count`; none is run, but groups and ranks are made, and samples looked at, as they are for it."""
+    points = reduce(problem, share)
+    if points is None:
+        yield from _Nothing().steps()
+        return
+    proof = choose_proof(points, share, tuning)
+    if proof is not None:
+        yield from steps_within(_PROOF, proof.steps())
+    for term in _terms(points, share, tuning, partners=False):
+        yield from steps_within(term.scope, term.steps())
 
 
 def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
     """For each point of side s, and of side t, its number of partners."""
     s_partners, t_partners = full(problem.s_size, 0, np.int64), full(problem.t_size, 0, np.int64)
     points = reduce(problem, share)
-    if points is not None and not surely_none(points, share, tuning):
-        _Tally(share, tuning, s_partners, t_partners).total(points, 1)
+    if points is not None:
+        _add_partners(points, s_partners, t_partners, share, tuning)
     return s_partners, t_partners
 
 
 def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
     """The same for points, whatever problem they came from."""
     s_partners, t_partners = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
-    if not surely_none(points, share, tuning):
-        _Tally(share, tuning, s_partners, t_partners).total(replace(points, s_pick=None, t_pick=None), 1)
+    _add_partners(replace(points, s_pick=None, t_pick=None), s_partners, t_partners, share, tuning)
     return s_partners, t_partners
 
 
+def _surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
+    """Whether a table of extrema, which costs little, shows that there is no pair."""
+    proof = choose_proof(points, share, tuning)
+    if proof is None:
+        return False
+    share = within(share, _PROOF)
+    tell(share, proof)
+    return proof.first(share) == -1
+
+
+def _add_partners(points: Points, s_partners: Longs, t_partners: Longs, share: Share | None, tuning: Tuning) -> None:
+    if _surely_none(points, share, tuning):
+        return
+    for term in _terms(points, share, tuning, partners=True):
+        s_found, t_found = term.partners()
+        _add(s_partners, term.points.s_pick, s_found, term.sign)
+        _add(t_partners, term.points.t_pick, t_found, term.sign)
+
+
+class _Nothing:
+    """No pair can satisfy the problem."""
+
+    def steps(self) -> Iterator[Step]:
+        """Nothing is done."""
+        yield NOTHING_LEFT
+
+
 @dataclass(frozen=True, slots=True)
-class _Tally:
-    """Counts pairs of different rows, and adds them up per point where arrays are given.
+class _Term(ABC):
+    """Points whose pairs of different rows are counted, with a sign; `scope` says what is asked of `!=` meanwhile."""
 
-    Each `!=` is the count without it minus the count with `=` in its place, but where there are too many of them.
-    """
-
+    points: Points
     share: Share | None
     tuning: Tuning
-    s_partners: Longs | None
-    t_partners: Longs | None
+    sign: int
+    scope: str
 
-    def total(self, points: Points, sign: int) -> int:
-        """`sign` times the number of pairs."""
-        if not points.differ or len(points.differ) > self.tuning.subsets:
-            return self._settled(points, sign)
-        if self.s_partners is None and points.twin and not points.order and points.n_s < INT32:
-            if points.group is None or len(points.differ) > 1:
-                give_back(points.n_s)
-                return sign * _agreeing_squares(points.group, points.differ, points.n_s)
-        if points.group is not None and clash_only(points):
-            return sign * self._clashes(points, points.group, sign)
-        widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
-        simpler = replace(points, differ=tuple(others), self_pairs=True)
-        found = self.total(simpler, sign)
-        agreeing = refined(simpler, widest)
-        return found if agreeing is None else found + self.total(agreeing, -sign)
+    @abstractmethod
+    def steps(self) -> Iterator[Step]:
+        """What is done."""
 
-    def _clashes(self, points: Points, group: Comparison, sign: int) -> int:
-        clashes = Clashes.of(points, group, self.share)
-        if self.s_partners is not None and self.t_partners is not None:
-            found: NDArray[np.int64] = empty(points.n_s, np.int64)
-            clashes_of(group.s, clashes.table, found)
-            found[clashes.strays] = clashes.table[group.s[clashes.strays], 1] - clashes.alike
-            _add(self.s_partners, points.s_pick, found, sign)
-            _add(self.t_partners, points.t_pick, found, sign)
-        return clashes.total
+    @abstractmethod
+    def count(self) -> int:
+        """The number of pairs."""
 
-    def _settled(self, points: Points, sign: int) -> int:
-        if self.s_partners is None or self.t_partners is None:
-            return sign * (self._dominance(points, None) - points.self_count())
+    @abstractmethod
+    def partners(self) -> tuple[Longs, Longs]:
+        """The number of partners of each point of s, and of t."""
+
+    @property
+    def _telling(self) -> Share | None:
+        return within(self.share, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Squares(_Term):
+    """Both sides are alike and only equalities and differences are asked for: sizes of groups, squared."""
+
+    def steps(self) -> Iterator[Step]:
+        """Count and square."""
+        names = named(self.points.differ)
+        yield Step(f"add up squares of the numbers of rows that agree, for each choice of `=` on some of {names}")
+
+    def count(self) -> int:
+        """The number of pairs."""
+        tell(self._telling, self)
+        give_back(self.points.n_s)
+        return _agreeing_squares(self.points.group, self.points.differ, self.points.n_s)
+
+    def partners(self) -> tuple[Longs, Longs]:
+        """Squares are of groups, not of points."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _ClashPairs(_Term):
+    """A group and one difference, and both sides are alike."""
+
+    def steps(self) -> Iterator[Step]:
+        """Count and square."""
+        yield Step(f"from the size of each group and of each {named(self.points.differ)} in it, one pass")
+
+    def count(self) -> int:
+        """The number of pairs."""
+        tell(self._telling, self)
+        return self._clashes().total
+
+    def partners(self) -> tuple[Longs, Longs]:
+        """The same numbers for both sides."""
+        group = self.points.group
+        assert group is not None
+        clashes = self._clashes()
+        found: Longs = empty(self.points.n_s, np.int64)
+        clashes_of(group.s, clashes.table, found)
+        found[clashes.strays] = clashes.table[group.s[clashes.strays], 1] - clashes.alike
+        return found, found
+
+    def _clashes(self) -> Clashes:
+        assert self.points.group is not None
+        return Clashes.of(self.points, self.points.group, self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dominance(_Term):
+    """Orders within groups, or anything where `!=` are too many to be taken apart."""
+
+    def steps(self) -> Iterator[Step]:
+        """Those of the way that is chosen."""
+        return choose_tally(self.points, self.share, self.tuning, partners=False).steps()
+
+    def count(self) -> int:
+        """The number of pairs; rows that match themselves are taken off."""
+        way = choose_tally(self.points, self.share, self.tuning, partners=False)
+        return way.count(self._telling) - self.points.self_count()
+
+    def partners(self) -> tuple[Longs, Longs]:
+        """The number of partners of each point of s, and of t."""
+        points = self.points
         s_found, t_found = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
         if points.differ:
             found = Forests.of(points, leaf=self.tuning.leaf).partners()
             assert found is not None
             s_found, t_found = found
         elif points.twin and not points.order:
-            _group_products(points, t_found)
+            group_products(points, t_found)
             s_found = t_found
         else:
             sides = ((points, t_found), (points.mirrored(), s_found))
-            calls = [partial(self._dominance, side, found) for side, found in sides]
+            calls = [partial(self._count_per_t, side, found) for side, found in sides]
             together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
         if points.self_pairs:
             s_self, t_self = points.self_matches()
             t_found[t_self] -= 1
             if s_found is not t_found:
                 s_found[s_self] -= 1
-        _add(self.s_partners, points.s_pick, s_found, sign)
-        _add(self.t_partners, points.t_pick, t_found, sign)
-        return sign * int(t_found.sum())
+        return s_found, t_found
 
-    def _dominance(self, points: Points, per_t: Longs | None) -> int:
-        """The pairs with all orders true, a row with itself included; `per_t` gets the partners of each point of t."""
-        if points.differ:
-            found = self._by_boxes(points, per_t, 2**62)
-            assert found is not None
-            return found
-        if not points.order:
-            return _group_products(points, per_t)
-        dimensions = choose(points, points.order, self.share, self.tuning)
-        if dimensions is None or dimensions.steps > self.tuning.tree_steps:
-            if self._looks_rare(points):
-                found = self._by_boxes(points, per_t, self.tuning.patience * (points.n_s + points.n_t))
-                if found is not None:
-                    return found
-            if points.group is None and threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel) > 1:
-                return self._halved(points, per_t)
-            return count_by_dividing(points, per_t, self.share, self.tuning)
-        packed = counted_packed(points, dimensions, self.share, self.tuning) if per_t is None else None
-        if packed is not None:
-            return packed
-        layout = Layout.of(points, dimensions, (), self.share)
-        tree = full(layout.cells, 0, np.int32)
-        few = layout.few_cells(dimensions, self.tuning.few)
-        total = 0
-        for block in layout.blocks(self.tuning.block):
-            below = empty(0 if per_t is None else len(block.t), np.int64)
-            start = int(block.state[1])
-            if few is not None:
-                tables = tree.reshape(points.groups, -1)
-                total += count_below_few(block.s, block.t, few, tables, block.state, block.more, below)
-            else:
-                total += count_below(
-                    block.s, block.t, layout.base, layout.length, layout.spans, tree, block.state, block.more, below
-                )
-            if per_t is not None:
-                done = slice(start, int(block.state[1]))
-                per_t[layout.t_order[block.t_start + done.start : block.t_start + done.stop]] = below[done]
-        return int(total)
+    def _count_per_t(self, points: Points, per_t: Longs) -> None:
+        choose_tally(points, self.share, self.tuning, partners=True).count(self._telling, per_t)
 
-    def _halved(self, points: Points, per_t: Longs | None) -> int:
-        """Cuts one large group in two for two threads; lower s with upper t need one order less."""
-        first, *others = sorted(points.order, key=lambda comparison: comparison.size, reverse=True)
-        pivot = np.median(first.t[:: max(1, points.n_t // 4096)])
-        s_upper = (first.s >= pivot).astype(np.int32)
-        t_upper = s_upper if first.s is first.t else (first.t >= pivot).astype(np.int32)
-        total = count_by_dividing(
-            replace(points, group=Comparison(s_upper, t_upper, 2)), per_t, self.share, self.tuning
-        )
-        s, t = np.flatnonzero(s_upper == 0), np.flatnonzero(t_upper)
-        if not len(s) or not len(t):
-            return total
-        across = replace(points, order=tuple(others)).chosen(s, t)
-        found = None if per_t is None else np.zeros(len(t), np.int64)
-        total += self._dominance(across, found)
-        if per_t is not None and found is not None:
-            per_t[t] += found
-        return total
 
-    def _looks_rare(self, points: Points) -> bool:
-        """Whether a sample has hardly a pair: boxes then rule out nearly everything and beat dividing."""
-        step = max(points.n_s, points.n_t) // max(1, self.tuning.probe)
-        if step < 8:
-            return False
-        s, t = (np.arange(0, n, step, dtype=np.int64) for n in (points.n_s, points.n_t))
-        sample = points.chosen(s, s if points.aligned else t)
-        return count_by_dividing(sample, None, None, self.tuning) <= len(s) // 32
+def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[_Term]:
+    """Signed terms that add up to the pairs; each is made when it is asked for, so that few are kept at a time."""
 
-    def _by_boxes(self, points: Points, per_t: Longs | None, patience: int) -> int | None:
-        forests = Forests.of(points, leaf=self.tuning.leaf)
-        if per_t is None:
-            return forests.count(patience)
-        found = forests.partners(patience)
-        if found is None:
-            return None
-        per_t[:] = found[1]
-        return int(found[1].sum())
+    def taken_apart(
+        points: Points, sign: int, ignored: tuple[Comparison, ...], same: tuple[Comparison, ...]
+    ) -> Iterator[_Term]:
+        kind = _kind_of_term(points, tuning, partners)
+        if kind is not None:
+            yield kind(points, share, tuning, sign, _scope(sign, ignored, same))
+            return
+        widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
+        simpler = replace(points, differ=tuple(others), self_pairs=True)
+        yield from taken_apart(simpler, sign, (*ignored, widest), same)
+        agreeing = refined(simpler, widest)
+        if agreeing is not None:
+            yield from taken_apart(agreeing, -sign, ignored, (*same, widest))
+
+    return taken_apart(points, 1, (), ())
+
+
+def _kind_of_term(points: Points, tuning: Tuning, partners: bool) -> type[_Term] | None:
+    """What can count the points as they are; None where a `!=` has to be taken apart first."""
+    if not points.differ or len(points.differ) > tuning.subsets:
+        return _Dominance
+    squares = not partners and points.twin and not points.order and points.n_s < INT32
+    if squares and (points.group is None or len(points.differ) > 1):
+        return _Squares
+    return _ClashPairs if clash_only(points) else None
+
+
+def _scope(sign: int, ignored: tuple[Comparison, ...], same: tuple[Comparison, ...]) -> str:
+    """What a term asks of the `!=` that were taken apart, and whether it is added."""
+    if not ignored and not same:
+        return ""
+    parts = ["added" if sign > 0 else "taken off"]
+    parts += [f"whatever the {named(ignored)}"] if ignored else []
+    parts += [f"with the same {named(same)}"] if same else []
+    return ", ".join(parts)
 
 
 def _agreeing_squares(key: Comparison | None, differ: tuple[Comparison, ...], n: int) -> int:
@@ -202,22 +264,6 @@ def _agreeing_squares(key: Comparison | None, differ: tuple[Comparison, ...], n:
     last, *others = differ
     agreeing = last if key is None else combined(key, last)
     return _agreeing_squares(key, tuple(others), n) - _agreeing_squares(agreeing, tuple(others), n)
-
-
-def _group_products(points: Points, per_t: Longs | None) -> int:
-    """Pairs by group sizes alone."""
-    if points.group is None:
-        if per_t is not None:
-            per_t[:] = points.n_s
-        return points.n_s * points.n_t
-    group = points.group
-    s_sizes = segment_sizes(group.s, group.size)
-    if per_t is not None:
-        per_t[:] = s_sizes[group.t]
-    t_sizes = s_sizes if group.s is group.t else segment_sizes(group.t, group.size)
-    if points.n_s * points.n_t < 2**63:
-        return int(np.dot(s_sizes, t_sizes))
-    return sum(int(s) * int(t) for s, t in zip(s_sizes, t_sizes, strict=True))
 
 
 def _add(into: Longs, pick: Rows | None, found: Longs, sign: int) -> None:

@@ -41,11 +41,47 @@ def codes_of(points: Points, share: Share | None) -> Codes | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """How a table of extrema lies: a cell for each group and each combination of the `small` orders.
+
+    With `coded` a cell has an entry of four: the least values of two different codes.
+    """
+
+    points: Points
+    small: tuple[Comparison, ...]
+    value: Comparison
+    coded: bool
+    block: int
+
+    @classmethod
+    def of(cls, points: Points, share: Share | None, tuning: Tuning) -> Table | None:
+        """The table for these points; None when it would be too large."""
+        coded = bool(points.differ) or points.self_pairs
+        room = tuning.table(points.n_s + points.n_t) // (4 if coded else 1)
+        *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
+        if points.groups * prod(each.size + 1 for each in small) > room and small:
+            if points.groups * prod(fewest_values(each) + 1 for each in small) > room:
+                return None
+            small = [ranked(each, share) if each.size > 64 else each for each in small]
+        found = cls(points, tuple(small), value, coded, tuning.block)
+        return found if found.cells <= room else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The cells of a group along each small order."""
+        return tuple(each.size + 1 for each in self.small)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return self.points.groups * prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
 class Extrema:
     """The least value of side s below each cell, and how the points of t that are held against it find their cells.
 
-    With codes a cell has an entry of four: the least values of two different codes. Points are read in blocks, so that
-    their cells take no memory and stay within the caches.
+    Points are read in blocks, so that their cells take no memory and stay within the caches.
     """
 
     points: Points
@@ -56,35 +92,25 @@ class Extrema:
     block: int
 
     @classmethod
-    def of(cls, points: Points, codes: Codes | None, share: Share | None, tuning: Tuning) -> Extrema | None:
-        """The table for these points; None when it would be too large."""
-        table = tuning.table(points.n_s + points.n_t)
-        if codes is not None:
-            table //= 4
-        *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
-        if points.groups * prod(each.size + 1 for each in small) > table and small:
-            if points.groups * prod(fewest_values(each) + 1 for each in small) > table:
-                return None
-            small = [ranked(each, share) if each.size > 64 else each for each in small]
-        shape = tuple(each.size + 1 for each in small)
-        if points.groups * prod(shape) > table:
-            return None
+    def of(cls, table: Table, codes: Codes | None) -> Extrema:
+        """The table filled; codes are those of the points where it is coded."""
+        points, small, value, shape = table.points, table.small, table.value, table.shape
         shift = sum(prod(shape[place + 1 :]) for place in range(len(shape)))  # s stands one above in each dimension
-        cells = points.groups * prod(shape)
         if codes is None:
+            assert not table.coded
             kind = value.codes[0].dtype
-            least = full(cells, np.iinfo(kind).max, kind)
-            for rows in _blocks(points.n_s, tuning.block):
+            least = full(table.cells, np.iinfo(kind).max, kind)
+            for rows in _blocks(points.n_s, table.block):
                 lower_cells(_cells(points, small, 0, rows), shift, value.s_at(rows), least)
             for place, length in enumerate(shape):
                 spread_cells(least, length, prod(shape[place + 1 :]))
-            return cls(points, least, tuple(small), value, None, tuning.block)
-        entries = np.tile(np.array([NONE, -1, NONE, -1]), (cells, 1))
-        for rows in _blocks(points.n_s, tuning.block):
+            return cls(points, least, small, value, None, table.block)
+        entries = np.tile(np.array([NONE, -1, NONE, -1]), (table.cells, 1))
+        for rows in _blocks(points.n_s, table.block):
             lower_entries(_cells(points, small, 0, rows), shift, value.s_at(rows), codes[0][rows], entries)
         for place, length in enumerate(shape):
             spread_entries(entries, length, prod(shape[place + 1 :]))
-        return cls(points, entries, tuple(small), value, codes[1], tuning.block)
+        return cls(points, entries, small, value, codes[1], table.block)
 
     def first(self) -> int:
         """The first point t with a partner, -1 when there is none."""

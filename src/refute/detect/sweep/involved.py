@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.clashing import Clashes, clash_only
 from refute.detect.sweep.counting import count, partners
-from refute.detect.sweep.extrema import Extrema, codes_of
+from refute.detect.sweep.extrema import Extrema, Table, codes_of
 from refute.detect.sweep.layout import Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked, reduce
@@ -47,12 +47,11 @@ def _flags(points: Points, share: Share | None, tuning: Tuning) -> tuple[Flags, 
     if len(points.differ) > 1 or (points.differ and points.self_pairs):
         return None
     codes = codes_of(points, share)
-    extrema = Extrema.of(points, codes, share, tuning)
-    if extrema is not None:
-        t_flags = extrema.flags()
-        del extrema
-        turned = Extrema.of(points.mirrored(), None if codes is None else codes[::-1], None, tuning)
-        return None if turned is None else (turned.flags(), t_flags)
+    table = Table.of(points, share, tuning)
+    if table is not None:
+        t_flags = Extrema.of(table, codes).flags()
+        turned = Table.of(points.mirrored(), None, tuning)
+        return None if turned is None else (Extrema.of(turned, None if codes is None else codes[::-1]).flags(), t_flags)
     if codes is not None or len(points.order) != 2:
         return None
     swept, value = sorted(points.order, key=lambda each: each.size)

@@ -36,6 +36,13 @@ class Dimensions:
         """Steps of one operation on the tree, at worst."""
         return prod(max(1, comparison.size.bit_length()) for comparison in self.tree)
 
+    def cells_of_few(self, most: int) -> int:
+        """The cells of the last tree dimension where all cells of a group are at most so many, to be written to all
+        at once; 0 where they are more."""
+        if self.ragged or not 1 <= len(self.tree) <= 2 or prod(each.size + 1 for each in self.tree) > most:
+            return 0
+        return self.tree[-1].size + 1
+
 
 def choose(
     points: Points, order: tuple[Comparison, ...], share: Share | None, tuning: Tuning, *, most: int = MAX_TREE
@@ -102,13 +109,6 @@ class Layout:
         if not swept.same_codes:
             t_order = shared(share, "t order", (swept.label,), lambda: _order(swept, 1))
         return cls(s_columns, t_columns, s_order, t_order, base, length, spans, cells)
-
-    def few_cells(self, dimensions: Dimensions, most: int) -> NDArray[np.int64] | None:
-        """The cells of the last dimension, where the cells of a group are few enough to be written to all at once."""
-        tree = dimensions.tree
-        if dimensions.ragged or not 1 <= len(tree) <= 2 or prod(each.size + 1 for each in tree) > most:
-            return None
-        return np.array([tree[-1].size + 1], np.int64)
 
     @property
     def twin(self) -> bool:

@@ -27,20 +27,29 @@ Longs = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
-def counted_packed(points: Points, dimensions: Dimensions, share: Share | None, tuning: Tuning) -> int | None:
-    """The pairs with all orders true, a row with itself included; None where keys do not fit or cells are many."""
-    swept, tree = dimensions.swept, dimensions.tree
-    if dimensions.ragged or not tree or prod(each.size for each in tree) > tuning.packed:
-        return None
+def can_pack(points: Points, dimensions: Dimensions, tuning: Tuning) -> bool:
+    """Whether cells are few, keys fit into words, and both sides are the same points."""
+    if dimensions.ragged or not dimensions.tree or prod(each.size for each in dimensions.tree) > tuning.packed:
+        return False
     grouped = points.group is None or points.group.twin
     if not points.aligned or not grouped or not all(each.same_codes for each in points.order):
-        return None
-    spans = [prod(each.size for each in tree[i + 1 :]) for i in range(len(tree))]
-    cells = prod(each.size for each in tree)
-    cell_at, cell_bits = (points.groups - 1).bit_length(), (cells - 1).bit_length()
+        return False
+    return sum(_widths(points, dimensions)) <= _WIDEST
+
+
+def _widths(points: Points, dimensions: Dimensions) -> tuple[int, int, int]:
+    """The bits of the group, the cell and the swept order in a key."""
+    swept = dimensions.swept
+    cells = prod(each.size for each in dimensions.tree)
     bits = max(1, (swept.size - 1 - swept.lag).bit_length())
-    if cell_at + cell_bits + bits > _WIDEST:
-        return None
+    return (points.groups - 1).bit_length(), (cells - 1).bit_length(), bits
+
+
+def count_in_lanes(points: Points, dimensions: Dimensions, share: Share | None, tuning: Tuning) -> int:
+    """The pairs with all orders true, a row with itself included, of points that `can_pack`."""
+    swept, tree = dimensions.swept, dimensions.tree
+    spans = [prod(each.size for each in tree[i + 1 :]) for i in range(len(tree))]
+    cell_at, cell_bits, bits = _widths(points, dimensions)
     # From the last cell down: `top - sum(span * code)`.
     digits = [
         (*_turned(each.reading(0), each.size - 1), span << cell_at) for each, span in zip(tree, spans, strict=True)

@@ -1,0 +1,42 @@
+"""The steps of a plan: what is done, in plain sentences, said by the objects that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from refute.plan.problem import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done. `scope` says to which part of the work it belongs, and `when` what must be the case.
+
+    A step without `when` is done in any case, unless an earlier one has given the answer.
+    """
+
+    text: str
+    when: str = ""
+    scope: str = ""
+
+    def within(self, scope: str) -> Step:
+        """The step as part of some larger work."""
+        return replace(self, scope=", ".join(filter(None, (scope, self.scope))))
+
+    def under(self, condition: str) -> Step:
+        """The step as one that is taken under a condition."""
+        return replace(self, when=f"{condition} and {self.when}" if self.when else condition)
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.scope, self.when, self.text)))
+
+
+def steps_within(scope: str, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, each as part of some larger work."""
+    return (step.within(scope) for step in steps)
+
+
+def named(comparisons: Sequence[Comparison]) -> str:
+    """What the comparisons compare, in words."""
+    names = [comparison.name or "one column" for comparison in comparisons]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
