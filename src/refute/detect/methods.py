@@ -12,16 +12,25 @@ from numpy.typing import NDArray
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
+from refute.plan.step import Step
 
 
 class Method(Protocol):
     """What every method can do with a problem. All methods give equal answers."""
 
-    def exists(self, problem: Problem, share: Share | None = None) -> tuple[int, int] | None:
-        """Some violating pair of row numbers, or None."""
+    def exists(
+        self, problem: Problem, share: Share | None = None, *, first_rows: bool = True
+    ) -> tuple[int, int] | None:
+        """Some violating pair of row numbers, or None; without `first_rows` the caller has looked at the first ones."""
+
+    def exists_steps(self, problem: Problem, share: Share | None = None, *, first_rows: bool = True) -> Iterator[Step]:
+        """The steps that `exists` takes, none of them taken."""
 
     def count(self, problem: Problem, share: Share | None = None) -> int:
         """The number of violating ordered pairs."""
+
+    def count_steps(self, problem: Problem, share: Share | None = None) -> Iterator[Step]:
+        """The steps that `count` takes, none of them taken."""
 
     def partners(self, problem: Problem, share: Share | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each point of side s, and of side t, its number of partners."""

@@ -40,3 +40,21 @@ def named(comparisons: Sequence[Comparison]) -> str:
     """What the comparisons compare, in words."""
     names = [comparison.name or "one column" for comparison in comparisons]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def term(sign: int, ignored: Sequence[Comparison], same: Sequence[Comparison]) -> str:
+    """The scope of a term of a count by inclusion and exclusion: what is asked of each `!=`, and its sign."""
+    if not ignored and not same:
+        return ""
+    parts = ["added" if sign > 0 else "taken off"]
+    parts += [f"whatever the {named(ignored)}"] if ignored else []
+    parts += [f"with the same {named(same)}"] if same else []
+    return ", ".join(parts)
+
+
+class Nothing:
+    """What is done where no pair can satisfy a problem."""
+
+    def steps(self) -> Iterator[Step]:
+        """Nothing is done."""
+        yield Step("nothing to look for: no row has a partner left")

@@ -11,6 +11,7 @@ import numpy as np
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import refined
 from refute.plan.problem import Comparison
+from refute.plan.step import term
 
 
 def expanded(points: Points, *, halved: bool = False) -> Iterator[Points]:
@@ -26,22 +27,23 @@ def expanded(points: Points, *, halved: bool = False) -> Iterator[Points]:
         yield replace(points, order=points.order + chosen, differ=())
 
 
-def included(points: Points) -> Iterator[tuple[int, Points]]:
-    """Signs and problems without differences whose signed counts add up to the count with them.
+def included(
+    points: Points, sign: int = 1, ignored: tuple[Comparison, ...] = (), same: tuple[Comparison, ...] = ()
+) -> Iterator[tuple[str, int, Points]]:
+    """Signs and problems without differences whose signed counts add up to the count with them; words for each.
 
     Counting needs no expansion: pairs that differ in a column are all pairs less those that agree in it, and agreement
     is one more equality, which makes groups smaller instead of trees deeper.
     """
     if not points.differ:
-        yield 1, points
+        yield term(sign, ignored, same), sign, points
         return
     *rest, last = points.differ
     without = replace(points, differ=tuple(rest))
-    yield from included(without)
+    yield from included(without, sign, (*ignored, last), same)
     agreeing = refined(without, last)
     if agreeing is not None:
-        for sign, part in included(agreeing):
-            yield -sign, part
+        yield from included(agreeing, -sign, ignored, (*same, last))
 
 
 def _turned(comparison: Comparison) -> Comparison:
@@ -49,4 +51,4 @@ def _turned(comparison: Comparison) -> Comparison:
     top = comparison.s.dtype.type(comparison.size - 1)
     s = np.subtract(top, comparison.s)
     t = s if comparison.s is comparison.t else np.subtract(top, comparison.t)
-    return Comparison(s, t, comparison.size)
+    return Comparison(s, t, comparison.size, name=comparison.name)

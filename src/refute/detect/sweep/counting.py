@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.clashing import Clashes, clash_only
-from refute.detect.sweep.existence import NOTHING_LEFT
 from refute.detect.sweep.first_pairs import choose_proof
 from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.points import INT32, Points
@@ -28,7 +27,7 @@ from refute.kernels.distinct import sum_of_squared_counts
 from refute.kernels.memory import empty, full, give_back
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell, within
-from refute.plan.step import Step, named, steps_within
+from refute.plan.step import Nothing, Step, named, steps_within, term
 from refute.relation.together import together
 
 Longs = NDArray[np.int64]
@@ -40,24 +39,24 @@ def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFA
     """The number of violating ordered pairs."""
     points = reduce(problem, share)
     if points is None:
-        tell(share, _Nothing())
+        tell(share, Nothing())
         return 0
     if _surely_none(points, share, tuning):
         return 0
-    return sum(term.sign * term.count() for term in _terms(points, share, tuning, partners=False))
+    return sum(part.sign * part.count() for part in _terms(points, share, tuning, partners=False))
 
 
 def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
     """The steps of `count`; none is run, but groups and ranks are made, and samples looked at, as they are for it."""
     points = reduce(problem, share)
     if points is None:
-        yield from _Nothing().steps()
+        yield from Nothing().steps()
         return
     proof = choose_proof(points, share, tuning)
     if proof is not None:
         yield from steps_within(_PROOF, proof.steps())
-    for term in _terms(points, share, tuning, partners=False):
-        yield from steps_within(term.scope, term.steps())
+    for part in _terms(points, share, tuning, partners=False):
+        yield from steps_within(part.scope, part.steps())
 
 
 def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
@@ -89,18 +88,10 @@ def _surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
 def _add_partners(points: Points, s_partners: Longs, t_partners: Longs, share: Share | None, tuning: Tuning) -> None:
     if _surely_none(points, share, tuning):
         return
-    for term in _terms(points, share, tuning, partners=True):
-        s_found, t_found = term.partners()
-        _add(s_partners, term.points.s_pick, s_found, term.sign)
-        _add(t_partners, term.points.t_pick, t_found, term.sign)
-
-
-class _Nothing:
-    """No pair can satisfy the problem."""
-
-    def steps(self) -> Iterator[Step]:
-        """Nothing is done."""
-        yield NOTHING_LEFT
+    for part in _terms(points, share, tuning, partners=True):
+        s_found, t_found = part.partners()
+        _add(s_partners, part.points.s_pick, s_found, part.sign)
+        _add(t_partners, part.points.t_pick, t_found, part.sign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +216,7 @@ def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: boo
     ) -> Iterator[_Term]:
         kind = _kind_of_term(points, tuning, partners)
         if kind is not None:
-            yield kind(points, share, tuning, sign, _scope(sign, ignored, same))
+            yield kind(points, share, tuning, sign, term(sign, ignored, same))
             return
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
         simpler = replace(points, differ=tuple(others), self_pairs=True)
@@ -245,16 +236,6 @@ def _kind_of_term(points: Points, tuning: Tuning, partners: bool) -> type[_Term]
     if squares and (points.group is None or len(points.differ) > 1):
         return _Squares
     return _ClashPairs if clash_only(points) else None
-
-
-def _scope(sign: int, ignored: tuple[Comparison, ...], same: tuple[Comparison, ...]) -> str:
-    """What a term asks of the `!=` that were taken apart, and whether it is added."""
-    if not ignored and not same:
-        return ""
-    parts = ["added" if sign > 0 else "taken off"]
-    parts += [f"whatever the {named(ignored)}"] if ignored else []
-    parts += [f"with the same {named(same)}"] if same else []
-    return ", ".join(parts)
 
 
 def _agreeing_squares(key: Comparison | None, differ: tuple[Comparison, ...], n: int) -> int:

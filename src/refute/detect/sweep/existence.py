@@ -9,9 +9,10 @@ from refute.detect.sweep.first_pairs import FirstPair, Pair, choose_first_pair
 from refute.detect.sweep.points import Points, prefix
 from refute.detect.sweep.reduce import reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.problem import Problem
 from refute.plan.share import Share, apart, tell
-from refute.plan.step import Step, steps_within
+from refute.plan.step import Nothing, Step, steps_within
 
 
 def exists(
@@ -40,8 +41,9 @@ def exists_steps(
 
 def _parts(problem: Problem, first_rows: bool, tuning: Tuning) -> Iterator[tuple[str, Problem]]:
     """The first points where there are many, then all, with the words for them."""
-    if first_rows and tuning.probe and max(problem.s_size, problem.t_size) > 8 * tuning.probe:
-        yield f"in the first {tuning.probe:,} rows", prefix(problem, tuning.probe)
+    if first_rows:
+        for size in prefix_sizes(max(problem.s_size, problem.t_size), first=tuning.probe)[:1]:
+            yield in_first_rows(size), prefix(problem, size)
     yield "", problem
 
 
@@ -60,7 +62,7 @@ class _Search:
     def steps(self) -> Iterator[Step]:
         """What is done."""
         if self.way is None:
-            yield NOTHING_LEFT
+            yield from Nothing().steps()
         else:
             yield from self.way.steps()
 
@@ -78,6 +80,3 @@ class _Search:
             s if points.s_rows is None else int(points.s_rows[s]),
             t if points.t_rows is None else int(points.t_rows[t]),
         )
-
-
-NOTHING_LEFT = Step("nothing to look for: no row has a partner left")

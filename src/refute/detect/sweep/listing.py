@@ -11,6 +11,7 @@ from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
+from refute.plan.first_rows import prefix_sizes
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 
@@ -37,10 +38,8 @@ def pairs(
 
 def _attempts(points: Points, limit: int, tuning: Tuning) -> Iterator[list[tuple[Rows, Rows]]]:
     """Pairs inside growing prefixes of the points, which cost what the prefix and the pairs cost."""
-    size = 2 * tuning.probe
-    while size and 4 * size < max(points.n_s, points.n_t):
+    for size in prefix_sizes(max(points.n_s, points.n_t), first=2 * tuning.probe, growth=16):
         yield list(_limited(_listed(points.prefix(size), None, limit, tuning), limit))
-        size *= 16
 
 
 def _limited(chunks: Iterator[tuple[Rows, Rows]], limit: int | None) -> Iterator[tuple[Rows, Rows]]:

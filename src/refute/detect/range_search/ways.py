@@ -1,0 +1,201 @@
+"""The ways to search and to count: each is chosen from the points, says what it does, and does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, Options, choose
+from refute.detect.range_search.expansion import expanded, included
+from refute.detect.range_search.trees import dual, grouping, sides, sizes
+from refute.detect.sweep.points import Points
+from refute.kernels import running
+from refute.plan.first_rows import in_first_rows, prefix_sizes
+from refute.plan.share import Share, tell
+from refute.plan.step import Step, named
+
+Pair = tuple[int, int]
+
+_GROWTH = 4  # prefixes of n/8, n/32, ... points cost a sixth of a full search together
+
+
+class Search(Protocol):
+    """A way to find a pair of points."""
+
+    def steps(self) -> Iterator[Step]:
+        """What it does."""
+
+    def find(self, share: Share | None) -> Pair | None:
+        """Points (of s, of t) that pair up, or None."""
+
+
+class Tally(Protocol):
+    """A way to count pairs of different rows."""
+
+    def steps(self) -> Iterator[Step]:
+        """What it does."""
+
+    def count(self, share: Share | None) -> int:
+        """The number of pairs."""
+
+
+def searches(points: Points, options: Options) -> Iterator[tuple[str, Search]]:
+    """The ways to look at growing prefixes and at all points, with words for each."""
+    if len(points.order) + len(points.differ) <= 1:
+        yield "", _Records(points)
+        return
+    for size in prefix_sizes(max(points.n_s, points.n_t), growth=_GROWTH):
+        yield in_first_rows(size), _search(points.prefix(size), options)
+    yield "", _search(points, options)
+
+
+def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, Tally]]:
+    """Signed ways whose counts add up, with words for each."""
+    if counts_by_boxes(points, options):
+        yield "", 1, _Boxes(points)
+        return
+    for scope, sign, part in included(points):
+        yield scope, sign, _Queries(part) if part.order else _Products(part)
+
+
+def counts_by_boxes(points: Points, options: Options) -> bool:
+    """Whether counts come from k-d trees."""
+    dims = len(points.order) - 1
+    return choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE
+
+
+def _search(points: Points, options: Options) -> Search:
+    saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
+    dims = len(points.order) + len(points.differ) - saved
+    by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE
+    return _Boxes(points) if by_boxes else _RangeTrees(points)
+
+
+def threads_of(share: Share | None) -> int:
+    """The threads that may be used."""
+    return 1 if share is None else share.threads
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The first clash in row order, by a running record of each group (Algorithms 1 and 4)."""
+
+    points: Points
+
+    def steps(self) -> Iterator[Step]:
+        """One pass."""
+        kept = "whether it was met"
+        if self.points.order:
+            kept = f"the extreme {named(self.points.order)} so far"
+        elif self.points.differ:
+            kept = f"the first {named(self.points.differ)}"
+        yield Step(f"pass over the rows with a record of each group: {kept}")
+
+    def find(self, share: Share | None) -> Pair | None:
+        """The first clash."""
+        tell(share, self)
+        points = self.points
+        group = grouping(points)
+        kind, compared = running.ANY, group
+        if points.order:
+            kind, compared = running.LESS, points.order[0]
+        elif points.differ:
+            kind, compared = running.OTHER, points.differ[0]
+        s_rows = np.arange(points.n_s) if points.s_rows is None else points.s_rows
+        t_rows = np.arange(points.n_t) if points.t_rows is None else points.t_rows
+        both = (s_rows, t_rows), (group.s, group.t), (compared.s, compared.t)
+        s, t = running.first_clash(*both, kind, group.size)
+        return None if s < 0 else (int(s), int(t))
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """A pair of k-d trees, differences and the group as axes of their own."""
+
+    points: Points
+
+    def steps(self) -> Iterator[Step]:
+        """Build and compare."""
+        group = ["the group"] if self.points.group is not None else []
+        names = ", ".join([*group, *(each.name or "one column" for each in self.points.order + self.points.differ)])
+        yield Step(f"hold a k-d tree of each side against that of the other, over {names or 'row numbers'}")
+
+    def find(self, share: Share | None) -> Pair | None:
+        """Some pair of points."""
+        tell(share, self)
+        threads = threads_of(share)
+        return dual(self.points, threads).exists(threads=threads)
+
+    def count(self, share: Share | None) -> int:
+        """The number of pairs of different rows."""
+        tell(share, self)
+        threads = threads_of(share)
+        return dual(self.points, threads).count(threads=threads)
+
+
+@dataclass(frozen=True, slots=True)
+class _RangeTrees:
+    """Range trees that are filled in the order of one comparison (Algorithm 6), once for each reading of `!=`."""
+
+    points: Points
+
+    def steps(self) -> Iterator[Step]:
+        """Fill and ask."""
+        compared = named(self.points.order + self.points.differ)
+        each = f", for each reading of {named(self.points.differ)} as < or >" if self.points.differ else ""
+        yield Step(f"ask range trees over {compared} that are filled as the rows are passed over{each}")
+
+    def find(self, share: Share | None) -> Pair | None:
+        """Some pair of points."""
+        tell(share, self)
+        points = self.points
+        for part in expanded(points, halved=True):
+            own = None
+            if points.self_pairs:  # a row that meets itself does so in one part only
+                own = np.zeros(points.n_t, np.int64)
+                own[part.self_matches()[1]] = 1
+            t = sides(part).first(own)
+            if t is not None:
+                return int(next(iter(part.partners_of_t(t)))[0]), t
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """How many points each point is above, by range trees (Algorithm 5 with f = count, the sort of Algorithm 6)."""
+
+    points: Points
+
+    def steps(self) -> Iterator[Step]:
+        """Fill and ask."""
+        yield Step(f"ask range trees over {named(self.points.order)} for the number of partners of each row")
+
+    def count(self, share: Share | None) -> int:
+        """The number of pairs of different rows."""
+        tell(share, self)
+        return sides(self.points).count(threads=threads_of(share))[0] - len(self.points.self_matches()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Products:
+    """The pairs that share a group (Algorithm 5, k = 0), exact beyond 64 bits."""
+
+    points: Points
+
+    def steps(self) -> Iterator[Step]:
+        """Multiply."""
+        yield Step("multiply the sizes of each group")
+
+    def count(self, share: Share | None) -> int:
+        """The number of pairs of different rows."""
+        tell(share, self)
+        return self._all() - len(self.points.self_matches()[0])
+
+    def _all(self) -> int:
+        s_sizes, t_sizes = sizes(self.points)
+        if self.points.n_s * self.points.n_t < 2**63:
+            return int(np.dot(s_sizes, t_sizes))
+        return sum(a * b for a, b in zip(s_sizes.tolist(), t_sizes.tolist(), strict=True))
