@@ -16,7 +16,7 @@ ROWS = 20_000
 
 def column(values: int, seed: int = 0) -> Comparison:
     found = np.random.default_rng(seed).integers(0, values, ROWS).astype(np.int32)
-    return Comparison(found, found, values, (values, seed))
+    return Comparison(found, found, values, (values, seed), name=f"of_{values}")
 
 
 def equality(comparison: Comparison) -> Stage:
@@ -54,7 +54,10 @@ def test_equalities_come_first_and_to_count_inequalities_last() -> None:
     assert [stage.kind for stage in counted.stages] == [Kind.EQUAL, Kind.DIFFER, Kind.ORDER, Kind.ORDER]
     assert [stage.kind for stage in listed.stages] == [Kind.EQUAL, Kind.ORDER, Kind.ORDER, Kind.DIFFER]
     assert counted.reflexive == 1
-    assert "= (50, 0) by hash" in str(counted)
+    assert [str(step) for step in counted.steps()][1:3] == [
+        "keep the pairs that agree on of_50, by a hash table",
+        "keep the pairs that differ in of_7, by a hash table",
+    ]
 
 
 def test_values_decide_between_the_inequality_algorithms() -> None:

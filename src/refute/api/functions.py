@@ -141,7 +141,10 @@ def explain(
     header: bool = True,
     driver_bytes: int | None = None,
 ) -> Plan:
-    """How the rules would be answered: shape, method, steps and worst case. Nothing is run."""
+    """How the rules would be answered: shape, method, the steps of `verify` and of `count`, and the worst case.
+
+    A table in memory is made ready as for an answer, so that the steps are those that would run; nothing is searched.
+    """
     book = _with_nulls(RuleBook.of(rules), nulls)
     found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
     return found.explain(list(book))

@@ -1,4 +1,4 @@
-"""`refute explain`: how rules would be answered, before anything runs."""
+"""`refute explain`: how rules would be answered, before anything is searched."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(
     header: bool,
     driver_bytes: int | None,
 ) -> Exit:
-    """Show for each of RULES its shape, the method chosen for DATA, its steps, the work expected and the worst case."""
+    """Show for each of RULES its shape, the method chosen for DATA, the steps that would run, and the worst case."""
     book = refute.RuleBook.of(rules)
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)

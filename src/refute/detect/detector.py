@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from refute.detect.methods import Method, method_of, sweep
 from refute.detect.results import Finding, Verdict, Witness
 from refute.detect.summary import FEW_REPEATS, MANY_REPEATS, Summary
-from refute.detect.weighted import WeightedPartners
+from refute.detect.ways import ByDistinctRows, ByMethod, CountingWay, UnlessNone
+from refute.detect.weighted import can_weigh
 from refute.language.rulebook import Rule
-from refute.plan.compile import Compiled, compile_rule
+from refute.plan.compile import Compiled, can_be_violated, compile_rule
+from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem, Rows
-from refute.plan.share import Share
+from refute.plan.share import Share, Told, apart
+from refute.plan.step import Step, steps_within
 from refute.relation import Relation
 
-FIRST_PREFIX = 1024
 FEW_ROWS = 1 << 18  # rows of which distinct ones are not worth looking for where a count is simple
-PREFIX_GROWTH = 32  # prefixes of n/32 and n/1024 and ... rows cost a small part of a full pass together
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +45,60 @@ class PartnerCounts:
 
 
 class Detector:
-    """Answers questions about one table. Row ids are row numbers; thread-safe."""
+    """Answers questions about one table. Row ids are row numbers; thread-safe.
 
-    def __init__(self, relation: Relation, *, method: MethodName = MethodName.AUTO, threads: int = 1) -> None:
+    `told` hears of each step of `verify` and `count` as it is taken.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        *,
+        method: MethodName = MethodName.AUTO,
+        threads: int = 1,
+        told: Told | None = None,
+    ) -> None:
         self.relation = relation
         self._method = method
-        self._share = Share(threads=threads)
+        self.share = Share(threads=threads, told=told)
         self._compiled: dict[tuple[object, ...], Compiled] = {}
         self._lock = threading.Lock()
 
     def verify(self, rule: Rule) -> Verdict:
         """Whether the rule holds. Growing prefixes are looked at first, so that a broken rule costs little."""
-        for size in prefix_sizes(self.relation.n_rows):
-            verdict = self._prefix(size).verify_all(rule)
+        for _, part in self._parts(rule):
+            verdict = part.verify_all(rule, first_rows=False)
             if not verdict.holds:
-                return verdict
-        return self.verify_all(rule)
+                break
+        return verdict
 
-    def verify_all(self, rule: Rule) -> Verdict:
-        """The same without a look at prefixes first."""
+    def verify_steps(self, rule: Rule) -> Iterator[Step]:
+        """The steps of `verify` for a two-row rule: all is made ready as for it, and nothing searched."""
+        for scope, part in self._parts(rule):
+            yield from steps_within(scope, part._own_steps(rule))
+
+    def _parts(self, rule: Rule) -> Iterator[tuple[str, Detector]]:
+        """The detectors of growing prefixes and that of all rows, with the words for each; prefixes are made lazily."""
+        if can_be_violated(rule):
+            for size in prefix_sizes(self.relation.n_rows):
+                yield in_first_rows(size), self._prefix(size)
+        yield "", self
+
+    def _own_steps(self, rule: Rule) -> Iterator[Step]:
+        """The steps of `verify_all` without first rows."""
+        problem = self.compiled(rule).problem
+        assert problem is not None
+        return self._run().exists_steps(problem, self.share, first_rows=False)
+
+    def verify_all(self, rule: Rule, *, first_rows: bool = True) -> Verdict:
+        """The same without a look at the first rows of the table; at those that the rule admits, with `first_rows`."""
         compiled = self.compiled(rule)
         if compiled.rows is not None:
             found = compiled.rows
             return Verdict(True) if len(found) == 0 else Verdict(False, Witness(int(found[0])))
         if compiled.problem is None:
             return Verdict(True)
-        pair = self._run().exists(compiled.problem, self._share)
+        pair = self._run().exists(compiled.problem, self.share, first_rows=first_rows)
         return Verdict(True) if pair is None else Verdict(False, Witness(*pair))
 
     def count(self, rule: Rule) -> int:
@@ -79,18 +108,28 @@ class Detector:
             return len(compiled.rows)
         if compiled.problem is None:
             return 0
-        simple = _counts_as_it_verifies(compiled.problem)
-        if simple and self.relation.n_rows < FEW_ROWS:
-            return self._run().count(compiled.problem, self._share)
-        weighted = self._weighted(rule, MANY_REPEATS)
-        if weighted is None and not _takes_one_pass(compiled.problem):
-            if not simple:
-                if self._run().exists(compiled.problem, self._share) is None:
-                    return 0
-            weighted = self._weighted(rule, FEW_REPEATS)
-        if weighted is not None:
-            return weighted.violations
-        return self._run().count(compiled.problem, self._share)
+        return next(found for way in self._ways_to_count(rule, compiled.problem) if (found := way.count()) is not None)
+
+    def count_steps(self, rule: Rule) -> Iterator[Step]:
+        """The steps of `count` for a two-row rule: all is made ready as for it, and nothing searched."""
+        problem = self.compiled(rule).problem
+        assert problem is not None
+        for way in self._ways_to_count(rule, problem):
+            yield from way.steps()
+
+    def _ways_to_count(self, rule: Rule, problem: Problem) -> Iterator[CountingWay]:
+        """The ways to count, in turn until one gives the number; each is made ready when its turn comes."""
+        method, share = self._run(), self.share
+        simple = _counts_as_it_verifies(problem)
+        if not _takes_one_pass(problem) and not (simple and self.relation.n_rows < FEW_ROWS):
+            summary = self._summary(rule, MANY_REPEATS)
+            if summary is None and not simple:
+                yield UnlessNone(method, problem, share)
+            summary = summary or self._summary(rule, FEW_REPEATS)
+            if summary is not None:
+                yield ByDistinctRows(summary, rule, share)
+                return
+        yield ByMethod(method, problem, share)
 
     def pairs(self, rule: Rule, limit: int | None = None) -> Iterator[tuple[Rows, Rows | None]]:
         """The violations in chunks of row numbers; the second array is None for a rule about one row."""
@@ -98,7 +137,7 @@ class Detector:
         if compiled.rows is not None:
             yield compiled.rows[:limit], None
         elif compiled.problem is not None:
-            yield from self._run().pairs(compiled.problem, self._share, limit)
+            yield from self._run().pairs(compiled.problem, self.share, limit)
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """Each row's number of partners, without listing pairs. A row that breaks a one-row rule has one, as `s`."""
@@ -110,7 +149,7 @@ class Detector:
             as_s[compiled.rows] = 1
         elif compiled.problem is not None:
             problem = compiled.problem
-            s_counts, t_counts = self._run().partners(problem, self._share)
+            s_counts, t_counts = self._run().partners(problem, self.share)
             as_s[slice(None) if problem.s_rows is None else problem.s_rows] = s_counts
             as_t[slice(None) if problem.t_rows is None else problem.t_rows] = t_counts
         return PartnerCounts(as_s, as_t)
@@ -134,7 +173,7 @@ class Detector:
         with self._lock:
             known = self._compiled.get(key)
         if known is None:
-            threads = self._share.threads
+            threads = self.share.threads
             known = compile_rule(self.relation, rule.constraint, rule.nulls, rule.where, threads=threads)
             with self._lock:
                 self._compiled[key] = known
@@ -142,34 +181,35 @@ class Detector:
 
     def _prefix(self, size: int) -> Detector:
         """The detector of the first rows, which all rules share."""
+        listening = apart(self.share, in_first_rows(size))
+        if listening is not None:
+            return Detector(self.relation.head(size), method=self._method, told=listening.told)
         return self.relation.shared(
             ("prefix", size, self._method), lambda: Detector(self.relation.head(size), method=self._method)
         )
 
     def _extent(self, rule: Rule) -> tuple[int, int]:
         """The number of violations and of rows in some violation; from distinct rows alone where these are few."""
-        weighted = self._weighted(rule, FEW_REPEATS)
-        if weighted is not None:
-            return weighted.violations, weighted.rows
         problem = self.compiled(rule).problem
+        summary = None if problem is None or _takes_one_pass(problem) else self._summary(rule, FEW_REPEATS)
+        if summary is not None:
+            weighted = summary.partners(rule)
+            return weighted.violations, weighted.rows
         if problem is None or self.method is not MethodName.SWEEP:
             partners = self.partners(rule)
             return partners.violations, int(np.count_nonzero(partners.in_violation))
-        violations, s_flags, t_flags = sweep().involved(problem, self._share)
+        violations, s_flags, t_flags = sweep().involved(problem, self.share)
         flags = np.zeros(self.relation.n_rows, dtype=np.bool_)
         flags[slice(None) if problem.s_rows is None else problem.s_rows] = s_flags
         flags[slice(None) if problem.t_rows is None else problem.t_rows] |= t_flags
         return violations, int(np.count_nonzero(flags))
 
-    def _weighted(self, rule: Rule, repeats: int) -> WeightedPartners | None:
-        """The partners of the distinct rows, where these repeat that often and no method is forced."""
+    def _summary(self, rule: Rule, repeats: int) -> Summary | None:
+        """The distinct rows, where these repeat that often, can answer the rule, and no method is forced."""
         problem = self.compiled(rule).problem
-        if self._method is not MethodName.AUTO or problem is None:
+        if self._method is not MethodName.AUTO or problem is None or not can_weigh(problem):
             return None
-        if _takes_one_pass(problem):
-            return None
-        summary = Summary.of(self.relation, rule, repeats)
-        return None if summary is None else summary.partners(rule)
+        return Summary.of(self.relation, rule, repeats)
 
     @property
     def method(self) -> MethodName:
@@ -178,16 +218,6 @@ class Detector:
 
     def _run(self) -> Method:
         return method_of(self.method)
-
-
-def prefix_sizes(n_rows: int) -> list[int]:
-    """The prefixes that verification looks at before all rows, smallest first."""
-    sizes = []
-    size = FIRST_PREFIX
-    while size * 8 <= n_rows:
-        sizes.append(size)
-        size *= PREFIX_GROWTH
-    return sizes
 
 
 def _takes_one_pass(problem: Problem) -> bool:

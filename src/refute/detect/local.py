@@ -9,6 +9,7 @@ from typing import Any
 
 from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
+from refute.detect.explaining import plan_rules
 from refute.detect.identity import Identity
 from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.results import Finding, Timed, Verdict, Witness
@@ -17,7 +18,6 @@ from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
-from refute.plan.planner import plan_rules
 from refute.relation import Relation
 from refute.relation.binding import check_column
 from refute.relation.together import available_cores, together
@@ -119,8 +119,9 @@ class LocalEngine:
         return split_by_marks(marked)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
-        """How the rules would be answered."""
-        return plan_rules(self.relation, list(rules), self._method)
+        """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""
+        self._check_fit(rules)
+        return plan_rules(self._detector, rules)
 
     def close(self) -> None:
         """Nothing is kept but the table itself."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.detect.weighted import WeightedPartners, can_weigh, weighted_partners
+from refute.detect.weighted import WeightedPartners, weighted_partners
 from refute.kernels.distinct import Tally, distinct_values, mix, numbered
 from refute.language.conditions import columns_of
 from refute.language.predicate import Column
@@ -50,10 +50,11 @@ class Summary:
         columns = [relation.column(name).take(row_numbers(firsts)) for name in names]
         return cls(pa.table(columns, names=list(names)), counts)
 
-    def partners(self, rule: Rule) -> WeightedPartners | None:
-        """The partners of each distinct row; None where the rule has too many comparisons for that."""
+    def partners(self, rule: Rule) -> WeightedPartners:
+        """The partners of each distinct row, for a rule that `can_weigh`."""
         problem = compile_rule(Relation.of(self.table), rule.constraint, rule.nulls, rule.where).problem
-        return weighted_partners(problem, self.weights) if problem is not None and can_weigh(problem) else None
+        assert problem is not None
+        return weighted_partners(problem, self.weights)
 
 
 def expected_distinct(sampled: int, seen: int) -> float:

@@ -85,6 +85,11 @@ def compile_rule(
     return Compiled(problem, None, skipped)
 
 
+def can_be_violated(rule: Rule) -> bool:
+    """Whether no two predicates over the same columns exclude each other."""
+    return merge_predicates([predicate for predicate in rule.constraint.predicates if predicate.is_two_row]) is not None
+
+
 def admitted_rows(relation: Relation, rule: Rule, row: Row) -> Mask:
     """Which rows may stand as `row` in a two-row rule: chosen, true to its one-row predicates, not null where read."""
     chosen = _condition_mask(relation, rule.where)
@@ -185,7 +190,7 @@ def _compare(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) 
     # A column may have several encodings; the relation keeps each, so their identities tell them apart.
     label = (predicate.left.name, predicate.right.name, predicate.op, id(left.values), id(right.values))
     names = (predicate.left.name, predicate.right.name)
-    name = names[0] if names[0] == names[1] else " and ".join(names)
+    name = names[0] if names[0] == names[1] else f"s.{names[0]}/t.{names[1]}"
     s, t = left.values, right.values
     if predicate.op in (Operator.EQ, Operator.NE):
         if reads_nulls(predicate.op, nulls) and (left.nulls or right.nulls):

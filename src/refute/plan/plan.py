@@ -12,7 +12,10 @@ from refute.plan.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """How one rule is answered: by which method, in which steps, and at what cost at worst."""
+    """How one rule is answered: by which method, in which steps, and at what cost at worst.
+
+    Where a verdict and a count take steps of their own, `steps` are those that come before either.
+    """
 
     name: str
     constraint: str
@@ -22,13 +25,25 @@ class RulePlan:
     method: str
     steps: tuple[str, ...]
     worst: str
+    verify: tuple[str, ...] = ()
+    count: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rule: Rule, *, rows: int, method: str, steps: tuple[str, ...], worst: str) -> RulePlan:
+    def of(
+        cls,
+        rule: Rule,
+        *,
+        rows: int,
+        method: str,
+        steps: tuple[str, ...],
+        worst: str,
+        verify: tuple[str, ...] = (),
+        count: tuple[str, ...] = (),
+    ) -> RulePlan:
         """The plan of a rule over a table of so many rows."""
-        constraint = rule.constraint
-        shape = Shape.of_rule(constraint)
-        return cls(rule.name, render_text(constraint), render_english(constraint), shape, rows, method, steps, worst)
+        text, sentence = render_text(rule.constraint), render_english(rule.constraint)
+        shape = Shape.of_rule(rule.constraint)
+        return cls(rule.name, text, sentence, shape, rows, method, steps, worst, verify, count)
 
     def __str__(self) -> str:
         lines = [
@@ -36,10 +51,16 @@ class RulePlan:
             f"  meaning   {self.sentence}",
             f"  shape     {self.shape}",
             f"  method    {self.method}, {self.rows:,} rows",
-            *(f"  {'steps    ' if i == 0 else '         '} {i + 1}. {step}" for i, step in enumerate(self.steps)),
+            *_numbered("prepare" if self.verify else "steps", self.steps),
+            *_numbered("verify", self.verify),
+            *_numbered("count", self.count),
             f"  worst     {self.worst}",
         ]
         return "\n".join(map(in_one_line, lines))
+
+
+def _numbered(title: str, steps: tuple[str, ...]) -> list[str]:
+    return [f"  {title if number == 0 else '':9} {number + 1}. {step}" for number, step in enumerate(steps)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,11 @@ def steps_within(scope: str, steps: Iterable[Step]) -> Iterator[Step]:
     return (step.within(scope) for step in steps)
 
 
+def steps_under(condition: str, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, each under a condition."""
+    return (step.under(condition) for step in steps)
+
+
 def named(comparisons: Sequence[Comparison]) -> str:
     """What the comparisons compare, in words."""
     names = [comparison.name or "one column" for comparison in comparisons]
@@ -50,6 +55,17 @@ def term(sign: int, ignored: Sequence[Comparison], same: Sequence[Comparison]) -
     parts += [f"whatever the {named(ignored)}"] if ignored else []
     parts += [f"with the same {named(same)}"] if same else []
     return ", ".join(parts)
+
+
+UNFOUND = "if none was found"  # the condition of what follows a look at first rows
+
+
+class OwnPairs:
+    """What is done after a count that pairs rows with themselves."""
+
+    def steps(self) -> Iterator[Step]:
+        """A pass over the rows, where not all of them match themselves."""
+        yield Step("take off each row that pairs with itself")
 
 
 class Nothing:

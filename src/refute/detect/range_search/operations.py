@@ -14,8 +14,8 @@ from refute.detect.range_search.ways import counts_by_boxes, searches, tallies, 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
 from refute.plan.problem import Problem, Rows
-from refute.plan.share import Share, tell, within
-from refute.plan.step import Nothing, Step, steps_within
+from refute.plan.share import Share, tell, under, within
+from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
 
 Int64s = NDArray[np.int64]
 
@@ -25,16 +25,14 @@ DEFAULT = Options()
 def exists(
     problem: Problem, share: Share | None = None, options: Options = DEFAULT, *, first_rows: bool = True
 ) -> tuple[int, int] | None:
-    """Some violating pair of row numbers, or None (Algorithms 1, 2 and 4; growing prefixes end it early).
-
-    A search costs more than a pass, so that prefixes are looked at also where a caller has looked at some.
-    """
+    """Some violating pair of row numbers, or None (Algorithms 1, 2 and 4; growing prefixes end it early)."""
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
         return None
-    for scope, search in searches(points, options):
+    for scope, search in searches(points, options, first_rows=first_rows):
         found = search.find(within(share, scope))
+        share = under(share, UNFOUND)
         if found is not None:
             s, t = np.array(found[0]), np.array(found[1])
             return int(points.rows_of_s(s)), int(points.rows_of_t(t))
@@ -49,8 +47,9 @@ def exists_steps(
     if points is None:
         yield from Nothing().steps()
         return
-    for scope, search in searches(points, options):
-        yield from steps_within(scope, search.steps())
+    for number, (scope, search) in enumerate(searches(points, options, first_rows=first_rows)):
+        steps = steps_within(scope, search.steps())
+        yield from steps_under(UNFOUND, steps) if number else steps
 
 
 def count(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> int:

@@ -15,7 +15,7 @@ from refute.detect.sweep.points import Points
 from refute.kernels import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.share import Share, tell
-from refute.plan.step import Step, named
+from refute.plan.step import OwnPairs, Step, named
 
 Pair = tuple[int, int]
 
@@ -42,13 +42,19 @@ class Tally(Protocol):
         """The number of pairs."""
 
 
-def searches(points: Points, options: Options) -> Iterator[tuple[str, Search]]:
-    """The ways to look at growing prefixes and at all points, with words for each."""
+def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
+    """The ways to look at growing prefixes and at all points, with words for each.
+
+    Without `first_rows` some prefixes have been looked at. As a search costs more than a pass, those between them pay.
+    """
     if len(points.order) + len(points.differ) <= 1:
         yield "", _Records(points)
         return
-    for size in prefix_sizes(max(points.n_s, points.n_t), growth=_GROWTH):
-        yield in_first_rows(size), _search(points.prefix(size), options)
+    n = max(points.n_s, points.n_t)
+    known = () if first_rows else prefix_sizes(n)
+    for size in prefix_sizes(n, growth=_GROWTH):
+        if size not in known:
+            yield in_first_rows(size), _search(points.prefix(size), options)
     yield "", _search(points, options)
 
 
@@ -172,6 +178,8 @@ class _Queries:
     def steps(self) -> Iterator[Step]:
         """Fill and ask."""
         yield Step(f"ask range trees over {named(self.points.order)} for the number of partners of each row")
+        if self.points.self_pairs:
+            yield from OwnPairs().steps()
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
@@ -188,6 +196,8 @@ class _Products:
     def steps(self) -> Iterator[Step]:
         """Multiply."""
         yield Step("multiply the sizes of each group")
+        if self.points.self_pairs:
+            yield from OwnPairs().steps()
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""

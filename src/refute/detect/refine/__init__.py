@@ -15,24 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.refine.collect import Partners, Total
+from refute.detect.refine.order import plan
 from refute.detect.refine.prepare import prepared
 from refute.detect.refine.run import Collection, stream
+from refute.detect.refine.stages import Purpose
 from refute.detect.refine.tuning import DEFAULT, Tuning
 from refute.kernels.refinement_sides import fill_pairs, first_distinct
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
+from refute.plan.step import Step
 
-__all__ = ["Tuning", "count", "exists", "pairs", "partners"]
+__all__ = ["Tuning", "count", "count_steps", "exists", "exists_steps", "pairs", "partners"]
 
 
-def exists(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, int] | None:
-    """Some violating pair of row numbers, or None; stops at the first."""
+def exists(
+    problem: Problem, share: Share | None = None, *, first_rows: bool = True, tuning: Tuning = DEFAULT
+) -> tuple[int, int] | None:
+    """Some violating pair of row numbers, or None; stops at the first. Parts that grow stand for first rows."""
     problem = prepared(problem)
     for batch in stream(problem, tuning, share):
         found = first_distinct(batch.a, batch.b, problem.s_rows, problem.t_rows)
         if found is not None:
             return int(_rows(problem.s_rows, found[0])), int(_rows(problem.t_rows, found[1]))
     return None
+
+
+def exists_steps(
+    problem: Problem, share: Share | None = None, *, first_rows: bool = True, tuning: Tuning = DEFAULT
+) -> Iterator[Step]:
+    """The steps of `exists`, none of them run."""
+    return plan(prepared(problem), Purpose.LIST, tuning, share).steps()
+
+
+def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+    """The steps of `count`, none of them run."""
+    return Collection(prepared(problem), tuning, share).steps()
 
 
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
@@ -49,7 +66,7 @@ def partners(
     """For each point of side s, and of side t, its number of partners."""
     problem = prepared(problem)
     found = Partners(problem.s_size, problem.t_size)
-    Collection(problem, tuning, share).into(found)
+    Collection(problem, tuning, share, partners=True).into(found)
     return found.s, found.t
 
 

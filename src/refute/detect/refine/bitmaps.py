@@ -23,6 +23,7 @@ from refute.detect.refine.tuning import Tuning
 from refute.kernels.refinement_sides import Ids, Int64s, Side
 from refute.plan.problem import Problem
 from refute.plan.share import Share
+from refute.plan.step import Step, named
 
 Clusters = list[tuple[BitMap, BitMap]]
 
@@ -35,6 +36,13 @@ def bitmaps_pay(stages: Sequence[Stage], rows: int, tuning: Tuning, *, partners:
         return False
     limit = tuning.partner_bitmap_values if partners else tuning.bitmap_values
     return prod(stage.cardinality for stage in stages) <= limit * (len(stages) - 1) ** 2
+
+
+def bitmap_steps(stages: Sequence[Stage]) -> Iterator[Step]:
+    """What is done with bitmaps."""
+    for stage in stages:
+        yield Step(f"make bitmaps of the rows on either side of {named(stage.comparisons)}")
+    yield Step("intersect them, and multiply the sizes of what is left")
 
 
 def clusters_of(stage: Stage, problem: Problem, tuning: Tuning, share: Share | None) -> Clusters:

@@ -30,7 +30,7 @@ def _comparison(comparison: Comparison) -> Comparison:
     t = s if comparison.t is comparison.s else _array(comparison.t)
     if s is comparison.s and t is comparison.t:
         return comparison
-    return Comparison(s, t, comparison.size, comparison.label)
+    return Comparison(s, t, comparison.size, comparison.label, name=comparison.name)
 
 
 def _array(values: Ints) -> Ints:

@@ -8,15 +8,16 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 
 from refute.detect.refine.batch import ClusterPairs, all_pairs
-from refute.detect.refine.bitmaps import bitmaps_pay, clusters_of, refine_bitmaps
-from refute.detect.refine.collect import Collector, Partners, Total, self_pairs
+from refute.detect.refine.bitmaps import bitmap_steps, bitmaps_pay, clusters_of, refine_bitmaps
+from refute.detect.refine.collect import Collector, Total, self_pairs
 from refute.detect.refine.nested import cut_small, gathered, listed
 from refute.detect.refine.operators import count_last, iejoin_orders, refine
 from refute.detect.refine.order import plan
 from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose
 from refute.detect.refine.tuning import Tuning
 from refute.plan.problem import Problem
-from refute.plan.share import Share
+from refute.plan.share import Share, tell
+from refute.plan.step import Step
 
 _WAITING = 4  # parts per thread that may wait to be refined
 
@@ -24,6 +25,7 @@ _WAITING = 4  # parts per thread that may wait to be refined
 def stream(problem: Problem, tuning: Tuning, share: Share | None) -> Iterator[ClusterPairs]:
     """The cluster pairs whose pairs of points satisfy all comparisons (self-pairs included), first ones early."""
     pipeline = plan(problem, Purpose.LIST, tuning, share)
+    tell(share, pipeline)
     yield from _stream(pipeline, 0, all_pairs(problem), tuning)
 
 
@@ -44,21 +46,26 @@ def _stream(pipeline: Pipeline, level: int, batch: ClusterPairs, tuning: Tuning)
 class Collection:
     """One pipeline run to a sum."""
 
-    def __init__(self, problem: Problem, tuning: Tuning, share: Share | None) -> None:
+    def __init__(self, problem: Problem, tuning: Tuning, share: Share | None, *, partners: bool = False) -> None:
         self._problem = problem
         self._tuning = tuning
         self._threads = 1 if share is None else share.threads
         self._share = share
         self._pipeline = plan(problem, Purpose.COUNT, tuning, share)
+        self._dense = bitmaps_pay(self._pipeline.stages, problem.n_rows, tuning, partners=partners)
         self._self_pairs = self_pairs(problem)
         self._itself = np.zeros(problem.s_size if self._pipeline.reflexive else 0, np.bool_)
         if self._pipeline.reflexive:
             self._itself[self._self_pairs[0]] = True
 
+    def steps(self) -> Iterator[Step]:
+        """How pairs are counted."""
+        return bitmap_steps(self._pipeline.stages) if self._dense else self._pipeline.steps()
+
     def into(self, collector: Collector) -> None:
         """Adds all violating pairs to the collector."""
-        partners = isinstance(collector, Partners)
-        if bitmaps_pay(self._pipeline.stages, self._problem.n_rows, self._tuning, partners=partners):
+        tell(self._share, self)
+        if self._dense:
             collector.take_self(*self._self_pairs)
             stages = self._pipeline.stages
             for dense in refine_bitmaps([clusters_of(s, self._problem, self._tuning, self._share) for s in stages]):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from refute.plan.problem import Comparison
+from refute.plan.step import Step, named
 
 
 class Kind(Enum):
@@ -54,9 +55,16 @@ class Stage:
         labels = tuple((id(c.s), id(c.t)) if c.label is None else c.label for c in self.comparisons)
         return (self.kind, labels)
 
-    def __str__(self) -> str:
-        names = " and ".join("?" if c.label is None else str(c.label) for c in self.comparisons)
-        return f"{self.kind.value} {names} by {self.algorithm.value} (~{self.cardinality:,.0f} values)"
+    def step(self) -> Step:
+        """What the refinement does."""
+        names = named(self.comparisons)
+        if self.algorithm is Algorithm.IEJOIN:
+            return Step(f"keep the pairs in the order asked of {names}, by IEJoin: two sorts and a bit array")
+        if self.kind is Kind.ORDER:
+            binned = " in bins of equal size" if self.algorithm is Algorithm.BHSM else ""
+            return Step(f"keep the pairs in the order asked of {names}, by {self.algorithm.value}: a merge{binned}")
+        asked = "agree on" if self.kind is Kind.EQUAL else "differ in"
+        return Step(f"keep the pairs that {asked} {names}, by a hash table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +74,12 @@ class Pipeline:
     stages: tuple[Stage, ...]
     reflexive: int
 
-    def __str__(self) -> str:
-        return "\n".join(f"{i + 1}. {stage}" for i, stage in enumerate(self.stages))
+    def steps(self) -> Iterator[Step]:
+        """What the stages do; the last ones may be left to a loop where that is quicker."""
+        yield Step("begin with one pair of clusters: all rows on either side")
+        yield from (stage.step() for stage in self.stages)
+        if sum(len(stage.comparisons) for stage in self.stages) > 1:
+            yield Step("compare what is left pair by pair", when="where two clusters have few pairs for their rows")
 
 
 def leading_reflexive(stages: tuple[Stage, ...], aligned: bool) -> int:

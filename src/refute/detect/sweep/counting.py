@@ -27,12 +27,12 @@ from refute.kernels.distinct import sum_of_squared_counts
 from refute.kernels.memory import empty, full, give_back
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell, within
-from refute.plan.step import Nothing, Step, named, steps_within, term
+from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term
 from refute.relation.together import together
 
 Longs = NDArray[np.int64]
 
-_PROOF = "to end at 0 where there is no pair"
+_PROOF = "to see whether there is a pair"
 
 
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
@@ -175,12 +175,23 @@ class _Dominance(_Term):
 
     def steps(self) -> Iterator[Step]:
         """Those of the way that is chosen."""
-        return choose_tally(self.points, self.share, self.tuning, partners=False).steps()
+        yield from choose_tally(self.points, self.share, self.tuning, partners=False).steps()
+        if self._own_pairs:
+            yield from OwnPairs().steps()
 
     def count(self) -> int:
         """The number of pairs; rows that match themselves are taken off."""
         way = choose_tally(self.points, self.share, self.tuning, partners=False)
-        return way.count(self._telling) - self.points.self_count()
+        found = way.count(self._telling)
+        if self._own_pairs:
+            tell(self._telling, OwnPairs())
+            found -= self.points.self_count()
+        return found
+
+    @property
+    def _own_pairs(self) -> bool:
+        """Whether some rows may have been paired with themselves."""
+        return self.points.self_pairs and not self.points.never_themselves
 
     def partners(self) -> tuple[Longs, Longs]:
         """The number of partners of each point of s, and of t."""

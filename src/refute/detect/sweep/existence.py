@@ -11,8 +11,8 @@ from refute.detect.sweep.reduce import reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.problem import Problem
-from refute.plan.share import Share, apart, tell
-from refute.plan.step import Nothing, Step, steps_within
+from refute.plan.share import Share, apart, tell, under
+from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
 
 
 def exists(
@@ -22,29 +22,30 @@ def exists(
 
     A prefix is looked at first, so that a badly broken rule costs next to nothing; without `first_rows` it is not.
     """
-    for scope, part in _parts(problem, first_rows, tuning):
-        own = share if part is problem else apart(share, scope)
-        found = _Search.of(part, own, tuning).find(own)
+    for size in _prefixes(problem, first_rows, tuning):
+        own = apart(share, in_first_rows(size))
+        found = _Search.of(prefix(problem, size), own, tuning).find(own)
         if found is not None:
             return found
-    return None
+        share = under(share, UNFOUND)
+    return _Search.of(problem, share, tuning).find(share)
 
 
 def exists_steps(
     problem: Problem, share: Share | None = None, *, first_rows: bool = True, tuning: Tuning = DEFAULT
 ) -> Iterator[Step]:
     """The steps of `exists`, none of them run."""
-    for scope, part in _parts(problem, first_rows, tuning):
-        steps = _Search.of(part, share if part is problem else None, tuning).steps()
-        yield from steps_within(scope, steps)
+    sizes = _prefixes(problem, first_rows, tuning)
+    for size in sizes:
+        yield from steps_within(in_first_rows(size), _Search.of(prefix(problem, size), None, tuning).steps())
+    steps = _Search.of(problem, share, tuning).steps()
+    yield from steps_under(UNFOUND, steps) if sizes else steps
 
 
-def _parts(problem: Problem, first_rows: bool, tuning: Tuning) -> Iterator[tuple[str, Problem]]:
-    """The first points where there are many, then all, with the words for them."""
-    if first_rows:
-        for size in prefix_sizes(max(problem.s_size, problem.t_size), first=tuning.probe)[:1]:
-            yield in_first_rows(size), prefix(problem, size)
-    yield "", problem
+def _prefixes(problem: Problem, first_rows: bool, tuning: Tuning) -> list[int]:
+    """How many points are looked at first: some where there are many; more would cost a rule that holds too much."""
+    sizes = prefix_sizes(max(problem.s_size, problem.t_size), first=tuning.probe)
+    return sizes[:1] if first_rows else []
 
 
 @dataclass(frozen=True, slots=True)

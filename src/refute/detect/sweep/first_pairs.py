@@ -26,7 +26,7 @@ from refute.kernels.memory import full
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison
 from refute.plan.share import Share, tell, under, within
-from refute.plan.step import Step, named, steps_within
+from refute.plan.step import Step, named, steps_under, steps_within
 
 Pair = tuple[int, int]
 
@@ -204,7 +204,7 @@ class Detour(FirstPair):
     def steps(self) -> Iterator[Step]:
         """The easier problem, and boxes."""
         yield from steps_within(_WITHOUT, self.easier.steps())
-        yield from (step.under(_agreeing(self.points)) for step in self.boxes.steps())
+        yield from steps_under(_agreeing(self.points), self.boxes.steps())
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points, or None."""

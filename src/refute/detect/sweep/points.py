@@ -168,10 +168,15 @@ class Points:
         grouped = self.group is None or self.group.twin
         return self.aligned and grouped and not self.differ and all(each.same_codes and each.lag for each in self.order)
 
+    @property
+    def never_themselves(self) -> bool:
+        """Whether no row can match itself: some `<` or `!=` is between a column and itself."""
+        return self.aligned and any(each.twin for each in self.order + self.differ)
+
     def any_self_match(self) -> bool:
         """Whether some row satisfies all comparisons with itself; ends at the first block of rows with one."""
         if self.aligned:
-            if any(each.twin for each in self.order + self.differ):
+            if self.never_themselves:
                 return False
             return any(len(self._self_matches(rows, rows)[0]) for rows in self._blocks())
         block = 1 << 14

@@ -22,11 +22,11 @@ from refute.kernels.memory import empty, full
 from refute.kernels.sorting import segment_sizes
 from refute.plan.problem import Comparison
 from refute.plan.share import Share, tell, under, within
-from refute.plan.step import Step, named, steps_within
+from refute.plan.step import Step, named, steps_under, steps_within
 
 Longs = NDArray[np.int64]
 
-_ACROSS = "between the halves"
+_ACROSS = "between these sides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,13 @@ class Sweep(Tally):
 
 @dataclass(frozen=True, slots=True)
 class Dividing(Tally):
-    """Divide and conquer over all orders, group by group."""
+    """Divide and conquer over all orders, group by group; `cut` names the order that the two groups are halves of."""
+
+    cut: str = ""
 
     def steps(self) -> Iterator[Step]:
         """Divide."""
-        per = "" if self.points.group is None else " of each group"
+        per = f" on each side of the median {self.cut}" if self.cut else " of each group" if self.points.group else ""
         yield Step(f"divide the rows{per} into halves by {named(self.points.order)} in turn, and count across the cuts")
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
@@ -147,7 +149,7 @@ class Halved(Tally):
         pivot = np.median(first.t[:: max(1, points.n_t // 4096)])
         s_upper = (first.s >= pivot).astype(np.int32)
         t_upper = s_upper if first.s is first.t else (first.t >= pivot).astype(np.int32)
-        halves = Dividing(replace(points, group=Comparison(s_upper, t_upper, 2)), tuning)
+        halves = Dividing(replace(points, group=Comparison(s_upper, t_upper, 2)), tuning, named((first,)))
         s, t = np.flatnonzero(s_upper == 0), np.flatnonzero(t_upper)
         across = None
         if len(s) and len(t):
@@ -220,7 +222,7 @@ class RarePairs(Tally):
     def steps(self) -> Iterator[Step]:
         """Boxes, then the other way."""
         yield from self.boxes.steps()
-        yield from (step.under(self._condition) for step in self.otherwise().steps())
+        yield from steps_under(self._condition, self.otherwise().steps())
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
