@@ -50,6 +50,7 @@ class Table:
     points: Points
     small: tuple[Comparison, ...]
     value: Comparison
+    shape: tuple[int, ...]  # the cells of a group along each small order
     coded: bool
     block: int
 
@@ -59,17 +60,15 @@ class Table:
         coded = bool(points.differ) or points.self_pairs
         room = tuning.table(points.n_s + points.n_t) // (4 if coded else 1)
         *small, value = sorted(points.order, key=lambda each: each.size) or [_constant(points)]
-        if points.groups * prod(each.size + 1 for each in small) > room and small:
+        shape = tuple([each.size + 1 for each in small])
+        if points.groups * prod(shape) > room and small:
             if points.groups * prod(fewest_values(each) + 1 for each in small) > room:
                 return None
             small = [ranked(each, share) if each.size > 64 else each for each in small]
-        found = cls(points, tuple(small), value, coded, tuning.block)
-        return found if found.cells <= room else None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The cells of a group along each small order."""
-        return tuple(each.size + 1 for each in self.small)
+            shape = tuple([each.size + 1 for each in small])
+        if points.groups * prod(shape) > room:
+            return None
+        return cls(points, tuple(small), value, shape, coded, tuning.block)
 
     @property
     def cells(self) -> int:

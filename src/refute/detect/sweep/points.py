@@ -33,8 +33,8 @@ class Points:
     self_pairs: bool
 
     @classmethod
-    def of(cls, problem: Problem, group: Comparison | None) -> Points:
-        """The points of the problem, with its equalities replaced by one group number."""
+    def of(cls, problem: Problem) -> Points:
+        """The points of the problem without its equalities, and each other comparison once."""
         return cls(
             n_s=problem.s_size,
             n_t=problem.t_size,
@@ -42,9 +42,9 @@ class Points:
             t_rows=problem.t_rows,
             s_pick=None,
             t_pick=None,
-            group=group,
-            order=tuple(map(normal, problem.order)),
-            differ=tuple(map(normal, problem.differ)),
+            group=None,
+            order=tuple(map(normal, distinct(problem.order))),
+            differ=tuple(map(normal, distinct(problem.differ))),
             self_pairs=problem.self_pairs,
         )
 
@@ -269,6 +269,14 @@ def prefix(problem: Problem, n: int) -> Problem:
         order=tuple(each.head(n) for each in problem.order),
         differ=tuple(each.head(n) for each in problem.differ),
     )
+
+
+def distinct(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+    """The comparisons without those over the very same arrays as an earlier one."""
+    if len(comparisons) < 2:
+        return comparisons
+    known = {(*map(id, each.codes), each.turned, each.lag): each for each in reversed(comparisons)}
+    return tuple(known.values())[::-1]
 
 
 def normal(comparison: Comparison) -> Comparison:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from refute.detect.sweep.points import INT32, Points, normal
+from refute.detect.sweep.points import INT32, Points, distinct, normal
 from refute.kernels.distinct import distinct_values
 from refute.kernels.grouping import common_values, matching_keys, number_by_table, number_groups
 from refute.kernels.memory import empty
@@ -41,8 +41,8 @@ def reduce(problem: Problem, share: Share | None = None) -> Points | None:
         return None
     if any(comparison.size <= 1 for comparison in problem.order + problem.differ):
         return None
-    equal = tuple(normal(comparison) for comparison in _distinct(problem.equal) if comparison.size > 1)
-    points = Points.of(replace(problem, order=_distinct(problem.order), differ=_distinct(problem.differ)), None)
+    equal = tuple(normal(comparison) for comparison in distinct(problem.equal) if comparison.size > 1)
+    points = Points.of(problem)
     equal, points = _within_common_domains(equal, points)
     if not points.n_s or not points.n_t:
         return None
@@ -125,12 +125,6 @@ def _within_common_domains(equal: tuple[Comparison, ...], points: Points) -> tup
         return equal, points
     fewer = tuple(Comparison(each.s[s], each.t[t], each.size) for each in equal)
     return fewer, points.chosen(s, t)
-
-
-def _distinct(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
-    """The comparisons without those over the very same arrays as an earlier one."""
-    known = {(*map(id, each.codes), each.turned, each.lag): each for each in reversed(comparisons)}
-    return tuple(known.values())[::-1]
 
 
 def _combined_all(equal: tuple[Comparison, ...]) -> Comparison:
