@@ -133,6 +133,19 @@ def test_sweep_takes_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning, 
     assert_as_planned(planned, taken, ended=number == 0)
 
 
+@settings(max_examples=300, deadline=None)
+@given(problems(), tunings)
+def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning) -> None:
+    taken: list[Step] = []
+    planned = list(sweep.involved_steps(problem, tuning=tuning))
+    number, _, _ = sweep.involved(problem, Share(told=taken.append), tuning=tuning)
+    assert_as_planned(planned, taken, ended=number == 0)
+    taken.clear()
+    planned = list(sweep.partners_steps(problem, tuning=tuning))
+    sweep.partners(problem, Share(told=taken.append), tuning=tuning)
+    assert_as_planned(planned, taken, ended=number == 0)
+
+
 @settings(max_examples=200, deadline=None)
 @given(problems(max_order=3, max_differ=2), st.sampled_from(Index))
 def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -> None:
@@ -144,6 +157,10 @@ def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -
     taken.clear()
     planned = list(range_search.count_steps(problem, None, options))
     range_search.count(problem, share, options)
+    assert_as_planned(planned, taken)
+    taken.clear()
+    planned = list(range_search.partners_steps(problem, None, options))
+    range_search.partners(problem, share, options)
     assert_as_planned(planned, taken)
 
 
@@ -159,6 +176,10 @@ def test_refine_takes_the_steps_it_plans(problem: Problem, bitmap_rows: int) -> 
     planned = list(refine.count_steps(problem, None, tuning=tuning))
     refine.count(problem, share, tuning=tuning)
     assert_as_planned(planned, taken)
+    taken.clear()
+    planned = list(refine.partners_steps(problem, None, tuning=tuning))
+    refine.partners(problem, share, tuning=tuning)
+    assert_as_planned(planned, taken)
 
 
 @pytest.mark.parametrize("rows", [60, 18_000, 60_000])
@@ -171,9 +192,14 @@ def test_a_detector_takes_the_steps_it_plans_for_random_rules(seed: int, rows: i
         taken: list[Step] = []
         planning, listening = (Detector(Relation.of(table), method=method, told=taken.append) for _ in range(2))
         verify, count = list(planning.verify_steps(rule)), list(planning.count_steps(rule))
+        extent = list(planning.extent_steps(rule))
         assert not taken
         verdict = listening.verify(rule)
         assert_as_planned(verify, taken, ended=not verdict.holds, found=not verdict.holds)
+        verified = len(taken)
+        taken.clear()
+        listening.measure(rule)
+        assert_as_planned([] if verdict.holds else extent, taken[verified:])
         taken.clear()
         number = listening.count(rule)
         assert_as_planned(count, taken, ended=number == 0)

@@ -141,7 +141,7 @@ def explain(
     header: bool = True,
     driver_bytes: int | None = None,
 ) -> Plan:
-    """How the rules would be answered: shape, method, the steps of `verify` and of `count`, and the worst case.
+    """How the rules would be answered: shape, method, the steps of `verify`, `count` and `check`, and the worst.
 
     A table in memory is made ready as for an answer, so that the steps are those that would run; nothing is searched.
     """

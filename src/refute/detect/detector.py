@@ -191,9 +191,9 @@ class Detector:
     def _extent(self, rule: Rule) -> tuple[int, int]:
         """The number of violations and of rows in some violation; from distinct rows alone where these are few."""
         problem = self.compiled(rule).problem
-        summary = None if problem is None or _takes_one_pass(problem) else self._summary(rule, FEW_REPEATS)
-        if summary is not None:
-            weighted = summary.partners(rule)
+        by_distinct = None if problem is None else self._by_distinct(rule, problem)
+        if by_distinct is not None:
+            weighted = by_distinct.partners()
             return weighted.violations, weighted.rows
         if problem is None or self.method is not MethodName.SWEEP:
             partners = self.partners(rule)
@@ -203,6 +203,21 @@ class Detector:
         flags[slice(None) if problem.s_rows is None else problem.s_rows] = s_flags
         flags[slice(None) if problem.t_rows is None else problem.t_rows] |= t_flags
         return violations, int(np.count_nonzero(flags))
+
+    def extent_steps(self, rule: Rule) -> Iterator[Step]:
+        """What `measure` does besides for a two-row rule that is broken: all is made ready, and nothing searched."""
+        problem = self.compiled(rule).problem
+        assert problem is not None
+        by_distinct = self._by_distinct(rule, problem)
+        if by_distinct is not None:
+            return by_distinct.steps()
+        if self.method is not MethodName.SWEEP:
+            return self._run().partners_steps(problem, self.share)
+        return sweep().involved_steps(problem, self.share)
+
+    def _by_distinct(self, rule: Rule, problem: Problem) -> ByDistinctRows | None:
+        summary = None if _takes_one_pass(problem) else self._summary(rule, FEW_REPEATS)
+        return None if summary is None else ByDistinctRows(summary, rule, self.share)
 
     def _summary(self, rule: Rule, repeats: int) -> Summary | None:
         """The distinct rows, where these repeat that often, can answer the rule, and no method is forced."""

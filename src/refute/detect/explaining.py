@@ -56,6 +56,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
         steps=tuple(map(str, _preparation(detector, rule, problem))),
         verify=tuple(map(str, detector.verify_steps(rule))),
         count=tuple(map(str, detector.count_steps(rule))),
+        check=("verify it as above, and go on if it is broken", *map(str, detector.extent_steps(rule))),
         worst=_at_worst(shape, method),
     )
 

@@ -35,6 +35,9 @@ class Method(Protocol):
     def partners(self, problem: Problem, share: Share | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each point of side s, and of side t, its number of partners."""
 
+    def partners_steps(self, problem: Problem, share: Share | None = None) -> Iterator[Step]:
+        """The steps that `partners` takes, none of them taken."""
+
     def pairs(
         self, problem: Problem, share: Share | None = None, limit: int | None = None
     ) -> Iterator[tuple[Rows, Rows]]:
@@ -48,6 +51,9 @@ class Sweep(Method, Protocol):
         self, problem: Problem, share: Share | None = None
     ) -> tuple[int, NDArray[np.bool_], NDArray[np.bool_]]:
         """The number of violating ordered pairs, and which points of side s, and of side t, are in one."""
+
+    def involved_steps(self, problem: Problem, share: Share | None = None) -> Iterator[Step]:
+        """The steps that `involved` takes, none of them taken."""
 
 
 def method_of(name: MethodName) -> Method:

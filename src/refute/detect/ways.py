@@ -8,6 +8,7 @@ from typing import Protocol
 
 from refute.detect.methods import Method
 from refute.detect.summary import Summary
+from refute.detect.weighted import WeightedPartners
 from refute.language.rulebook import Rule
 from refute.plan.problem import Problem
 from refute.plan.share import Share, tell, within
@@ -76,5 +77,9 @@ class ByDistinctRows:
 
     def count(self) -> int | None:
         """The number of violations."""
+        return self.partners().violations
+
+    def partners(self) -> WeightedPartners:
+        """The partners of each distinct row."""
         tell(self.share, self)
-        return self.summary.partners(self.rule).violations
+        return self.summary.partners(self.rule)

@@ -27,6 +27,7 @@ class RulePlan:
     worst: str
     verify: tuple[str, ...] = ()
     count: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -39,11 +40,12 @@ class RulePlan:
         worst: str,
         verify: tuple[str, ...] = (),
         count: tuple[str, ...] = (),
+        check: tuple[str, ...] = (),
     ) -> RulePlan:
         """The plan of a rule over a table of so many rows."""
         text, sentence = render_text(rule.constraint), render_english(rule.constraint)
         shape = Shape.of_rule(rule.constraint)
-        return cls(rule.name, text, sentence, shape, rows, method, steps, worst, verify, count)
+        return cls(rule.name, text, sentence, shape, rows, method, steps, worst, verify, count, check)
 
     def __str__(self) -> str:
         lines = [
@@ -54,6 +56,7 @@ class RulePlan:
             *_numbered("prepare" if self.verify else "steps", self.steps),
             *_numbered("verify", self.verify),
             *_numbered("count", self.count),
+            *_numbered("check", self.check),
             f"  worst     {self.worst}",
         ]
         return "\n".join(map(in_one_line, lines))

@@ -8,6 +8,14 @@ of k-d trees, in linear space, beyond that, and wherever it was measured to be f
 """
 
 from refute.detect.range_search.choice import Index, Options
-from refute.detect.range_search.operations import count, count_steps, exists, exists_steps, pairs, partners
+from refute.detect.range_search.operations import (
+    count,
+    count_steps,
+    exists,
+    exists_steps,
+    pairs,
+    partners,
+    partners_steps,
+)
 
-__all__ = ["Index", "Options", "count", "count_steps", "exists", "exists_steps", "pairs", "partners"]
+__all__ = ["Index", "Options", "count", "count_steps", "exists", "exists_steps", "pairs", "partners", "partners_steps"]

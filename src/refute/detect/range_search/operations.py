@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.range_search.choice import MOST_SEARCHED, Index, Options, choose
-from refute.detect.range_search.expansion import expanded, included
-from refute.detect.range_search.trees import dual, grouping, sides, sizes
-from refute.detect.range_search.ways import counts_by_boxes, searches, tallies, threads_of
+from refute.detect.range_search.expansion import expanded
+from refute.detect.range_search.trees import dual, sides
+from refute.detect.range_search.ways import searches, tallies, threads_of
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
 from refute.plan.problem import Problem, Rows
@@ -76,20 +76,18 @@ def partners(problem: Problem, share: Share | None = None, options: Options = DE
     of_s, of_t = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
     points = reduce(problem, share)
     if points is None:
+        tell(share, Nothing())
         return of_s, of_t
-    threads = threads_of(share)
-    s_all = slice(None) if points.s_pick is None else points.s_pick
-    t_all = slice(None) if points.t_pick is None else points.t_pick
-    if counts_by_boxes(points, options):
-        of_s[s_all], of_t[t_all] = dual(points, threads).partners(threads=threads)
-        return of_s, of_t
-    for _, sign, part in included(points):
-        _add(of_t, part.t_pick, sign * _partners_of_t(part, threads))
-        _add(of_s, part.s_pick, sign * _partners_of_t(part.mirrored(), threads))
-        s_self, t_self = part.self_matches()
-        _add(of_s, s_self if part.s_pick is None else part.s_pick[s_self], -sign)
-        _add(of_t, t_self if part.t_pick is None else part.t_pick[t_self], -sign)
+    for scope, sign, tally in tallies(points, options):
+        s_found, t_found = tally.partners(within(share, scope))
+        _add(of_s, tally.points.s_pick, sign * s_found)
+        _add(of_t, tally.points.t_pick, sign * t_found)
     return of_s, of_t
+
+
+def partners_steps(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> Iterator[Step]:
+    """The steps of `partners`: those of `count`, from both sides in turn."""
+    return count_steps(problem, share, options)
 
 
 def pairs(
@@ -125,13 +123,6 @@ def _point_pairs(points: Points, options: Options, threads: int) -> Iterator[tup
         yield from sides(part).pairs()
 
 
-def _partners_of_t(points: Points, threads: int) -> Int64s:
-    """For each point of t, its number of partners."""
-    if points.order:
-        return sides(points).count(threads=threads)[1]
-    return sizes(points)[0][grouping(points).t]
-
-
-def _add(sums: Int64s, pick: Rows | None, values: Int64s | int) -> None:
+def _add(sums: Int64s, pick: Rows | None, values: Int64s) -> None:
     """Add values at the picked, distinct places."""
     sums[slice(None) if pick is None else pick] += values

@@ -10,7 +10,7 @@ import numpy as np
 
 from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, Options, choose
 from refute.detect.range_search.expansion import expanded, included
-from refute.detect.range_search.trees import dual, grouping, sides, sizes
+from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
 from refute.detect.sweep.points import Points
 from refute.kernels import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
@@ -35,11 +35,18 @@ class Search(Protocol):
 class Tally(Protocol):
     """A way to count pairs of different rows."""
 
+    @property
+    def points(self) -> Points:
+        """The points that it counts."""
+
     def steps(self) -> Iterator[Step]:
         """What it does."""
 
     def count(self, share: Share | None) -> int:
         """The number of pairs."""
+
+    def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
+        """The number of partners of each point of s, and of t; both sides are asked about in turn."""
 
 
 def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
@@ -60,17 +67,12 @@ def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[
 
 def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, Tally]]:
     """Signed ways whose counts add up, with words for each."""
-    if counts_by_boxes(points, options):
+    dims = len(points.order) - 1
+    if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE:
         yield "", 1, _Boxes(points)
         return
     for scope, sign, part in included(points):
         yield scope, sign, _Queries(part) if part.order else _Products(part)
-
-
-def counts_by_boxes(points: Points, options: Options) -> bool:
-    """Whether counts come from k-d trees."""
-    dims = len(points.order) - 1
-    return choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE
 
 
 def _search(points: Points, options: Options) -> Search:
@@ -141,6 +143,12 @@ class _Boxes:
         threads = threads_of(share)
         return dual(self.points, threads).count(threads=threads)
 
+    def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
+        """The number of partners of each point of s, and of t."""
+        tell(share, self)
+        threads = threads_of(share)
+        return dual(self.points, threads).partners(threads=threads)
+
 
 @dataclass(frozen=True, slots=True)
 class _RangeTrees:
@@ -186,6 +194,13 @@ class _Queries:
         tell(share, self)
         return sides(self.points).count(threads=threads_of(share))[0] - len(self.points.self_matches()[0])
 
+    def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
+        """The number of partners of each point of s, and of t."""
+        tell(share, self)
+        threads = threads_of(share)
+        of_s, of_t = (sides(each).count(threads=threads)[1] for each in (self.points.mirrored(), self.points))
+        return _without_selves(self.points, of_s, of_t)
+
 
 @dataclass(frozen=True, slots=True)
 class _Products:
@@ -204,8 +219,22 @@ class _Products:
         tell(share, self)
         return self._all() - len(self.points.self_matches()[0])
 
+    def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
+        """The number of partners of each point of s, and of t."""
+        tell(share, self)
+        group, (s_sizes, t_sizes) = grouping(self.points), sizes(self.points)
+        return _without_selves(self.points, t_sizes[group.s], s_sizes[group.t])
+
     def _all(self) -> int:
         s_sizes, t_sizes = sizes(self.points)
         if self.points.n_s * self.points.n_t < 2**63:
             return int(np.dot(s_sizes, t_sizes))
         return sum(a * b for a, b in zip(s_sizes.tolist(), t_sizes.tolist(), strict=True))
+
+
+def _without_selves(points: Points, of_s: Int64s, of_t: Int64s) -> tuple[Int64s, Int64s]:
+    """The numbers less one for each row that matches itself."""
+    s_self, t_self = points.self_matches()
+    of_s[s_self] -= 1
+    of_t[t_self] -= 1
+    return of_s, of_t

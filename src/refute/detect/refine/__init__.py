@@ -25,7 +25,7 @@ from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 from refute.plan.step import Step
 
-__all__ = ["Tuning", "count", "count_steps", "exists", "exists_steps", "pairs", "partners"]
+__all__ = ["Tuning", "count", "count_steps", "exists", "exists_steps", "pairs", "partners", "partners_steps"]
 
 
 def exists(
@@ -68,6 +68,11 @@ def partners(
     found = Partners(problem.s_size, problem.t_size)
     Collection(problem, tuning, share, partners=True).into(found)
     return found.s, found.t
+
+
+def partners_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+    """The steps of `partners`, none of them run."""
+    return Collection(prepared(problem), tuning, share, partners=True).steps()
 
 
 def pairs(

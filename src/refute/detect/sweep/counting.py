@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.clashing import Clashes, clash_only
 from refute.detect.sweep.first_pairs import choose_proof
-from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, reduce, refined
-from refute.detect.sweep.tallies import choose_tally, group_products
+from refute.detect.sweep.tallies import BoxPairs, Tally, choose_tally
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.clashes import clashes_of
@@ -48,6 +47,26 @@ def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFA
 
 def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
     """The steps of `count`; none is run, but groups and ranks are made, and samples looked at, as they are for it."""
+    return _steps(problem, share, tuning, partners=False)
+
+
+def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
+    """For each point of side s, and of side t, its number of partners."""
+    s_partners, t_partners = full(problem.s_size, 0, np.int64), full(problem.t_size, 0, np.int64)
+    points = reduce(problem, share)
+    if points is None:
+        tell(share, Nothing())
+    else:
+        _add_partners(points, s_partners, t_partners, share, tuning)
+    return s_partners, t_partners
+
+
+def partners_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+    """The steps of `partners`, under the same terms."""
+    return _steps(problem, share, tuning, partners=True)
+
+
+def _steps(problem: Problem, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[Step]:
     points = reduce(problem, share)
     if points is None:
         yield from Nothing().steps()
@@ -55,17 +74,8 @@ def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning 
     proof = choose_proof(points, share, tuning)
     if proof is not None:
         yield from steps_within(_PROOF, proof.steps())
-    for part in _terms(points, share, tuning, partners=False):
+    for part in _terms(points, share, tuning, partners=partners):
         yield from steps_within(part.scope, part.steps())
-
-
-def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
-    """For each point of side s, and of side t, its number of partners."""
-    s_partners, t_partners = full(problem.s_size, 0, np.int64), full(problem.t_size, 0, np.int64)
-    points = reduce(problem, share)
-    if points is not None:
-        _add_partners(points, s_partners, t_partners, share, tuning)
-    return s_partners, t_partners
 
 
 def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
@@ -96,13 +106,17 @@ def _add_partners(points: Points, s_partners: Longs, t_partners: Longs, share: S
 
 @dataclass(frozen=True, slots=True)
 class _Term(ABC):
-    """Points whose pairs of different rows are counted, with a sign; `scope` says what is asked of `!=` meanwhile."""
+    """Points whose pairs of different rows are counted, with a sign; `scope` says what is asked of `!=` meanwhile.
+
+    With `per_point` it is asked for the partners of each point, else for their number.
+    """
 
     points: Points
     share: Share | None
     tuning: Tuning
     sign: int
     scope: str
+    per_point: bool
 
     @abstractmethod
     def steps(self) -> Iterator[Step]:
@@ -158,6 +172,7 @@ class _ClashPairs(_Term):
         """The same numbers for both sides."""
         group = self.points.group
         assert group is not None
+        tell(self._telling, self)
         clashes = self._clashes()
         found: Longs = empty(self.points.n_s, np.int64)
         clashes_of(group.s, clashes.table, found)
@@ -175,14 +190,14 @@ class _Dominance(_Term):
 
     def steps(self) -> Iterator[Step]:
         """Those of the way that is chosen."""
-        yield from choose_tally(self.points, self.share, self.tuning, partners=False).steps()
+        for scope, points in self._asked():
+            yield from steps_within(scope, self._tally(points).steps())
         if self._own_pairs:
             yield from OwnPairs().steps()
 
     def count(self) -> int:
         """The number of pairs; rows that match themselves are taken off."""
-        way = choose_tally(self.points, self.share, self.tuning, partners=False)
-        found = way.count(self._telling)
+        found = self._tally(self.points).count(self._telling)
         if self._own_pairs:
             tell(self._telling, OwnPairs())
             found -= self.points.self_count()
@@ -198,25 +213,34 @@ class _Dominance(_Term):
         points = self.points
         s_found, t_found = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
         if points.differ:
-            found = Forests.of(points, leaf=self.tuning.leaf).partners()
-            assert found is not None
-            s_found, t_found = found
-        elif points.twin and not points.order:
-            group_products(points, t_found)
-            s_found = t_found
+            s_found, t_found = BoxPairs(points, self.tuning).partners(self._telling)
         else:
-            sides = ((points, t_found), (points.mirrored(), s_found))
-            calls = [partial(self._count_per_t, side, found) for side, found in sides]
+            asked = self._asked()
+            if len(asked) == 1:
+                s_found = t_found
+            founds = (t_found, s_found)[: len(asked)]
+            calls = [partial(self._count_per_t, *side, found) for side, found in zip(asked, founds, strict=True)]
             together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
-        if points.self_pairs:
+        if self._own_pairs:
+            tell(self._telling, OwnPairs())
             s_self, t_self = points.self_matches()
             t_found[t_self] -= 1
             if s_found is not t_found:
                 s_found[s_self] -= 1
         return s_found, t_found
 
-    def _count_per_t(self, points: Points, per_t: Longs) -> None:
-        choose_tally(points, self.share, self.tuning, partners=True).count(self._telling, per_t)
+    def _asked(self) -> list[tuple[str, Points]]:
+        """The points as they are counted: with sides exchanged, too, where the partners of both are asked for."""
+        points = self.points
+        if not self.per_point or points.differ or (points.twin and not points.order):
+            return [("", points)]
+        return [("for each row as t", points), ("for each row as s", points.mirrored())]
+
+    def _count_per_t(self, scope: str, points: Points, per_t: Longs) -> None:
+        self._tally(points).count(within(self._telling, scope), per_t)
+
+    def _tally(self, points: Points) -> Tally:
+        return choose_tally(points, self.share, self.tuning, partners=self.per_point)
 
 
 def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[_Term]:
@@ -227,7 +251,7 @@ def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: boo
     ) -> Iterator[_Term]:
         kind = _kind_of_term(points, tuning, partners)
         if kind is not None:
-            yield kind(points, share, tuning, sign, term(sign, ignored, same))
+            yield kind(points, share, tuning, sign, term(sign, ignored, same), partners)
             return
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
         simpler = replace(points, differ=tuple(others), self_pairs=True)

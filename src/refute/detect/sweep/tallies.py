@@ -190,6 +190,13 @@ class BoxPairs(Tally):
         assert found is not None
         return found
 
+    def partners(self, share: Share | None) -> tuple[Longs, Longs]:
+        """The number of partners of each point of s, and of t, a row itself included where it matches itself."""
+        tell(share, self)
+        found = Forests.of(self.points, leaf=self.tuning.leaf).partners()
+        assert found is not None
+        return found
+
     def within(self, patience: int, share: Share | None, per_t: Longs | None) -> int | None:
         """The number of pairs; None when more than so many pairs of boxes would have to be looked at."""
         tell(share, self)
