@@ -231,7 +231,10 @@ class SparkRule:
 
     def pairs(self, limit: int | None) -> DataFrame:
         """The violations by row id, in columns `s` and `t`; only `s` for a rule about one row."""
-        local = self._local(identified=True) if limit is not None and limit <= _FEW_PAIRS else None
+        local = self._local(identified=True)
+        are_few = limit is not None and limit <= _FEW_PAIRS
+        if local is not None and not are_few and local.count(self.rule) > _FEW_PAIRS:
+            local = None
         if local is not None:
             found = local.clashes(self.rule, limit).table()
             return self._sent_back(local, {side: found.column(side).to_numpy() for side in found.column_names})
