@@ -20,7 +20,6 @@ from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
 from thorough import THOROUGH
@@ -175,7 +174,7 @@ def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSessio
 def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
     rule = RuleBook.of(text)[0]
-    assert engine.prepared(rule).strategy is Strategy.DISTRIBUTE
+    assert engine.prepared(rule).way.name == "distribute"
     return engine.task_rows(rule)
 
 
