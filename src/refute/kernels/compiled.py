@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import serialize
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime import rtsys
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -62,7 +63,7 @@ class KernelCache(NullCache):
         """The compile result for a signature; None when there is none, or none that can be read."""
         if self._keeper is None:
             return None
-        target_context.refresh()
+        rtsys.initialize(target_context)  # all that machine code needs; `refresh` sets up the compiler too, for 0.1 s
         key = self._keeper._index_key(sig, target_context.codegen())
         try:
             kept = self._read(key)
