@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,14 @@ class Tally:
     def __init__(self, facts: Facts) -> None:
         self.words = facts.s_bits.shape[0]
         self._wide = self.words > 2
-        cells: NDArray[Any] = np.zeros((_CELLS, self.words), np.int32) if self._wide else np.full(_CELLS, -1, np.int64)
-        self._table = cells, np.zeros(_CELLS, np.int64)
+        self._table: tuple[NDArray[Any], ...] = np.full(_CELLS, -1, np.int64), np.zeros(_CELLS, np.int64)
+        if self._wide:
+            room = np.empty((_CELLS, self.words), np.int32), np.zeros(_CELLS + 1, np.int64)
+            self._table = np.zeros(_CELLS, np.uint64), *room
 
     def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS) -> Tally:
-        """This tally, with the pairs of the rectangles added; see the kernel for `own`."""
-        count = count_clues_wide if self._wide else count_clues
+        """This tally, with the pairs of the rectangles added; see the kernels for `own`."""
+        count: Callable[..., tuple[NDArray[Any], ...]] = count_clues_wide if self._wide else count_clues
         self._table = count(facts, rectangles, own, *self._table)
         return self
 
@@ -43,14 +45,13 @@ class Tally:
 
     def clues(self) -> tuple[Clues, Counts]:
         """The distinct clues (N, W) and their counts."""
-        cells, counts = self._table
-        used = np.flatnonzero(counts)
         if self._wide:
-            return np.take(cells, used, axis=0), counts[used]
-        keys = cells[used]
+            _, clues, counts = self._table
+            return clues[: counts[-1]], counts[: counts[-1]]
+        keys, counts = self.keys()
         low = (keys & 0xFFFFFFFF).astype(np.int32)
         both = np.stack([low, (keys >> 32).astype(np.int32)], axis=1)
-        return both[:, : self.words], counts[used]
+        return both[:, : self.words], counts
 
 
 def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:
