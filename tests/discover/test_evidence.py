@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discover.evidence import Evidence, merged
@@ -23,6 +23,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
 from refute.relation import Relation
+from thorough import examples
 
 ORDERED = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
 WIDE = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), ORDERED) for k in range(60)))
@@ -79,7 +80,7 @@ def wide_points(draw: st.DrawFn, most: int = 60) -> np.ndarray:
 
 
 @given(wide_points())
-@settings(max_examples=60)
+@examples(60)
 def test_points_that_repeat_are_added_up_in_ascending_order(points: np.ndarray) -> None:
     counts = np.arange(len(points)) - 5  # evidence that is taken away counts below zero
     expected: Counter[tuple[int, ...]] = Counter()
@@ -91,7 +92,7 @@ def test_points_that_repeat_are_added_up_in_ascending_order(points: np.ndarray) 
 
 
 @given(wide_points(), wide_points())
-@settings(max_examples=60)
+@examples(60)
 def test_points_are_known_where_they_are_among_the_known(some: np.ndarray, others: np.ndarray) -> None:
     known = Evidence.of(WIDE, others, np.ones(len(others), np.int64))
     both = merged(WIDE, [known, Evidence.of(WIDE, some, np.ones(len(some), np.int64))])

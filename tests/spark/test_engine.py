@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -22,7 +22,7 @@ from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 pytestmark = pytest.mark.spark
 
@@ -32,9 +32,8 @@ SPARK_KINDS = tuple(
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
 DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
-ONCE = settings(
-    max_examples=4,
-    deadline=None,
+ONCE = examples(
+    4,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
