@@ -104,13 +104,13 @@ class _Search:
             method=self._options.method.value,
             evidences=0,
             seconds=time.monotonic() - self._started,
-            notes=("the search was stopped before it had looked at pairs of rows, so that no rule is verified",),
+            notes=("stopped before any pairs of rows were examined: no rule could be verified",),
         )
 
     def _outcome(self, pairs: Pairs) -> Outcome:
         options, n_rows = self._options, pairs.n_rows
         if n_rows < 2:
-            self._notes.append("a table of fewer than two rows teaches nothing")
+            self._notes.append("discovery needs at least two rows")
             return Outcome(pairs.space.full[None][:0], Evidence.empty(pairs.space), True, counted=True, method="tiles")
         if options.error or options.almost or options.method is Method.TILES:
             return self._tiles(pairs)
@@ -139,7 +139,7 @@ class _Search:
             self._budget.tell("pairs")
             evidence, complete = pairs.everything(self._budget)
             if not complete:
-                self._notes.append("the time was up before all pairs were seen, so that no rule is verified")
+                self._notes.append("time limit reached before all pairs were examined: no rule could be verified")
                 return Outcome(nothing, evidence, False, counted=False, method="tiles")
             if self._options.error:
                 outcome, notes = approximate(pairs, evidence, self._options, self._budget)

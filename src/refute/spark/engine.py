@@ -303,7 +303,7 @@ class SparkEngine:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
             raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "
+                f"{what} needs row ids, and {self.source.name} has none: it is not a plain file scan. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
 

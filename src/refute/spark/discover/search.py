@@ -57,7 +57,7 @@ def discover_on_spark(
                 return search(LocalTable(here), options, kinds)
             if options.method is Method.HYDRA:
                 raise OptionError(
-                    f"method 'hydra' looks at single rows in this process, and {source.name} is too large for that; "
+                    f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
                     "use 'guided' or 'tiles'"
                 )
             frame = source.frame if where is None else source.frame.where(where)
