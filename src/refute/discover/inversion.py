@@ -13,6 +13,7 @@ from refute.discover.work import Budget, Crew
 from refute.kernels.inversion import invert
 from refute.kernels.inversion_approximate import invert_approximately
 from refute.kernels.inversion_cut import cut_boxes
+from refute.language.nulls import Nulls
 
 _ROOM = 1 << 12
 _SMALL = 2000  # evidences below which splitting the search costs more than it gives
@@ -110,6 +111,26 @@ def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = 
     found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
     ordered: Words = found[np.lexsort(found.T[::-1])]
     return ordered
+
+
+def widened(
+    space: Space, boxes: Words, points: Words, wider: Space, budget: Budget, max_predicates: int | None = None
+) -> tuple[Words, bool]:
+    """The maximal boxes in a widened space, sorted, and whether all were found.
+
+    boxes, points: all maximal boxes in the space, and the points that they refuse, of which none is null in a slot that
+    was widened. Where a comparison with null is never true, each box stays what it is, as no predicate accepts the new
+    state. Where nulls are equal, `=` accepts a state that `<=` does not, so that a rule with the one no longer follows
+    from that with the other: the points are inverted again.
+    """
+    if any(slot.kind.nulls is Nulls.EQUAL for slot, old in zip(wider.slots, space.slots, strict=True) if slot != old):
+        states = wider.states(space.widened_points(points, wider))
+        return inverted(wider, states, budget, max_predicates)
+    masks = space.masks(boxes)
+    for k, (slot, old) in enumerate(zip(wider.slots, space.slots, strict=True)):
+        masks[masks[:, k] == old.kind.full, k] = slot.kind.full
+    moved = wider.boxes(masks)
+    return moved[np.lexsort(moved.T[::-1])], True
 
 
 def _masks(space: Space, chosen: Words) -> Masks:

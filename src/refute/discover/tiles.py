@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.evidence import Counts, Evidence, merged
-from refute.discover.facts import Clues, Codebook
+from refute.discover.facts import Codebook
+from refute.discover.layout import Clues
 from refute.discover.work import Budget, Crew
 from refute.kernels.evidence import Facts, count_clues
 from refute.kernels.evidence_wide import count_clues_wide
