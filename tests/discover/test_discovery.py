@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from oracle import rows_in_violation, rows_of, violations
 from refute.discover import Discovery, Progress, RuleSort, discover
-from refute.discover import search as search_module
+from refute.discover import methods as methods_module
 from refute.discover.approximate import removed_greedily
 from refute.errors import OptionError
 from refute.language.constraint import DenialConstraint
@@ -263,7 +263,7 @@ def quiet() -> Iterator[None]:
 def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(2)
     table = pa.table({f"c{k}": random.integers(0, 3, 400) for k in range(5)})
-    monkeypatch.setattr(search_module, "_FEW_ROWS", 10)
+    monkeypatch.setattr(methods_module, "_FEW_ROWS", 10)
     found = discover(table, cross_columns=False)
     assert found.complete
     assert [r.text for r in found.rules] == [r.text for r in discover(table, cross_columns=False, method="tiles").rules]

@@ -40,11 +40,14 @@ _MANY_OPEN = 300  # open boxes from which rare rows are peeled
 class Guided:
     """One guided search: what was seen, which boxes stand, which sets of equalities and which boxes are settled."""
 
-    def __init__(self, pairs: Pairs, options: Options, budget: Budget) -> None:
+    def __init__(self, pairs: Pairs, options: Options, *, give_up: float | None = None) -> None:
+        """With `give_up`, the search ends once what is left would take longer than so many seconds by estimate."""
         self._pairs = pairs
         self._space = pairs.space
         self._options = options
-        self._budget = budget
+        self._budget = Budget(options)
+        self._give_up = give_up
+        self.gave_up = False
         self._equal = equal_masks(pairs.space)
         self._evidence = Evidence.empty(pairs.space)
         self._boxes: Words = np.empty((0, pairs.space.words), np.uint64)
@@ -53,22 +56,20 @@ class Guided:
         self._verified: set[bytes] = set()
         self._bargain = Bargain(pairs)
 
-    def run(self, *, give_up: float | None = None) -> Outcome | None:
-        """The rules of the table, or those verified until the time was up.
-
-        None once what is left would take longer than `give_up` seconds by estimate.
-        """
+    def run(self, budget: Budget) -> Outcome:
+        """The rules of the table, or those verified until the time was up or the search was given up."""
+        self._budget = budget
         with self._budget.within(0.5):
             self._look()
-        if give_up is not None and give_up < _SOON and len(self._evidence) > _MANY_POINTS:
-            return None  # inversion will be the wall, and should be climbed once
+        if self._give_up is not None and self._give_up < _SOON and len(self._evidence) > _MANY_POINTS:
+            return self._given_up()  # inversion will be the wall, and should be climbed once
         with self._budget.within(0.9):
             complete = self._invert()
         if complete and np.count_nonzero(self._is_open(self._boxes)) > _MANY_OPEN:
             complete = self._peel()
         while complete:
-            if give_up is not None and self._left() > give_up:
-                return None
+            if self._give_up is not None and self._left() > self._give_up:
+                return self._given_up()
             chosen = self._worthwhile()
             if chosen:
                 complete = self._settle(chosen)
@@ -83,8 +84,13 @@ class Guided:
         """The rules verified by now."""
         return self._outcome(self._boxes[~self._is_open(self._boxes)], complete=False)
 
+    def _given_up(self) -> Outcome:
+        self.gave_up = True
+        return self.so_far()
+
     def _outcome(self, boxes: Words, *, complete: bool) -> Outcome:
-        return Outcome(boxes, self._evidence, complete, counted=False, method="guided")
+        settled = tuple(self._done)
+        return Outcome(boxes, self._evidence, complete, counted=False, method="guided", settled=settled)
 
     def _left(self) -> float:
         """Seconds that searching witnesses for all open boxes would take."""

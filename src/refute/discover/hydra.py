@@ -59,20 +59,21 @@ class Node:
 class Hydra:
     """One run of the algorithm."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options, budget: Budget) -> None:
+    def __init__(self, relation: Relation, space: Space, options: Options) -> None:
         self._relation = relation
         self._book = book = codebook(relation, space, options.nulls)
         self._space = space
         self._options = options
-        self._budget = budget
+        self._budget = Budget(options)
         self._random = np.random.default_rng(options.seed)
         self._refiners = Refiners(relation, book.space, options.nulls)
         self._evidence = Evidence.empty(book.space)
         self._place = np.full(relation.n_rows, -1, np.int64)
         self._passed: list[frozenset[Choice]] = []
 
-    def run(self) -> Outcome:
+    def run(self, budget: Budget) -> Outcome:
         """The rules of the table, or those verified until the time was up."""
+        self._budget = budget
         sample = self._random_sample()
         self._focused_sample()
         boxes, complete = inverted(

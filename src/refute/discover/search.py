@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from refute.discover.approximate import approximate, violating_pairs
+from refute.discover.approximate import violating_pairs
 from refute.discover.discovery import Discovered, Discovery
-from refute.discover.evidence import Counts, Evidence
-from refute.discover.inversion import inverted, inverted_approximately
+from refute.discover.evidence import Counts
+from refute.discover.inversion import inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
+from refute.discover.methods import searched
 from refute.discover.minimal import lengths, minimal
-from refute.discover.options import Method, Options, chosen, options_of, several
+from refute.discover.options import Options, chosen, options_of, several
 from refute.discover.outcome import Outcome
 from refute.discover.pairs import Pairs
-from refute.discover.predicates import predicate_space
+from refute.discover.predicates import check_fits, predicate_space
 from refute.discover.rank import Ranks, ranks
 from refute.discover.space import Space, Words
 from refute.discover.table import LocalTable, Table
@@ -29,11 +30,7 @@ from refute.relation import Relation
 
 if TYPE_CHECKING:
     from refute.detect.detector import Detector
-    from refute.discover.guided import Guided
-    from refute.discover.hydra import Hydra
 
-_FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
-_PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
 _KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
@@ -49,18 +46,24 @@ def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
     return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in several(kinds)}
 
 
-def search(table: Table, options: Options, kept: set[RuleSort] | None = None) -> Discovery:
-    """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given."""
-    return _Search(table, options).run(kept)
+def search(
+    table: Table, options: Options, kept: set[RuleSort] | None = None, *, space: Space | None = None
+) -> Discovery:
+    """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
+
+    A given `space` is searched as it is; else one is made from the table and the options.
+    """
+    return _Search(table, options, space).run(kept)
 
 
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: Options, space: Space | None) -> None:
         self._started = time.monotonic()
         self._table = table
         self._options = options
+        self._space = space
         self._budget = Budget(options)
         self._notes: list[str] = []
 
@@ -70,7 +73,8 @@ class _Search:
         if pairs is None:
             return self._nothing()
         space = pairs.space
-        outcome = self._outcome(pairs)
+        outcome = searched(pairs, self._options, self._budget)
+        self._notes.extend(outcome.notes)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
@@ -85,6 +89,9 @@ class _Search:
             return self._ranked(pairs, outcome, boxes)
 
     def _pairs(self) -> Pairs:
+        if self._space is not None:
+            check_fits(self._table, self._space)
+            return self._table.pairs(self._space, self._options)
         space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
         return self._table.pairs(space, self._options)
@@ -106,52 +113,6 @@ class _Search:
             seconds=time.monotonic() - self._started,
             notes=("the search was stopped before it had looked at pairs of rows, so that no rule is verified",),
         )
-
-    def _outcome(self, pairs: Pairs) -> Outcome:
-        options, n_rows = self._options, pairs.n_rows
-        if n_rows < 2:
-            self._notes.append("a table of fewer than two rows teaches nothing")
-            return Outcome(pairs.space.full[None][:0], Evidence.empty(pairs.space), True, counted=True, method="tiles")
-        if options.error or options.almost or options.method is Method.TILES:
-            return self._tiles(pairs)
-        if options.method is Method.HYDRA:
-            from refute.discover.hydra import Hydra
-
-            return self._stoppable(Hydra(*pairs.here(), options, self._budget))
-        if options.method is Method.AUTO and n_rows <= _FEW_ROWS:
-            return self._tiles(pairs)
-        tiles_take = n_rows * (n_rows - 1) // 2 * pairs.costs.pair
-        from refute.discover.guided import Guided
-
-        give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
-        return self._stoppable(Guided(pairs, options, self._budget), give_up=give_up) or self._tiles(pairs)
-
-    def _stoppable(self, search: Guided | Hydra, **limits: float | None) -> Outcome:
-        try:
-            return cast(Outcome, search.run(**limits))
-        except KeyboardInterrupt:
-            self._budget.interrupt()
-            return search.so_far()
-
-    def _tiles(self, pairs: Pairs) -> Outcome:
-        nothing = pairs.space.full[None][:0]
-        try:
-            self._budget.tell("pairs")
-            evidence, complete = pairs.everything(self._budget)
-            if not complete:
-                self._notes.append("the time was up before all pairs were seen, so that no rule is verified")
-                return Outcome(nothing, evidence, False, counted=False, method="tiles")
-            if self._options.error:
-                outcome, notes = approximate(pairs, evidence, self._options, self._budget)
-                self._notes.extend(notes)
-                return outcome
-            self._budget.tell("inversion", evidences=len(evidence))
-            longest = self._options.max_predicates
-            boxes, complete = inverted(pairs.space, evidence.states, self._budget, longest, mirrored=True)
-            return Outcome(boxes, evidence, complete, counted=True, method="tiles")
-        except KeyboardInterrupt:
-            self._budget.interrupt()
-            return Outcome(nothing, Evidence.empty(pairs.space), False, counted=False, method="tiles")
 
     def _minimal(self, space: Space, boxes: Words) -> Words:
         nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
