@@ -93,6 +93,10 @@ def test_maximal_boxes_stay_maximal_in_a_widened_space(
     points = points_of(table, space, options)
     rewritten = space.widened_points(points, wider)
     assert np.array_equal(np.unique(rewritten, axis=0), np.unique(points_of(table, wider, options), axis=0))
+    evidence = LocalPairs(Relation.of(table), space, options).everything(Budget(options))[0].widened(wider)
+    again = LocalPairs(Relation.of(table), wider, options).everything(Budget(options))[0]
+    assert np.array_equal(evidence.points, again.points)
+    assert np.array_equal(evidence.counts, again.counts)
     before, _ = inverted(space, space.states(points), Budget(options), longest)
     after, _ = inverted(wider, wider.states(rewritten), Budget(options), longest)
     moved, complete = widened(space, before, points, wider, Budget(options), longest)

@@ -28,6 +28,7 @@ from refute.discover.approximate import violating_pairs
 from refute.discover.evidence import merged
 from refute.discover.groups import equal_masks
 from refute.discover.inversion import inverted
+from refute.discover.local import LocalPairs
 from refute.discover.options import options_of
 from refute.discover.predicates import predicate_space
 from refute.discover.table import LocalTable
@@ -171,6 +172,14 @@ def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: i
             wanted = {point.tobytes() for point in local.agreeing(chosen, budget)[0].points}
             found = {point.tobytes() for point in there.agreeing(chosen, budget)[0].points}
             assert wanted <= found <= {point.tobytes() for point in all_pairs.points}
+        relation, coded = there.here()
+        rows = np.array([3, 4, 50, 69])
+        given_rows = pa.table({name: relation.column(name) for name in relation.names}).take(pa.array(rows))
+        gained, complete = there.against(given_rows, budget)
+        assert complete
+        expected = LocalPairs(relation, coded, options).against(rows, budget)[0]
+        assert np.array_equal(gained.points, expected.points)
+        assert np.array_equal(gained.counts, expected.counts)
         boxes = inverted(space, all_pairs.states[::3], budget, 3)[0][::7][:40]
         inside = violating_pairs(boxes, all_pairs) > 0
         assert 0 < np.count_nonzero(inside) < len(boxes)

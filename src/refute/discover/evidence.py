@@ -21,7 +21,9 @@ Counts = NDArray[np.int64]
 class Evidence:
     """Distinct points of a space in ascending order, each with the number of ordered pairs that were seen there.
 
-    Merges: the evidence of two disjoint sets of pairs is `merged` of the evidence of each.
+    Adds and subtracts: with E(p) the evidence of a set p of pairs, E(p) + E(q) = E(p + q) for disjoint p and q, and
+    E(p) - E(q) = E(p - q) for q within p. Points without a pair vanish. Counts below zero are allowed on the way, so
+    that (a - b) + b = a always holds.
     """
 
     space: Space
@@ -30,6 +32,24 @@ class Evidence:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __add__(self, other: Evidence) -> Evidence:
+        """The evidence of both; pairs must not be in both if counts are to be right."""
+        return merged(self.space, [self, other])._present()
+
+    def __sub__(self, other: Evidence) -> Evidence:
+        """This evidence without the pairs of the other."""
+        points = np.concatenate([self.points, other.points])
+        return Evidence.of(self.space, points, np.concatenate([self.counts, -other.counts]))._present()
+
+    def _present(self) -> Evidence:
+        """The points with a count."""
+        some = self.counts != 0
+        return self if some.all() else Evidence(self.space, self.points[some], self.counts[some])
+
+    def widened(self, wider: Space) -> Evidence:
+        """The evidence in a widened space."""
+        return Evidence.of(wider, self.space.widened_points(self.points, wider), self.counts)
 
     @property
     def states(self) -> States:

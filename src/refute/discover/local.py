@@ -61,7 +61,7 @@ class LocalPairs:
 
     def some(self, budget: Budget) -> Evidence:
         """The evidence of some rows against each other."""
-        return prefix_evidence(self.book, self._sample(_PREFIX), budget)
+        return prefix_evidence(self.book, self._sample(_PREFIX), budget)[0]
 
     def drawn(self, slot: int) -> Evidence:
         """The evidence of rows with a random partner that agrees on the slot, and of neighbours in its order."""
@@ -93,6 +93,13 @@ class LocalPairs:
         if complete:
             self._tallies[chosen] = tallies
         return evidence_of(self.book, tallies), complete
+
+    def against(self, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that hold one of the numbered rows, and whether all of them were looked at."""
+        distinct = np.unique(rows)
+        found, complete = row_evidence(self.book, distinct, self.n_rows, budget)
+        twice, finished = prefix_evidence(self.book, distinct, budget)
+        return (found - twice, True) if complete and finished else (found, False)
 
     @property
     def telling(self) -> Chosen:
@@ -153,7 +160,7 @@ class LocalPairs:
         if not len(fresh) or (len(self._peeled) + len(fresh)) * self.n_rows > PEELED_PAIRS:
             return ()
         self._peeled.update(fresh.tolist())
-        return (row_evidence(self.book, fresh, self.n_rows, budget),)
+        return (row_evidence(self.book, fresh, self.n_rows, budget)[0],)
 
     def _sample(self, size: int) -> Rows:
         """Some rows, ascending; all of them if they are few."""

@@ -32,14 +32,17 @@ def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
     return clues, np.ones(len(clues), np.int64)  # points of many words are told apart by hashing, rows are not
 
 
-def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> Evidence:
-    """The evidence of all pairs among the given rows."""
+def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
+    """The evidence of all pairs among the given rows, and whether all of them were looked at."""
     facts = picked(book.facts, rows, rows)
-    return rectangle_evidence(book, facts, triangle(len(rows)), budget)[0]
+    return rectangle_evidence(book, facts, triangle(len(rows)), budget)
 
 
-def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> Evidence:
-    """The evidence of each given row against all rows."""
+def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> tuple[Evidence, bool]:
+    """The evidence of each given row against all others, and whether all pairs were looked at.
+
+    Pairs of two given rows are counted twice.
+    """
     everything = np.arange(n_rows)
     facts = book.facts._replace(
         s=np.ascontiguousarray(book.facts.s[:, rows]), s_bits=np.ascontiguousarray(book.facts.s_bits[:, rows])
@@ -48,4 +51,4 @@ def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> Evi
     tasks = [
         np.array([[0, len(rows), start, min(start + width, n_rows)]], np.int64) for start in range(0, n_rows, width)
     ]
-    return rectangle_evidence(book, facts, tasks, budget, everything[rows])[0]
+    return rectangle_evidence(book, facts, tasks, budget, everything[rows])

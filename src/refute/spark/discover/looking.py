@@ -158,10 +158,7 @@ def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence
     here = np.arange(rows.num_rows)
     book = codebook(Relation.of(doubled), evidence.space, nulls)
     selves = pair_evidence(book, here, here + rows.num_rows)
-    points = np.concatenate([evidence.points, selves.points])
-    found = Evidence.of(evidence.space, points, np.concatenate([evidence.counts, -selves.counts]))
-    true = found.counts > 0
-    return Evidence(found.space, found.points[true], found.counts[true])
+    return evidence - selves
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from refute.discover.local import PEELED, PEELED_PAIRS, RARE_PAIRS, LocalPairs
 from refute.discover.options import Options
 from refute.discover.pairs import Chosen, Costs, Hunt, Masks, Pairs
 from refute.discover.rank import state_shares
-from refute.discover.sampling import pair_evidence
+from refute.discover.sampling import pair_evidence, prefix_evidence
 from refute.discover.space import Slot, Space
 from refute.discover.work import Budget
 from refute.errors import OptionError
@@ -126,6 +126,16 @@ class SparkPairs:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
         return self._look(chosen, *self._tasks(chosen), budget)
 
+    def against(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that hold one of these coded rows, and whether all of them were looked at."""
+        rows = rows.combine_chunks()
+        found = self._met(rows, budget)
+        if found is None:
+            return Evidence.empty(self.space), False
+        book = codebook(Relation.of(rows), self._coded, self._nulls)
+        twice, finished = prefix_evidence(book, np.arange(rows.num_rows), budget)
+        return self._true(found - twice), finished
+
     def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
         found: list[pa.Table] = []
@@ -231,10 +241,14 @@ class SparkPairs:
         if not fresh or known * self.n_rows > PEELED_PAIRS:
             return ()
         self._peeled.update(packed(row) for row in fresh)
-        together = pa.concat_tables(fresh).combine_chunks()
-        task = Against(packed(together), self._coded, self._nulls)
+        found = self._met(pa.concat_tables(fresh).combine_chunks(), budget)
+        return () if found is None else (self._true(found),)
+
+    def _met(self, rows: pa.Table, budget: Budget) -> Evidence | None:
+        """The evidence of each given row against all others, pairs of two given rows twice; None if time was up."""
+        task = Against(packed(rows), self._coded, self._nulls)
         found = self._blocks.seen(self._blocks.frame.mapInArrow(task, seen_schema(self.space)), budget)
-        return () if found is None else (self._true(without_selves(together, found, self._nulls)),)
+        return None if found is None else without_selves(rows, found, self._nulls)
 
     def _true(self, evidence: Evidence) -> Evidence:
         """The evidence as that of the space itself; points do not depend on what stands for a text."""
