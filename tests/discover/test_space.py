@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discover.test_tiles import NULLS, small_tables
-from refute.discover.facts import codebook
+from refute.discover.facts import codebook, facts_of
 from refute.discover.guided import Guided
 from refute.discover.hydra import Hydra
 from refute.discover.inversion import inverted, widened
@@ -26,6 +27,7 @@ from refute.discover.search import search
 from refute.discover.space import Space
 from refute.discover.states import kind_of
 from refute.discover.table import LocalTable
+from refute.discover.tiles import tile_evidence
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.language.nulls import Nulls
@@ -55,12 +57,25 @@ def test_clues_of_one_space_mean_the_same_whatever_the_rows_are() -> None:
     unique = pa.table({"a": ["u", "v", "w"], "b": ["v", "u", "w"], "n": [1, 2, 3]})
     repeated = pa.table({"a": ["u", "u", "u"], "b": ["u", "u", "u"], "n": [1, 1, 1]})
     space = space_of(unique, options)
-    books = [codebook(Relation.of(table), space, options.nulls) for table in (unique, repeated)]
-    assert books[0].layout == books[1].layout == layout_of(space)
+    layout = layout_of(space)
+    tables = [Relation.of(table) for table in (unique, repeated)]
+    assert all(codebook(table, space, options.nulls).layout == layout for table in tables)
+    facts = [facts_of(table, layout, options.nulls) for table in tables]
     for name in ("word", "less", "equal"):
-        first, second = (getattr(book.facts, name) for book in books)
-        assert np.array_equal(first, second)
-    assert len(books[0].facts.s) == len(layout_of(space).pairs)
+        assert np.array_equal(getattr(facts[0], name), getattr(facts[1], name))
+    assert len(facts[0].s) == len(layout.pairs) > len(codebook(tables[0], space, options.nulls).facts.s)
+
+
+@given(small_tables(), NULLS)
+@settings(max_examples=40)
+def test_comparisons_that_are_left_out_would_tell_nothing(table: pa.Table, nulls: Nulls) -> None:
+    options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=True, threads=1)
+    relation, space = Relation.of(table), space_of(table, options)
+    book = codebook(relation, space, nulls)
+    whole = replace(book, facts=facts_of(relation, book.layout, nulls))
+    few, all_of_them = (tile_evidence(one, Budget(options), table.num_rows)[0] for one in (book, whole))
+    assert np.array_equal(few.points, all_of_them.points)
+    assert np.array_equal(few.counts, all_of_them.counts)
 
 
 @pytest.mark.parametrize("nulls", list(Nulls))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,38 +38,49 @@ class Codebook:
 
 
 def codebook(relation: Relation, space: Space, nulls: Nulls) -> Codebook:
-    """The facts that the space asks about this table."""
+    """The facts that the space asks about this table as it is, without comparisons that can only come out one way."""
     layout = layout_of(space)
+    telling = [key for key in layout.pairs if not _never_equal(relation, key, layout.pairs[key], nulls)]
+    return Codebook(layout, facts_of(relation, layout, nulls, telling))
+
+
+def facts_of(
+    relation: Relation, layout: Layout, nulls: Nulls, compared: Collection[tuple[str, str]] | None = None
+) -> Facts:
+    """The facts of a table in a layout: of the `compared` columns, or of all, which stay enough when rows come."""
     s_bits = np.zeros((layout.words, relation.n_rows), np.int32)
     t_bits = np.zeros_like(s_bits)
     for (a, b), field in layout.pairs.items():
         for name, bits in ((a, s_bits), (b, t_bits)):
             if field.null and relation.null_count(name):
                 bits[field.word, relation.is_null(name)] |= np.int32(field.null)
-    told = set()
-    for slot in space.slots:
-        if slot.is_pair or row_key(slot) in told:
-            continue
-        told.add(row_key(slot))
+    for slot in {row_key(slot): slot for slot in layout.space.slots if not slot.is_pair}.values():
         row_field = layout.rows[row_key(slot)]
         state = row_states(relation, slot).astype(np.int32)
         s_bits[row_field.word] |= state << np.int32(row_field.s_shift)
         t_bits[row_field.word] |= state << np.int32(row_field.t_shift)
-    codes = [_codes(relation, key, field, nulls) for key, field in layout.pairs.items()]
+    told = {key: field for key, field in layout.pairs.items() if compared is None or key in compared}
+    codes = [_codes(relation, key, field, nulls) for key, field in told.items()]
     s = np.array([one for one, _ in codes], np.int32).reshape(len(codes), relation.n_rows)
     shared = all(one is other for one, other in codes)
     t = s if shared else np.array([other for _, other in codes], np.int32).reshape(s.shape)
-    fields = layout.pairs.values()
-    facts = Facts(
+    return Facts(
         s,
         t,
-        np.array([field.word for field in fields], np.int64),
-        np.array([field.less for field in fields], np.int32),
-        np.array([field.equal for field in fields], np.int32),
+        np.array([field.word for field in told.values()], np.int64),
+        np.array([field.less for field in told.values()], np.int32),
+        np.array([field.equal for field in told.values()], np.int32),
         s_bits,
         t_bits,
     )
-    return Codebook(layout, facts)
+
+
+def _never_equal(relation: Relation, key: tuple[str, str], field: PairField, nulls: Nulls) -> bool:
+    """Whether no two rows are equal here and order is not asked, so that a comparison would tell nothing."""
+    if field.less or key[0] != key[1]:
+        return False
+    encoded = relation.encode(key[0], ordered=False, dense=True)
+    return encoded.size + encoded.nulls == relation.n_rows and (nulls is Nulls.SQL or encoded.nulls < 2)
 
 
 def _codes(
