@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discover.test_evidence import WIDE, wide_points
+from discover.test_evidence import WIDE, atom, wide_points
 from discover.test_tiles import NULLS, small_tables
 from refute.discover.evidence import Counts, Evidence
+from refute.discover.groups import equal_masks
 from refute.discover.local import LocalPairs
-from refute.discover.options import Options
+from refute.discover.methods import searched
+from refute.discover.options import Method, Options
 from refute.discover.predicates import predicate_space
+from refute.discover.space import Space
 from refute.discover.table import LocalTable
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
+from refute.language.predicate import Column, Row
 from refute.relation import Relation
 
 
@@ -77,3 +82,82 @@ def test_rows_that_were_not_all_looked_at_say_so() -> None:
     budget = Budget(options)
     budget.interrupt()
     assert not pairs.against(np.array([0, 2]), budget)[1]
+
+
+def point_of(row: dict[str, object], other: dict[str, object], space: Space) -> tuple[int, ...]:
+    """The states of a pair, as plain Python sees them."""
+    pair = {Row.S: row, Row.T: other}
+    states = []
+    for slot in space.slots:
+        assert isinstance(slot.right, Column)
+        left, right = pair[slot.left.row][slot.left.name], pair[slot.right.row][slot.right.name]
+        states.append(slot.kind.state_of_atom[atom(left, right)])
+    return tuple(states)
+
+
+def check_pairs(evidence: Evidence, rows: list[dict[str, object]]) -> None:
+    """Every point has a pair of different rows, and lies where that pair does."""
+    if not len(evidence):
+        return
+    assert evidence.pairs is not None
+    assert evidence.pairs.shape == (len(evidence), 2)
+    for (s, t), states in zip(evidence.pairs.tolist(), evidence.states.tolist(), strict=True):
+        assert s != t
+        assert point_of(rows[s], rows[t], evidence.space) == tuple(states)
+
+
+@given(small_tables(max_rows=8), NULLS, st.booleans(), st.integers(0, 99))
+@settings(max_examples=60)
+def test_every_point_keeps_a_pair_of_its_own(table: pa.Table, nulls: Nulls, within: bool, seed: int) -> None:
+    options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=within, threads=2, seed=seed)
+    relation, rows = Relation.of(table), table.to_pylist()
+    space = predicate_space(LocalTable(relation), options)[0]
+    budget = Budget(options)
+    pairs = LocalPairs(relation, space, options, keeps_pairs=True)
+    everything = pairs.everything(budget)[0]
+    check_pairs(everything, rows)
+    for number, equal in enumerate(equal_masks(space)):
+        if equal:
+            check_pairs(pairs.agreeing(frozenset([number]), budget)[0], rows)
+            check_pairs(pairs.drawn(number), rows)
+    gained = pairs.against(np.array([0, table.num_rows - 1]), budget)[0]
+    check_pairs(gained, rows)
+    check_pairs(everything + gained + pairs.random(20) + Evidence.empty(space), rows)
+    check_pairs(everything.widened(space.widened(table.column_names)), rows)
+    assert (everything - gained).pairs is None
+    plain = LocalPairs(relation, space, options)
+    assert plain.everything(budget)[0].pairs is None
+    assert counted(plain.everything(budget)[0]) == counted(everything)
+    assert (everything + plain.random(20)).pairs is None or not len(everything)
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_pairs_kept_are_the_same_whichever_thread_saw_them(columns: int) -> None:
+    random = np.random.default_rng(1)
+    size = 2_500 if columns == 3 else 1_100
+    table = pa.table({f"c{k}": random.integers(0, 3, size) * (k < 3) for k in range(columns)})
+    relation = Relation.of(table)
+    found = []
+    for threads in (1, 4):
+        options = Options(cross_columns=False, threads=threads)
+        space = predicate_space(LocalTable(relation), options)[0]
+        pairs = LocalPairs(relation, space, options, keeps_pairs=True)
+        assert (pairs.book.facts.s_bits.shape[0] > 2) == (columns == 40)
+        found.append(pairs.everything(Budget(options))[0])
+        check_pairs(found[-1], table.to_pylist())
+    assert found[0].firsts is not None
+    assert found[1].firsts is not None
+    assert np.array_equal(found[0].firsts, found[1].firsts)
+
+
+def test_a_guided_search_hands_on_a_pair_for_each_evidence() -> None:
+    random = np.random.default_rng(3)
+    group = random.integers(0, 60, 400)
+    table = pa.table({"g": group, "h": group // 3, "v": random.integers(0, 6, 400), "w": random.integers(0, 9, 400)})
+    options = Options(cross_columns=False, method=Method.GUIDED, threads=2)
+    relation = Relation.of(table)
+    pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options, keeps_pairs=True)
+    outcome = searched(pairs, options, Budget(options))
+    assert outcome.complete
+    assert len(outcome.evidence) > 10
+    check_pairs(outcome.evidence, table.to_pylist())

@@ -22,10 +22,14 @@ _FAR = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Codebook:
-    """The facts of some rows, and the layout in which they are told."""
+    """The facts of some rows, and the layout in which they are told.
+
+    `keeps_pairs` asks for evidence that has a pair of rows for each of its points.
+    """
 
     layout: Layout
     facts: Facts
+    keeps_pairs: bool = False
 
     @property
     def space(self) -> Space:
@@ -37,11 +41,11 @@ class Codebook:
         return self.layout.points(clues)
 
 
-def codebook(relation: Relation, space: Space, nulls: Nulls) -> Codebook:
+def codebook(relation: Relation, space: Space, nulls: Nulls, *, keeps_pairs: bool = False) -> Codebook:
     """The facts that the space asks about this table as it is, without comparisons that can only come out one way."""
     layout = layout_of(space)
     telling = [key for key in layout.pairs if not _never_equal(relation, key, layout.pairs[key], nulls)]
-    return Codebook(layout, facts_of(relation, layout, nulls, telling))
+    return Codebook(layout, facts_of(relation, layout, nulls, telling), keeps_pairs)
 
 
 def facts_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -39,10 +40,11 @@ Rows = NDArray[np.int64]
 class LocalPairs:
     """The pairs of a relation in a space."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options) -> None:
+    def __init__(self, relation: Relation, space: Space, options: Options, *, keeps_pairs: bool = False) -> None:
+        """With `keeps_pairs`, evidence has a pair of rows for each of its points."""
         self.relation = relation
         self.space = space
-        self.book = codebook(relation, space, options.nulls)
+        self.book = codebook(relation, space, options.nulls, keeps_pairs=keeps_pairs)
         self.n_rows = relation.n_rows
         self._seed = options.seed
         threads = Budget(options).threads
@@ -89,17 +91,20 @@ class LocalPairs:
 
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
-        tallies, complete = self.agreements.tallied(self.agreements.find(tuple(sorted(chosen))), budget)
+        found = self.agreements.find(tuple(sorted(chosen)))
+        tallies, complete = self.agreements.tallied(found, budget)
         if complete:
             self._tallies[chosen] = tallies
-        return evidence_of(self.book, tallies), complete
+        return evidence_of(self.book, tallies, (found.s_rows, found.t_rows)), complete
 
     def against(self, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that hold one of the numbered rows, and whether all of them were looked at."""
         distinct = np.unique(rows)
         found, complete = row_evidence(self.book, distinct, self.n_rows, budget)
         twice, finished = prefix_evidence(self.book, distinct, budget)
-        return (found - twice, True) if complete and finished else (found, False)
+        if not (complete and finished):
+            return found, False
+        return replace(found - twice, firsts=found.firsts), True  # all points are left: no pair was seen three times
 
     @property
     def telling(self) -> Chosen:

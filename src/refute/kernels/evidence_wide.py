@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.evidence import SPREAD, STRETCH, Facts, fill
+from refute.kernels.evidence import SPREAD, STRETCH, Cells, Facts, fill
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -36,25 +36,30 @@ def _place_wide(table: Array, counts: Array, clue: Array) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _grown_wide(table: Array, counts: Array) -> tuple[Array, Array]:
+def _grown_wide(cells: Cells) -> Cells:
     """The table of many-word clues with twice the cells."""
-    new_table = np.zeros((2 * table.shape[0], table.shape[1]), np.int32)
-    new_counts = np.zeros(2 * counts.shape[0], np.int64)
-    for at in range(counts.shape[0]):
-        if counts[at] != 0:
-            place = _place_wide(new_table, new_counts, table[at])
-            new_table[place] = table[at]
-            new_counts[place] = counts[at]
-    return new_table, new_counts
+    size = 2 * cells.counts.shape[0]
+    table = np.zeros((size, cells.keys.shape[1]), np.int32)
+    counts = np.zeros(size, np.int64)
+    kept = cells.first.shape[0] > 0
+    first = np.empty((size if kept else 0, 2), np.int64)
+    for at in range(cells.counts.shape[0]):
+        if cells.counts[at] != 0:
+            place = _place_wide(table, counts, cells.keys[at])
+            table[place] = cells.keys[at]
+            counts[place] = cells.counts[at]
+            if kept:
+                first[place] = cells.first[at]
+    return Cells(table, counts, first)
 
 
 @njit(cache=True, nogil=True)
-def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, counts: Array) -> tuple[Array, Array]:
-    """As `count_clues` for clues of any number of words: table (cells, W) int32, a count of 0 marks an empty cell."""
+def count_clues_wide(facts: Facts, rectangles: Array, own: Array, cells: Cells, task: Scalar) -> Cells:
+    """As `count_clues` for clues of any number of words: a count of 0 marks an empty cell."""
     words = facts.s_bits.shape[0]
     buffer = np.zeros((words, STRETCH), np.int32)
     clue = np.zeros(words, np.int32)
-    used = np.int64(np.count_nonzero(counts))
+    used = np.int64(np.count_nonzero(cells.counts))
     triangle = own.shape[0] == 0
     for r in range(rectangles.shape[0]):
         s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
@@ -64,17 +69,20 @@ def count_clues_wide(facts: Facts, rectangles: Array, own: Array, table: Array, 
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
-                if 3 * (used + STRETCH) > 2 * counts.shape[0]:
-                    table, counts = _grown_wide(table, counts)
+                if 3 * (used + STRETCH) > 2 * cells.counts.shape[0]:
+                    cells = _grown_wide(cells)
                 fill(facts, i, start, end, buffer)
                 for j in range(end - start):
                     if not triangle and own[i] == start + j:
                         continue
                     for w in range(words):
                         clue[w] = buffer[w, j]
-                    at = _place_wide(table, counts, clue)
-                    if counts[at] == 0:
-                        table[at] = clue
+                    at = _place_wide(cells.keys, cells.counts, clue)
+                    if cells.counts[at] == 0:
+                        cells.keys[at] = clue
+                        if cells.first.shape[0] > 0:
+                            cells.first[at, 0] = task
+                            cells.first[at, 1] = (np.int64(i) << 32) + start + j
                         used += 1
-                    counts[at] += 1
-    return table, counts
+                    cells.counts[at] += 1
+    return cells
