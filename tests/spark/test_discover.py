@@ -23,7 +23,6 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.discover import Discovery, Progress, discover
-from refute.discover import guided as guided_module
 from refute.discover.approximate import violating_pairs
 from refute.discover.evidence import merged
 from refute.discover.groups import equal_masks
@@ -32,6 +31,7 @@ from refute.discover.local import LocalPairs
 from refute.discover.options import options_of
 from refute.discover.predicates import predicate_space
 from refute.discover.table import LocalTable
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
@@ -59,8 +59,8 @@ def rules(found: Discovery) -> Rules:
 
 
 def spread(table: Any, **options: Any) -> Discovery:
-    """Discovery where the rows are, however few."""
-    return discover_on_spark(table, options_of(**options), gather=0)
+    """Discovery where the rows are, however few, in small steps."""
+    return discover_on_spark(table, options_of(**options), gather=0, tuning=Tuning(many_open=2, wave=40))
 
 
 def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
@@ -101,8 +101,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small sizes, so that small tables are cut into blocks, parts and buckets, and every step is taken."""
     sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6)
     monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
-    monkeypatch.setattr(guided_module, "_MANY_OPEN", 2)
-    monkeypatch.setattr(guided_module, "_WAVE", 40)
     monkeypatch.setattr(pairs, "_JOB_COST", 0.0)
 
 

@@ -14,6 +14,7 @@ from refute.discover.options import Measure, Options
 from refute.discover.outcome import EVERY_PAIR, Outcome
 from refute.discover.pairs import Pairs
 from refute.discover.space import Space, Words
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.kernels.evidence_coverage import weights_inside
 from refute.relation import Relation
@@ -28,7 +29,9 @@ def violating_pairs(boxes: Words, evidence: Evidence) -> NDArray[np.int64]:
     return out
 
 
-def approximate(pairs: Pairs, evidence: Evidence, options: Options, budget: Budget) -> Outcome:
+def approximate(
+    pairs: Pairs, evidence: Evidence, options: Options, budget: Budget, tuning: Tuning = STANDARD
+) -> Outcome:
     """The minimal rules whose error is within the limit.
 
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
@@ -41,7 +44,9 @@ def approximate(pairs: Pairs, evidence: Evidence, options: Options, budget: Budg
         most = int(options.error * n * (n - 1))
     else:
         most = rows * (rows - 1) if options.measure is Measure.G2 else rows * (2 * n - rows - 1)
-    boxes, complete = inverted_approximately(evidence.space, evidence, most, budget, options.max_predicates)
+    boxes, complete = inverted_approximately(
+        evidence.space, evidence, most, budget, options.max_predicates, tuning=tuning
+    )
     notes: tuple[str, ...] = ()
     if options.measure is not Measure.G1:
         boxes, measured = _within_rows(*pairs.here(), boxes, rows, options, budget)

@@ -8,15 +8,17 @@ from refute.discover.inversion import inverted
 from refute.discover.options import Options
 from refute.discover.outcome import EVERY_PAIR, Outcome
 from refute.discover.pairs import Pairs
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 
 
 class Everything:
     """One search by tiles: the evidence of all pairs, then its inversion."""
 
-    def __init__(self, pairs: Pairs, options: Options) -> None:
+    def __init__(self, pairs: Pairs, options: Options, tuning: Tuning = STANDARD) -> None:
         self._pairs = pairs
         self._options = options
+        self._tuning = tuning
 
     def run(self, budget: Budget) -> Outcome:
         """The rules of the table, exact or within the error that is allowed; none unless all pairs were seen."""
@@ -26,10 +28,12 @@ class Everything:
             note = "the time was up before all pairs were seen, so that no rule is verified"
             return self._nothing(evidence, note)
         if self._options.error:
-            return approximate(self._pairs, evidence, self._options, budget)
+            return approximate(self._pairs, evidence, self._options, budget, self._tuning)
         budget.tell("inversion", evidences=len(evidence))
         longest = self._options.max_predicates
-        boxes, complete = inverted(self._pairs.space, evidence.states, budget, longest, mirrored=True)
+        boxes, complete = inverted(
+            self._pairs.space, evidence.states, budget, longest, mirrored=True, tuning=self._tuning
+        )
         return Outcome(boxes, evidence, complete, counted=True, method="tiles", settled=EVERY_PAIR)
 
     def so_far(self) -> Outcome:

@@ -23,6 +23,7 @@ from refute.discover.predicates import check_fits, predicate_space
 from refute.discover.rank import Ranks, ranks
 from refute.discover.space import Space, Words
 from refute.discover.table import LocalTable, Table
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -36,9 +37,11 @@ _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
 
-def discover(table: object, *, kinds: Iterable[str | RuleSort] | None = None, **options: Any) -> Discovery:
+def discover(
+    table: object, *, kinds: Iterable[str | RuleSort] | None = None, tuning: Tuning = STANDARD, **options: Any
+) -> Discovery:
     """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
-    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds))
+    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), tuning=tuning)
 
 
 def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
@@ -47,23 +50,29 @@ def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
 
 
 def search(
-    table: Table, options: Options, kept: set[RuleSort] | None = None, *, space: Space | None = None
+    table: Table,
+    options: Options,
+    kept: set[RuleSort] | None = None,
+    *,
+    space: Space | None = None,
+    tuning: Tuning = STANDARD,
 ) -> Discovery:
     """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
 
     A given `space` is searched as it is; else one is made from the table and the options.
     """
-    return _Search(table, options, space).run(kept)
+    return _Search(table, options, space, tuning).run(kept)
 
 
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: Table, options: Options, space: Space | None) -> None:
+    def __init__(self, table: Table, options: Options, space: Space | None, tuning: Tuning) -> None:
         self._started = time.monotonic()
         self._table = table
         self._options = options
         self._space = space
+        self._tuning = tuning
         self._budget = Budget(options)
         self._notes: list[str] = []
 
@@ -73,7 +82,7 @@ class _Search:
         if pairs is None:
             return self._nothing()
         space = pairs.space
-        outcome = searched(pairs, self._options, self._budget)
+        outcome = searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
@@ -91,10 +100,10 @@ class _Search:
     def _pairs(self) -> Pairs:
         if self._space is not None:
             check_fits(self._table, self._space)
-            return self._table.pairs(self._space, self._options)
+            return self._table.pairs(self._space, self._options, self._tuning)
         space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
-        return self._table.pairs(space, self._options)
+        return self._table.pairs(space, self._options, self._tuning)
 
     def _nothing(self) -> Discovery:
         """What is known when the search is stopped before it looked at pairs."""
@@ -116,7 +125,7 @@ class _Search:
 
     def _minimal(self, space: Space, boxes: Words) -> Words:
         nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
-        return minimal(space, boxes, self._budget, nullable)
+        return minimal(space, boxes, self._budget, nullable, self._tuning)
 
     def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> Discovery:
         space, n_rows = pairs.space, pairs.n_rows
@@ -159,7 +168,9 @@ class _Search:
             return ()
         space, n_rows = pairs.space, pairs.n_rows
         most = 2 * self._options.almost
-        found, _ = inverted_approximately(space, outcome.evidence, most, self._budget, self._options.max_predicates)
+        found, _ = inverted_approximately(
+            space, outcome.evidence, most, self._budget, self._options.max_predicates, tuning=self._tuning
+        )
         counts = violating_pairs(found, outcome.evidence)
         boxes = self._minimal(space, found[counts > 0])
         scored = self._ranks(pairs, boxes)

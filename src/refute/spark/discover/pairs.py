@@ -13,12 +13,13 @@ from pyspark.sql import functions as F
 from refute.discover.evidence import Evidence
 from refute.discover.facts import codebook
 from refute.discover.groups import equal_masks
-from refute.discover.local import PEELED, PEELED_PAIRS, RARE_PAIRS, LocalPairs
+from refute.discover.local import LocalPairs
 from refute.discover.options import Options
 from refute.discover.pairs import Chosen, Costs, Hunt, Masks, Pairs
 from refute.discover.rank import state_shares
 from refute.discover.sampling import pair_evidence, prefix_evidence
 from refute.discover.space import Slot, Space
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
@@ -63,24 +64,39 @@ class Sizes:
     here_rows: int = 20_000_000  # rows that may come to the driver, where a measure needs single rows
 
 
-def pairs_of(table: SparkTable, space: Space, options: Options, place: Kept, sizes: Sizes | None = None) -> Pairs:
+def pairs_of(
+    table: SparkTable,
+    space: Space,
+    options: Options,
+    place: Kept,
+    sizes: Sizes | None = None,
+    tuning: Tuning = STANDARD,
+) -> Pairs:
     """The pairs of a Spark table in a space."""
     if not space.slots:
         return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
-    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes())
+    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes(), tuning)
 
 
 class SparkPairs:
     """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job."""
 
     def __init__(
-        self, coding: Coding, space: Space, table: SparkTable, options: Options, place: Kept, sizes: Sizes
+        self,
+        coding: Coding,
+        space: Space,
+        table: SparkTable,
+        options: Options,
+        place: Kept,
+        sizes: Sizes,
+        tuning: Tuning,
     ) -> None:
         self.space = space
         self.n_rows = n_rows = table.n_rows
         self._coded = coding.space
         self._nulls = options.nulls
         self._sizes = sizes
+        self._tuning = tuning
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
@@ -90,7 +106,7 @@ class SparkPairs:
         tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
-        self._near = LocalPairs(Relation.of(rows), self._coded, options)
+        self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning)
         self.costs = Costs(_JOB_COST, _ROW_COST / self._cores, _PAIR_COST / self._cores, _WITNESS_COST / self._cores)
         self._peeled: set[bytes] = set()
 
@@ -141,7 +157,7 @@ class SparkPairs:
         found: list[pa.Table] = []
         for chosen in done:
             buckets, large = self._tasks(chosen)
-            rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, RARE_PAIRS // buckets))
+            rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, self._tuning.rare_pairs // buckets))
             answers = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large)).mapInArrow(
                 rare, FOUND
             )
@@ -149,7 +165,7 @@ class SparkPairs:
         if not found:
             return ()
         counted = pa.concat_tables(found).group_by(found[0].column_names).aggregate([([], "count_all")])
-        most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
+        most = int(min(self._tuning.peeled, self._tuning.peeled_pairs // max(1, self.n_rows)))
         often = counted.sort_by([("count_all", "descending")]).slice(0, most)
         return self._against_all(often.select(found[0].column_names), budget)
 
@@ -238,7 +254,7 @@ class SparkPairs:
         """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
         fresh = [row for row in _single_rows(rows) if packed(row) not in self._peeled]
         known = len(self._peeled) + len(fresh)
-        if not fresh or known * self.n_rows > PEELED_PAIRS:
+        if not fresh or known * self.n_rows > self._tuning.peeled_pairs:
             return ()
         self._peeled.update(packed(row) for row in fresh)
         found = self._met(pa.concat_tables(fresh).combine_chunks(), budget)
