@@ -77,7 +77,7 @@ def test_witnesses_are_found_iff_some_pair_breaks_the_rule(seed: int, nulls: Nul
     pairs = LocalPairs(relation, space, options)
     points = pairs.everything(Budget(options))[0].points
     reduction = Reduction(relation, space, tuning)
-    witnesses = Witnesses(relation, space, options.nulls, reduction, tuning)
+    witnesses = Witnesses(relation, space, reduction, tuning)
     full = tuple(slot.kind.full for slot in space.slots)
     rules = list(product(*((slot.kind.full, *slot.kind.conjunctions) for slot in space.slots)))
     reduced = 0

@@ -51,7 +51,6 @@ class LocalPairs:
         threads = Budget(options).threads
         self.costs = Costs(0.0, tuning.row_cost, tuning.pair_cost / threads, tuning.witness_cost / threads)
         self.agreements = Agreements(relation, self.book, options.nulls)
-        self._nulls = options.nulls
         self._reduction = Reduction(relation, space, tuning)
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(tuning.gauge)
@@ -154,7 +153,7 @@ class LocalPairs:
     def _witnesses(self) -> Witnesses:
         from refute.discover.witness import Witnesses  # with all that detection is made of; small tables need none
 
-        return Witnesses(self.relation, self.space, self._nulls, self._reduction, self._tuning)
+        return Witnesses(self.relation, self.space, self._reduction, self._tuning)
 
     def here(self) -> tuple[Relation, Space]:
         """The table, and the space over its columns."""

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect import sweep
+from refute.discover.boxed import Boxed
 from refute.discover.reduction import Reduction
 from refute.discover.space import Space
 from refute.discover.tuning import STANDARD, Tuning
 from refute.kernels.witness import first_two, outermost
-from refute.language.nulls import Nulls
 from refute.language.predicate import Row
-from refute.plan.compile import compile_rule
 from refute.plan.problem import Comparison, Problem
 from refute.relation import Relation
 
@@ -28,24 +27,21 @@ class Witnesses:
         self,
         relation: Relation,
         space: Space,
-        nulls: Nulls,
         reduction: Reduction | None = None,
         tuning: Tuning = STANDARD,
     ) -> None:
         self._relation = relation
-        self._space = space
-        self._nulls = nulls
+        self._boxed = Boxed(relation, space)
         self._reduction = reduction
         self._tuning = tuning
 
     def find(self, masks: NDArray[np.uint8]) -> tuple[int, int] | None:
         """Some pair (s, t) of distinct rows inside the box with these masks per slot, or None if the rule holds."""
-        compiled = compile_rule(self._relation, self._space.constraint(masks.tolist()), self._nulls)
-        if compiled.rows is not None:
-            return self._with_any_partner(compiled.rows, masks)
-        if compiled.problem is None:
-            return None
-        return sweep.exists(projected(self._reduced(compiled.problem, masks), self._tuning.projected), None)
+        listed = masks.tolist()
+        single = self._boxed.single(listed)
+        if single is not None:
+            return self._with_any_partner(*single)
+        return sweep.exists(projected(self._reduced(self._boxed.problem(listed), masks), self._tuning.projected), None)
 
     def _reduced(self, problem: Problem, masks: NDArray[np.uint8]) -> Problem:
         """The problem over rows that stand for all in many rules, found once for all of those."""
@@ -54,13 +50,12 @@ class Witnesses:
         rows = self._reduction.enough(masks) if problem.n_rows >= self._tuning.reduced else None
         return problem if rows is None or len(rows) > problem.n_rows // 2 else _over(problem, rows)
 
-    def _with_any_partner(self, rows: NDArray[np.int64], masks: NDArray[np.uint8]) -> tuple[int, int] | None:
+    def _with_any_partner(self, read: Row, rows: NDArray[np.int64]) -> tuple[int, int] | None:
         """A pair that holds a row which breaks a rule about one row, in the role that the rule reads."""
         if not len(rows) or self._relation.n_rows < 2:
             return None
         row = int(rows[0])
         other = 1 if row == 0 else 0
-        read = next(s.left.row for s, mask in zip(self._space.slots, masks, strict=True) if mask != s.kind.full)
         return (row, other) if read is Row.S else (other, row)
 
 

@@ -167,13 +167,12 @@ class Search:
 
     space: Space
     masks: NDArray[np.uint8]
-    nulls: Nulls
     buckets: int
 
     def __call__(self, batches: Batches) -> Batches:
         """For each box with a pair among these rows, its number and the two rows."""
         for _, meeting in meetings(batches, self.buckets):
-            witnesses = Witnesses(Relation.of(meeting.table), self.space, self.nulls)
+            witnesses = Witnesses(Relation.of(meeting.table), self.space)
             for number, masks in enumerate(self.masks):
                 pair = witnesses.find(masks)
                 if pair is not None:

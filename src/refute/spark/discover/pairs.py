@@ -176,7 +176,7 @@ class SparkPairs:
             return Hunt((), tuple(self._true(one) for one in nearby.evidence), nearby.complete)
         sets, boxes = column_sets(self._coded, masks)
         projected = self._blocks.frame.mapInArrow(Project(sets, self._sizes.points), FOUND)
-        search = SearchProjections(sets, boxes, masks, self._coded, self._nulls, self._sizes.points)
+        search = SearchProjections(sets, boxes, masks, self._coded, self._sizes.points)
         answers = projected.repartitionById(len(sets), F.col(NUMBER)).mapInArrow(search, FOUND)
         found = self._blocks.collected(answers, budget)
         if found is None:
@@ -242,7 +242,7 @@ class SparkPairs:
                 buckets, large = self._tasks(chosen)
             else:
                 buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
-            search = Search(self._coded, masks[boxes], self._nulls, buckets)
+            search = Search(self._coded, masks[boxes], buckets)
             sent = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
             found = self._blocks.collected(sent.mapInArrow(search, FOUND), budget)
             if found is None:
