@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 import oracle
 from random_cases import random_case
 from refute.language.rulebook import Rule
+from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -52,7 +53,7 @@ def check(
     if verdict.holds != (not truths[-1]):
         wrong.append(f"{rules[-1].constraint}: {verdict}")
     if keyed and listed:
-        pairs = engine.violations(rules[0], None).to_arrow()
+        pairs = Violations(engine, rules[0]).to_arrow()
         if sorted(zip(pairs["s"].to_pylist(), pairs["t"].to_pylist(), strict=True)) != truths[0]:
             wrong.append(f"{rules[0].constraint}: {pairs.num_rows} other pairs than the {len(truths[0])} there are")
     return wrong

@@ -25,7 +25,8 @@ ROWS = (
     ("detect",),
     ("discover",),
     ("live",),
-    ("spark", "report"),
+    ("spark",),
+    ("report",),
     ("api",),
     ("cli",),
 )

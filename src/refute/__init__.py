@@ -16,7 +16,6 @@ from refute import errors
 if TYPE_CHECKING:
     from refute.api.discovery import discover
     from refute.api.functions import check, count, explain, verify, violations
-    from refute.api.violations import Violations
     from refute.detect.results import Verdict
     from refute.discover import Discovery
     from refute.language.constraint import DenialConstraint
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from refute.language.parser import parse
     from refute.language.rulebook import RuleBook
     from refute.report import Report
+    from refute.report.violations import Violations
 
 __version__ = "0.1.0"
 
@@ -51,7 +51,7 @@ _HOMES = {
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
     "Verdict": "refute.detect.results",
-    "Violations": "refute.api.violations",
+    "Violations": "refute.report.violations",
     "check": "refute.api.functions",
     "count": "refute.api.functions",
     "discover": "refute.api.discovery",

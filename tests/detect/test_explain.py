@@ -7,9 +7,7 @@ import pytest
 
 import refute as rf
 from refute.detect import methods
-from refute.plan.cost import costs
 from refute.plan.method import MethodName
-from refute.plan.shape import Shape
 
 TABLE = pa.table({"g": [i % 7 for i in range(5000)], "a": list(range(5000)), "b": [i * 7 % 31 for i in range(5000)]})
 
@@ -29,9 +27,8 @@ def test_a_plan_says_shape_method_order_work_and_worst_case() -> None:
         "shape",
         "1 equality, 2 order comparisons",
         "method    sweep",
-        "order",
+        "steps",
         "1. encode",
-        "expected",
         "worst",
     ):
         assert part in text
@@ -49,7 +46,7 @@ def test_a_forced_method_is_planned_with_its_own_steps() -> None:
 def test_a_rule_about_one_row_is_planned_as_the_scan_that_reports_call_it() -> None:
     table = pa.table({"a": [1, 2]})
     (result,) = rf.check(table, "row(a > 1)")
-    assert f"method    {result.finding.method}\n" in str(rf.explain(table, "row(a > 1)"))
+    assert f"method    {result.finding.method}, 2 rows\n" in str(rf.explain(table, "row(a > 1)"))
 
 
 def test_rules_say_what_they_share() -> None:
@@ -61,17 +58,5 @@ def test_rules_say_what_they_share() -> None:
 def test_a_plan_is_data() -> None:
     (rule,) = rf.explain(TABLE, "row(a > 1)").rules
     assert rule.shape.single
-    assert rule.cost.worst == "n"
+    assert rule.worst == "n rows"
     assert rule.rows == 5000
-
-
-@pytest.mark.parametrize("equal", [0, 1, 2])
-@pytest.mark.parametrize("order", range(6))
-@pytest.mark.parametrize("differ", range(3))
-def test_costs_are_sorted_and_name_every_method(equal: int, order: int, differ: int) -> None:
-    if equal + order + differ == 0:
-        return
-    found = costs(Shape(equal, order, differ), 1_000_000)
-    assert sorted(cost.expected for cost in found) == [cost.expected for cost in found]
-    assert {cost.method for cost in found} == {MethodName.SWEEP, MethodName.RANGE_SEARCH, MethodName.REFINE}
-    assert costs(Shape(equal, order, differ), 1000)[0].expected <= found[0].expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import naive_pairs, problems
@@ -14,6 +14,7 @@ from refute.detect.refine.stages import Algorithm
 from refute.detect.refine.trie import pipelines, trie_of
 from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
+from thorough import examples
 
 
 @st.composite
@@ -39,7 +40,7 @@ def families(draw: st.DrawFn) -> list[Problem]:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     families(),
     st.sampled_from(Organisation),
@@ -54,7 +55,7 @@ def test_shared_prefixes_change_no_count(
     assert refine.refine_many(family, organisation=organisation, tuning=tuning) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(problems(max_rows=8, max_order=2, max_differ=1), max_size=4))
 def test_problems_without_labels_or_over_other_rows_stay_apart(unrelated: list[Problem]) -> None:
     expected = [len(naive_pairs(problem)) for problem in unrelated]

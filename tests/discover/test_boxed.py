@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discover.test_space import OPERATORS, space_of
@@ -20,10 +20,11 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
+from thorough import examples
 
 
 @given(small_tables(max_rows=6), NULLS, OPERATORS, st.booleans(), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_a_witness_is_found_iff_some_pair_lies_in_the_box(
     table: pa.Table, nulls: Nulls, operators: tuple[Operator, ...], wider: bool, data: st.DataObject
 ) -> None:

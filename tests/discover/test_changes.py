@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discover.test_evidence import WIDE, atom, wide_points
@@ -22,6 +22,7 @@ from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
 from refute.relation import Relation
+from thorough import examples
 
 
 def counted(evidence: Evidence) -> dict[tuple[int, ...], int]:
@@ -39,7 +40,7 @@ SOME = st.builds(seen, wide_points(most=12), st.integers(0, 99))
 
 
 @given(SOME, SOME, SOME)
-@settings(max_examples=60)
+@examples(60)
 def test_evidence_adds_and_subtracts_like_counts(a: Evidence, b: Evidence, c: Evidence) -> None:
     nothing = Evidence.empty(WIDE)
     totals = {point: counted(a).get(point, 0) + counted(b).get(point, 0) for point in {*counted(a), *counted(b)}}
@@ -55,7 +56,7 @@ def test_evidence_adds_and_subtracts_like_counts(a: Evidence, b: Evidence, c: Ev
 
 
 @given(small_tables(max_rows=7), NULLS, st.booleans(), st.lists(st.integers(0, 6), max_size=5))
-@settings(max_examples=60)
+@examples(60)
 def test_given_rows_against_all_are_what_the_rows_add(
     table: pa.Table, nulls: Nulls, within: bool, rows: list[int]
 ) -> None:
@@ -107,7 +108,7 @@ def check_pairs(evidence: Evidence, rows: list[dict[str, object]]) -> None:
 
 
 @given(small_tables(max_rows=8), NULLS, st.booleans(), st.integers(0, 99))
-@settings(max_examples=60)
+@examples(60)
 def test_every_point_keeps_a_pair_of_its_own(table: pa.Table, nulls: Nulls, within: bool, seed: int) -> None:
     options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=within, threads=2, seed=seed)
     relation, rows = Relation.of(table), table.to_pylist()

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows_in_violation, rows_of, violations
@@ -27,6 +27,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.implication import equivalent
 from refute.language.load import load_rules
 from refute.language.rulebook import Status
+from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' tables are not here")
@@ -160,7 +161,7 @@ def errors_of(table: pa.Table, rule: DenialConstraint) -> dict[str, float]:
     st.sampled_from((0.05, 0.15, 0.3)),
     st.sampled_from(("g1", "g2", "g3")),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_approximate_rules_are_the_minimal_ones_within_the_error(
     rows: list[tuple[int, int]], error: float, measure: str
 ) -> None:
@@ -195,7 +196,7 @@ def test_constants_and_one_row_rules_are_found_when_asked_for() -> None:
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)), min_size=2, max_size=9))
-@settings(max_examples=40)
+@examples(40)
 def test_state_shares_are_those_of_all_pairs(rows: list[tuple[int | None, int | None]]) -> None:
     table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
     found = discover(table, shared_values=0.0, average_ratio=0.0, max_predicates=1, threads=1)

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discover.cube import cube_masks
@@ -21,6 +21,7 @@ from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
+from thorough import examples
 
 
 @st.composite
@@ -67,7 +68,7 @@ def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize("search", [cube_masks, hitting_masks])
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_both_searches_find_exactly_the_maximal_boxes(
     search: Callable[..., tuple[np.ndarray, bool]], problem: tuple[Space, np.ndarray], longest: int | None
 ) -> None:
@@ -106,7 +107,7 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
 
 
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndarray], longest: int | None) -> None:
     space, states = problem
     if not space.slots:
@@ -117,7 +118,7 @@ def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndar
 
 
 @given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_cutting_by_new_points_equals_inversion_from_scratch(
     problem: tuple[Space, np.ndarray], known: int, longest: int | None
 ) -> None:
@@ -131,7 +132,7 @@ def test_cutting_by_new_points_equals_inversion_from_scratch(
 
 
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=100)
+@examples(100)
 def test_half_of_the_search_is_enough_for_mirrored_points(
     problem: tuple[Space, np.ndarray], longest: int | None
 ) -> None:
@@ -157,7 +158,7 @@ def test_a_split_search_finds_what_one_search_finds() -> None:
 
 
 @given(problems(), st.integers(0, 8), st.none() | st.integers(1, 3), st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
     problem: tuple[Space, np.ndarray], most: int, longest: int | None, data: st.DataObject
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discover import discover
@@ -17,6 +17,7 @@ from refute.discover.options import Progress
 from refute.discover.tuning import Tuning
 from refute.language.render import render_text
 from strategies import tables
+from thorough import examples
 
 
 def rules(table: pa.Table, method: str, tuning: Tuning | None = None, **options: Any) -> list[str]:
@@ -48,7 +49,7 @@ IMPATIENT = Tuning(
     st.sampled_from((0, 0, 2)),
     st.sampled_from(("guided", "hydra")),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str) -> None:
     table = drawn[0].select(drawn[0].column_names[:3])
     options: dict[str, Any] = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discover.test_tiles import NULLS, small_tables
@@ -34,6 +34,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.render import render_text
 from refute.relation import Relation
+from thorough import examples
 
 OPERATORS = st.sets(st.sampled_from(list(Operator)), min_size=1).map(
     lambda some: tuple(o for o in Operator if o in some)
@@ -67,7 +68,7 @@ def test_clues_of_one_space_mean_the_same_whatever_the_rows_are() -> None:
 
 
 @given(small_tables(), NULLS)
-@settings(max_examples=40)
+@examples(40)
 def test_comparisons_that_are_left_out_would_tell_nothing(table: pa.Table, nulls: Nulls) -> None:
     options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, one_row=True, threads=1)
     relation, space = Relation.of(table), space_of(table, options)
@@ -96,7 +97,7 @@ def test_widening_a_kind_adds_states_and_keeps_the_others(
 
 
 @given(small_tables(max_columns=3, max_rows=6), NULLS, OPERATORS, st.booleans(), st.sampled_from((None, 2)))
-@settings(max_examples=60)
+@examples(60)
 def test_maximal_boxes_stay_maximal_in_a_widened_space(
     table: pa.Table, nulls: Nulls, operators: tuple[Operator, ...], within: bool, longest: int | None
 ) -> None:
@@ -123,7 +124,7 @@ def test_maximal_boxes_stay_maximal_in_a_widened_space(
 
 
 @given(small_tables(), NULLS, st.sampled_from(list(Method)))
-@settings(max_examples=40)
+@examples(40)
 def test_a_given_space_gives_the_rules_of_its_own_table(table: pa.Table, nulls: Nulls, method: Method) -> None:
     options = Options(nulls=nulls, shared_values=0.0, method=method, threads=1)
     space = space_of(table, options)

@@ -27,6 +27,7 @@ import json, sys
 import refute as rf
 from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget
+from refute.report.violations import Violations
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
@@ -37,7 +38,7 @@ rules = [RuleBook.of(text)[0] for text in (rule, rare)]
 holds = engine.verify(rules[0]).holds
 open(marker, "w").close()
 counts = [engine.count(one) for one in rules]
-listed = sorted(engine.violations(rules[1], None))
+listed = sorted(Violations(engine, rules[1]))
 print(json.dumps({"holds": holds, "counts": counts, "listed": listed}))
 spark.stop()
 """

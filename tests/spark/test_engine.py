@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -16,13 +16,13 @@ import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
+from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 pytestmark = pytest.mark.spark
 
@@ -32,9 +32,8 @@ SPARK_KINDS = tuple(
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
 DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
-ONCE = settings(
-    max_examples=4,
-    deadline=None,
+ONCE = examples(
+    4,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -58,7 +57,7 @@ def _check(case: Case, frame: DataFrame) -> None:
     assert verdict.holds == (not truth)
     if verdict.witness is not None:
         assert (verdict.witness[:1] if case.rule.is_single_row else tuple(verdict.witness)) in truth
-    listed = engine.violations(rule, None).to_arrow()
+    listed = Violations(engine, rule).to_arrow()
     sides = [listed.column(side).to_pylist() for side in ("s", "t") if side in listed.column_names]
     assert sorted(zip(*sides, strict=True)) == truth
     (timed,) = engine.measure([rule], counts=True)
@@ -126,10 +125,10 @@ def test_marked_rows_name_role_and_partners(spark_kind: SparkSession) -> None:
     rules = RuleBook.of(texts)
     local = rf.check(table.append_column("id", pa.array(range(table.num_rows))), rules, key="id")
     engine = SparkEngine(frame, key=["id"], budget=DISTRIBUTED)
-    marked = {row["id"]: [tuple(breach) for breach in row["refute"]] for row in engine.annotated(list(rules)).collect()}
+    marked = {row["id"]: [tuple(breach) for breach in row["refute"]] for row in engine.marked(list(rules)).collect()}
     expected = {row["id"]: [tuple(breach.values()) for breach in row["refute"]] for row in local.rows.to_pylist()}
     assert marked == expected
-    clean, dirty = engine.split(engine.annotated(list(rules)))
+    clean, dirty = engine.split(engine.marked(list(rules)))
     assert (clean.count(), dirty.count()) == tuple(part.num_rows for part in local.split())
 
 
@@ -174,7 +173,7 @@ def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSessio
 def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
     rule = RuleBook.of(text)[0]
-    assert engine.prepared(rule).strategy is Strategy.DISTRIBUTE
+    assert engine.prepared(rule).way.name == "distribute"
     return engine.task_rows(rule)
 
 

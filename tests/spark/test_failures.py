@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import refute as rf
 from refute.errors import EngineError
 from refute.language.rulebook import RuleBook
+from refute.report.violations import Violations
 from refute.spark import failures
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
@@ -99,7 +100,7 @@ def test_no_call_of_the_library_warns_of_pandas(spark_kind: SparkSession, tmp_pa
         warnings.simplefilter("always")
         engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=2))
         assert engine.count(RuleBook.of(rule)[0]) == rf.count(table, rule)
-        engine.violations(RuleBook.of(rule)[0], 3).to_pandas()
+        Violations(engine, RuleBook.of(rule)[0], 3).to_pandas()
         rf.check(frame, [rule, "unique(g)"], key="id").split()
         rf.violations(frame, "unique(g)", key="id").to_arrow()
         rf.check(table, rule, engine="spark")

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.rulebook import RuleBook
+from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -52,7 +53,7 @@ def test_large_groups_of_rules_without_order_are_listed_and_counted(spark: Spark
     engine = SparkEngine(frame_of(TABLE, spark), key=["id"], budget=DISTRIBUTED)
     (rule,) = RuleBook.of(text)
     truth = rf.violations(TABLE, text, key="id")
-    assert sorted(engine.violations(rule, None)) == sorted(truth)
+    assert sorted(Violations(engine, rule)) == sorted(truth)
     assert engine.count(rule) == rf.count(TABLE, text)
 
 
@@ -69,7 +70,7 @@ def test_ids_are_the_same_however_they_come(spark: SparkSession, key: list[str],
     table = pa.table({"at": pa.array(moments, pa.timestamp("us", "UTC")), "n": range(4), "g": [0] * 4})
     engine = SparkEngine(frame_of(table, spark), key=key, budget=budget)
     (rule,) = RuleBook.of("not (s.g = t.g and s.n < 1 and t.n > 2)")
-    found = engine.violations(rule, None)
+    found = Violations(engine, rule)
     (listed,) = found
     assert listed == engine.verify(rule).witness
     assert listed[0] == (moments[0] if key == ["at"] else {"at": moments[0], "n": 0})

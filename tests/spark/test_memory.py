@@ -55,7 +55,7 @@ for rule in rules:
     found.append(engine.count(rule))
     seconds.append(round(time.time() - started, 1))
 started = time.time()
-marked = engine.annotated([rules[0], rules[3]])
+marked = engine.marked([rules[0], rules[3]])
 if engine.n_rows > 1_000_000:
     marked.write.format("noop").mode("overwrite").save()
 broken = marked.where("size(refute) > 0").count()

@@ -47,7 +47,7 @@ for adaptive in ("true", "false"):
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     engine = SparkEngine(base.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=20_000))
     (rule,) = RuleBook.of(stays)
-    found = engine.count(rule), engine.annotated([rule]).where("size(refute) > 0").count()
+    found = engine.count(rule), engine.marked([rule]).where("size(refute) > 0").count()
     if found != (0, 0):
         failures.append(f"stays that do not overlap, adaptive {adaptive}: {found}")
 

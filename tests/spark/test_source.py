@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import json, orc, parquet
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,7 @@ from refute.spark import csv_source
 from refute.spark.failures import plain_failures
 from refute.spark.frames import frame_of
 from refute.spark.opening import open_source
+from thorough import examples
 
 pytestmark = pytest.mark.spark
 
@@ -146,7 +147,7 @@ def csv_files(draw: st.DrawFn) -> list[str]:
     return texts
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=csv_files())
 def test_spark_and_the_local_reader_see_the_same_table_in_a_csv_file(
     texts: list[str], spark: SparkSession, tmp_path: Path

@@ -17,6 +17,7 @@ from refute.errors import SchemaError
 from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
+from refute.report.violations import Violations
 from refute.spark import measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
@@ -97,8 +98,8 @@ def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
     budget = Budget(driver_bytes=0, sample_rows=1600)
     engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
     prepared = [engine.prepared(rule) for rule in rules]
-    (counted,) = measuring._count_values_together(engine, prepared)
-    assert [one.shared_values is counted for one in prepared] == [True, True, True, True, False, True]
+    prepared, (counted,) = measuring._with_values_together(engine, prepared)
+    assert [one.bound.shared.values is counted for one in prepared] == [True, True, True, True, False, True]
     local = rf.check(table, RuleBook.of(rules), key="id").results
     for timed, known in zip(engine.measure(rules, counts=True), local, strict=True):
         for name in ("holds", "violations", "rows", "skipped_nulls"):
@@ -127,7 +128,7 @@ def test_listed_violations_tell_the_values_of_their_rows(spark_kind: SparkSessio
         if key is None and not hasattr(spark_kind, "sparkContext"):
             continue
         listed: Any = rf.violations(source, TEXTS[0], 5, key=key)
-        clashes = listed.with_values()
+        clashes = listed.rows()
         assert len(clashes) == 5
         for clash in clashes:
             assert [role for role, *_ in clash] == ["s", "t"]
@@ -155,11 +156,11 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
-    listed = engine.violations(Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
+    listed = Violations(engine, Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
     expected = sorted(listed)
     assert (20, 0) in expected
     engine.source._layout = Layout(moved)
-    stale = engine.violations(listed.rule, None)
+    stale = Violations(engine, listed.rule)
     assert sorted(map(tuple, stale.to_spark().collect())) == expected
     assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected
 

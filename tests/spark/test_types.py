@@ -16,11 +16,11 @@ from pyspark.sql.types import TimestampType
 import oracle
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
+from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.expressions import literal
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 
 pytestmark = pytest.mark.spark
 
@@ -146,8 +146,8 @@ def test_texts_with_a_collation_are_listed_and_marked_by_code_point(spark: Spark
     rules = [_rule("not (s.c = t.c and s.a < t.a)"), _rule("c -> a"), _rule("row(c < 'b')")]
     found = [oracle.violations(table, rule.constraint) for rule in rules]
     engine = SparkEngine(frame, key=["id"], budget=DISTRIBUTED)
-    assert sorted(engine.violations(rules[0], None)) == found[0]
-    marked = engine.annotated(rules[1:])
+    assert sorted(Violations(engine, rules[0])) == found[0]
+    marked = engine.marked(rules[1:])
     assert marked.schema["c"] == frame.schema["c"]
     truth = {row for violation in found[1] + found[2] for row in violation}
     assert {row["id"] for row in marked.collect() if row["refute"]} == truth
@@ -163,7 +163,7 @@ def test_few_distinct_texts_with_a_collation_are_summarised_by_code_point(spark:
     frame, table = _words(spark, "UNICODE_CI", times=20)
     rule = _rule("not (s.c < t.p)")
     engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1000))
-    assert engine.prepared(rule).strategy is Strategy.SUMMARISE
+    assert engine.prepared(rule).way.name == "summarise"
     truth = oracle.violations(table, rule.constraint)
     assert engine.count(rule) == len(truth)
     assert engine.prepared(rule).partners().count() == len(oracle.rows_in_violation(truth))
@@ -175,10 +175,10 @@ def test_a_key_may_have_a_collation(spark: SparkSession) -> None:
     frame = frame_of(table, spark).withColumns({name: F.collate(name, "UTF8_LCASE") for name in ("k", "c")})
     rule = _rule("c -> x")
     engine = SparkEngine(frame, key=["k"], budget=DISTRIBUTED)
-    assert sorted(engine.violations(rule, None)) == [("C", "a"), ("a", "C"), ("b", "d"), ("d", "b")]
-    assert {row["k"] for row in engine.annotated([rule]).collect() if row["refute"]} == set(names)
+    assert sorted(Violations(engine, rule)) == [("C", "a"), ("a", "C"), ("b", "d"), ("d", "b")]
+    assert {row["k"] for row in engine.marked([rule]).collect() if row["refute"]} == set(names)
     alike = SparkEngine(frame.withColumn("k", F.translate("k", "b", "A")), key=["k"])
-    assert sorted(alike.violations(rule, None)) == [("A", "d"), ("C", "a"), ("a", "C"), ("d", "A")]
+    assert sorted(Violations(alike, rule)) == [("A", "d"), ("C", "a"), ("a", "C"), ("d", "A")]
 
 
 def test_tables_without_a_collation_are_read_as_they_are(spark: SparkSession) -> None:

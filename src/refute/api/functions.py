@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, name_of, opened_engine, split_rows, whole_number, with_column
-from refute.api.violations import Violations
-from refute.detect.local import LocalEngine
+from refute.api.tables import as_key, engine_for, name_of, opened_engine, whole_number
 from refute.detect.results import Verdict
 from refute.errors import OptionError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
+from refute.report.violations import Violations
 
 if TYPE_CHECKING:
-    from refute.plan.planner import Plan
+    from refute.plan.plan import Plan
 
 
 def verify(
@@ -36,8 +35,7 @@ def verify(
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
     with opened_engine(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading) as found:
-        verdict: Verdict = found.verify(chosen)
-        return verdict
+        return found.verify(chosen)
 
 
 def count(
@@ -57,8 +55,7 @@ def count(
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
     with opened_engine(table, engine=engine, method=method, threads=threads, **reading) as found:
-        number: int = found.count(chosen)
-        return number
+        return found.count(chosen)
 
 
 def violations(
@@ -87,7 +84,7 @@ def violations(
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
     found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading)
-    return found.violations(chosen, limit) if not isinstance(found, LocalEngine) else Violations(found, chosen, limit)
+    return Violations(found, chosen, limit)
 
 
 def check(
@@ -130,15 +127,7 @@ def check(
         n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
     summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
-    if isinstance(found, LocalEngine):
-        return Report(
-            summary,
-            results,
-            lambda: with_column(table, found.relation, *found.breaches(chosen)),
-            split_rows,
-            lambda rule, limit: Violations(found, rule, limit),
-        )
-    return Report(summary, results, lambda: found.annotated(chosen), found.split, found.violations)
+    return Report(summary, results, found)
 
 
 def explain(
@@ -152,11 +141,10 @@ def explain(
     header: bool = True,
     driver_bytes: int | None = None,
 ) -> Plan:
-    """How the rules would be answered: shape, method, order, expected work and worst case. Nothing is run."""
+    """How the rules would be answered: shape, method, steps and worst case. Nothing is run."""
     book = _with_nulls(RuleBook.of(rules), nulls)
     found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
-    plan: Plan = found.explain(list(book))
-    return plan
+    return found.explain(list(book))
 
 
 def _one(rule: Any, nulls: str | Nulls | None) -> Rule:

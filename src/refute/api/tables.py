@@ -1,4 +1,4 @@
-"""Which engine answers for a table, and tables of the kind that came in."""
+"""Which engine answers for a table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from refute.errors import OptionError, SchemaError, did_you_mean
 from refute.plan.method import MethodName
@@ -19,6 +17,7 @@ from refute.relation.files import read_local
 from refute.relation.schema import Schema
 
 if TYPE_CHECKING:
+    from refute.detect.engine import Engine
     from refute.language.rulebook import Rule
 
 ENGINES = ("spark", "local")
@@ -36,7 +35,7 @@ def engine_for(
     driver_bytes: int | None = None,
     persist: bool = False,
     reads: Sequence[Rule] | None = None,
-) -> Any:
+) -> Engine:
     """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named.
 
     With `persist` Spark keeps the table until the engine is closed; where only the rules `reads` will be asked about,
@@ -64,16 +63,13 @@ def engine_for(
 
 
 @contextmanager
-def opened_engine(table: Any, **options: Any) -> Iterator[Any]:
-    """The engine for a table while a block runs; what Spark keeps for it is let go in the end."""
-    found = engine_for(table, **options)
+def opened_engine(table: Any, **options: Any) -> Iterator[Engine]:
+    """The engine for a table while a block runs; what it keeps of the table is released in the end."""
+    engine = engine_for(table, **options)
     try:
-        yield found
+        yield engine
     finally:
-        from refute.detect.local import LocalEngine
-
-        if not isinstance(found, LocalEngine):
-            found.close()
+        engine.close()
 
 
 def on_spark(table: Any, engine: str | None) -> bool:
@@ -131,41 +127,6 @@ def is_spark(table: Any) -> bool:
 def is_path(table: Any) -> bool:
     """Whether it names a file, a folder, a glob or a catalog table."""
     return isinstance(table, str | Path)
-
-
-def with_column(table: Any, relation: Relation, name: str, column: pa.Array) -> Any:
-    """The table that came in and one more column: pandas and polars as they are, everything else as Arrow."""
-    root = type(table).__module__.partition(".")[0]
-    if root == "pandas":
-        levels = table.columns.nlevels
-        frame = table.copy(deep=False)
-        frame[name if levels == 1 else (name, *[""] * (levels - 1))] = column.to_pylist()
-        return frame
-    if root == "polars":
-        import polars
-
-        frame = table.collect() if isinstance(table, polars.LazyFrame) else table
-        return frame.with_columns(polars.Series(name, polars.from_arrow(column)))
-    return relation.arrow.append_column(name, column)
-
-
-def split_rows(rows: Any) -> tuple[Any, Any]:
-    """Annotated rows split into those that break nothing and those that do, without the added column, the last one."""
-    root = type(rows).__module__.partition(".")[0]
-    if root == "pandas":
-        dirty = rows.iloc[:, -1].map(len).to_numpy() > 0
-        plain = rows.iloc[:, :-1]
-        return plain[~dirty], plain[dirty]
-    if root == "polars":
-        import polars
-
-        added = rows.columns[-1]
-        broken = polars.col(added).list.len() > 0
-        return rows.filter(~broken).drop(added), rows.filter(broken).drop(added)
-    last = rows.num_columns - 1
-    dirty = pc.greater(pc.list_value_length(rows.column(last)), 0)
-    plain = rows.remove_column(last)
-    return plain.filter(pc.invert(dirty)), plain.filter(dirty)
 
 
 def name_of(table: Any) -> str:

@@ -89,7 +89,7 @@ def command(
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
         say(str(report))
         if shown is not None:
-            print_clashes(opened, report, shown, key=columns)
+            print_clashes(report, shown)
     if violations is not None:
         write_violations(opened, report, violations)
     return Exit(report.exit_code)

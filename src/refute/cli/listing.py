@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import refute
 from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import OptionError
-from refute.writing import replacing, replacing_folder, write_text
+from refute.writing import replacing_folder, write_text
 
 if TYPE_CHECKING:
     from refute.cli.places import Place
     from refute.cli.source import Opened
-    from refute.language.rulebook import Rule
     from refute.report import RuleResult
 
 
@@ -25,16 +24,18 @@ _LONGEST_NAME = 150  # bytes of a rule's name in the name of its file; file syst
 _FINISHED = "_SUCCESS"  # as Spark calls it
 
 
-def print_clashes(data: Opened, report: refute.Report, shown: int, *, key: tuple[str, ...]) -> None:
+def print_clashes(report: refute.Report, shown: int) -> None:
     """Show some clashes of every broken rule: the rows with the columns it reads."""
     for result in _broken(report):
-        rule = result.rule
-        what = "rows" if rule.constraint.is_single_row else "pairs"
-        on_spark = data.on_spark
-        clashes = list(_clashes_on_spark(report, result, shown) if on_spark else _clashes(data, rule, shown, key))
-        lines = [["row", *map(_cell, rule.constraint.columns)], *(line for clash in clashes for line in clash)]
-        number = len(clashes)
-        say(f"\n{in_one_line(result.name)}: {number:,} of {result.finding.violations or 'the'} clashing {what}")
+        columns = result.rule.constraint.columns
+        clashes = report.violations(result, shown).rows()
+        lines = [["row", *map(_cell, columns)]]
+        for role, row_id, values in (row for clash in clashes for row in clash):
+            identity = "/".join(map(_cell, row_id.values())) if isinstance(row_id, dict) else _cell(row_id)
+            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in columns)])
+        what = "rows" if result.rule.constraint.is_single_row else "pairs"
+        of = result.finding.violations or "the"
+        say(f"\n{in_one_line(result.name)}: {len(clashes):,} of {of} clashing {what}")
         say(_aligned(lines))
 
 
@@ -65,23 +66,11 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
     for result in _broken(report):
         name = _file_name(result.name, taken)
         if data.session is None:
-            _write_file(report.violations(result), folder / f"{name}.parquet")
+            report.violations(result).write_parquet(str(folder / f"{name}.parquet"))
         else:
             with replacing_folder(folder / name) as draft:
                 report.violations(result).write_parquet(f"file://{draft}")
     write_text(finished, "")
-
-
-def _write_file(found: Any, place: Path) -> None:
-    from pyarrow import parquet as pq  # kept out of `refute --help`
-
-    with (
-        replacing(place) as draft,
-        found.to_reader() as reader,
-        pq.ParquetWriter(str(draft), reader.schema) as writer,
-    ):
-        for batch in reader:
-            writer.write_batch(batch)
 
 
 def _elsewhere(data: Opened, place: Place) -> str | None:
@@ -121,31 +110,6 @@ def _file_name(name: str, taken: set[str]) -> str:
 
 def _broken(report: refute.Report) -> list[RuleResult]:
     return [result for result in report if not result.finding.holds]
-
-
-def _clashes(data: Opened, rule: Rule, shown: int, key: tuple[str, ...]) -> Iterator[list[list[str]]]:
-    """Each clash as the lines of its rows: role and id, then the values of the columns that the rule reads."""
-    table = data.table
-    assert not isinstance(table, str)
-    found = refute.violations(table, rule, shown).to_arrow()
-    names = rule.constraint.columns
-    for pair in found.to_pylist():
-        lines = []
-        for role, position in pair.items():
-            row = table.row(position)
-            identity = "/".join(_cell(row[name]) for name in key) if key else str(position)
-            lines.append([f"{role} = {identity}", *(_cell(row[name]) for name in names)])
-        yield lines
-
-
-def _clashes_on_spark(report: refute.Report, result: RuleResult, shown: int) -> Iterator[list[list[str]]]:
-    """The same where Spark has the rows."""
-    for clash in report.violations(result, shown).with_values():
-        lines = []
-        for role, row_id, values in clash:
-            identity = "/".join(map(_cell, row_id.values())) if isinstance(row_id, dict) else str(row_id)
-            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in result.rule.constraint.columns)])
-        yield lines
 
 
 def _cell(value: object) -> str:

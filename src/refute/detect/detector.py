@@ -16,7 +16,6 @@ from refute.detect.weighted import WeightedPartners
 from refute.language.rulebook import Rule
 from refute.plan.compile import Compiled, compile_rule
 from refute.plan.method import MethodName
-from refute.plan.planner import choose_method
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 from refute.relation import Relation
@@ -70,7 +69,7 @@ class Detector:
             return Verdict(True) if len(found) == 0 else Verdict(False, Witness(int(found[0])))
         if compiled.problem is None:
             return Verdict(True)
-        pair = self._run(compiled.problem).exists(compiled.problem, self._share)
+        pair = self._run().exists(compiled.problem, self._share)
         return Verdict(True) if pair is None else Verdict(False, Witness(*pair))
 
     def count(self, rule: Rule) -> int:
@@ -82,16 +81,16 @@ class Detector:
             return 0
         simple = _counts_as_it_verifies(compiled.problem)
         if simple and self.relation.n_rows < FEW_ROWS:
-            return self._run(compiled.problem).count(compiled.problem, self._share)
+            return self._run().count(compiled.problem, self._share)
         weighted = self._weighted(rule, MANY_REPEATS)
         if weighted is None and not _takes_one_pass(compiled.problem):
             if not simple:
-                if self._run(compiled.problem).exists(compiled.problem, self._share) is None:
+                if self._run().exists(compiled.problem, self._share) is None:
                     return 0
             weighted = self._weighted(rule, FEW_REPEATS)
         if weighted is not None:
             return weighted.violations
-        return self._run(compiled.problem).count(compiled.problem, self._share)
+        return self._run().count(compiled.problem, self._share)
 
     def pairs(self, rule: Rule, limit: int | None = None) -> Iterator[tuple[Rows, Rows | None]]:
         """The violations in chunks of row numbers; the second array is None for a rule about one row."""
@@ -99,7 +98,7 @@ class Detector:
         if compiled.rows is not None:
             yield compiled.rows[:limit], None
         elif compiled.problem is not None:
-            yield from self._run(compiled.problem).pairs(compiled.problem, self._share, limit)
+            yield from self._run().pairs(compiled.problem, self._share, limit)
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """Each row's number of partners, without listing pairs. A row that breaks a one-row rule has one, as `s`."""
@@ -111,7 +110,7 @@ class Detector:
             as_s[compiled.rows] = 1
         elif compiled.problem is not None:
             problem = compiled.problem
-            s_counts, t_counts = self._run(problem).partners(problem, self._share)
+            s_counts, t_counts = self._run().partners(problem, self._share)
             as_s[slice(None) if problem.s_rows is None else problem.s_rows] = s_counts
             as_t[slice(None) if problem.t_rows is None else problem.t_rows] = t_counts
         return PartnerCounts(as_s, as_t)
@@ -120,7 +119,7 @@ class Detector:
         """The verdict, and with `counts` the exact numbers. A rule that holds costs no more than verifying it."""
         verdict = self.verify(rule)
         compiled = self.compiled(rule)
-        method = "scan" if compiled.problem is None else self.method_for(compiled.problem).value
+        method = "scan" if compiled.problem is None else self.method.value
         violations: int | None = 0
         rows: int | None = 0
         if not verdict.holds:
@@ -153,7 +152,7 @@ class Detector:
         if weighted is not None:
             return weighted.violations, weighted.rows
         problem = self.compiled(rule).problem
-        if problem is None or self.method_for(problem) is not MethodName.SWEEP:
+        if problem is None or self.method is not MethodName.SWEEP:
             partners = self.partners(rule)
             return partners.violations, int(np.count_nonzero(partners.in_violation))
         violations, s_flags, t_flags = sweep().involved(problem, self._share)
@@ -172,12 +171,13 @@ class Detector:
         summary = Summary.of(self.relation, rule, repeats)
         return None if summary is None else summary.partners(rule)
 
-    def method_for(self, problem: Problem) -> MethodName:
-        """The method that will answer this problem."""
-        return choose_method(problem) if self._method is MethodName.AUTO else self._method
+    @property
+    def method(self) -> MethodName:
+        """The method that answers."""
+        return self._method.chosen
 
-    def _run(self, problem: Problem) -> Method:
-        return method_of(self.method_for(problem))
+    def _run(self) -> Method:
+        return method_of(self.method)
 
 
 def prefix_sizes(n_rows: int) -> list[int]:

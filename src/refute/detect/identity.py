@@ -47,6 +47,10 @@ class Identity:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))
 
+    def key_columns(self, rows: Rows, *, prefix: str) -> dict[str, pa.ChunkedArray]:
+        """The key columns of many rows, under their names with a prefix."""
+        return {prefix + name: self._relation.column(name).take(row_numbers(rows)) for name in self.key}
+
     def values(self, row: int, names: Sequence[str]) -> dict[str, Any]:
         """The values of one row in these columns."""
         return {name: shown(self._relation.column(name)[row]) for name in names}

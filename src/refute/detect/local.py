@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
+from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
+from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.results import Finding, Timed, Verdict, Witness
 from refute.errors import SchemaError
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
-from refute.plan.planner import Plan, plan_rules
+from refute.plan.plan import Plan
+from refute.plan.planner import plan_rules
 from refute.relation import Relation
-from refute.relation.arrays import row_numbers
 from refute.relation.binding import check_column
 from refute.relation.together import available_cores, together
-
-BREACHES = "refute"  # the column that a report adds, with underscores where the table has one of this name
-_BREACH_TYPE = pa.list_(pa.struct([("rule", pa.string()), ("role", pa.string()), ("partners", pa.int64())]))
 
 
 class LocalEngine:
@@ -38,6 +34,7 @@ class LocalEngine:
         method: MethodName = MethodName.AUTO,
         threads: int | None = None,
     ) -> None:
+        self._table = table
         self.relation = Relation.of(table)
         self.identity = Identity(self.relation, key)
         self._method = method
@@ -72,23 +69,9 @@ class LocalEngine:
         """The exact number of violations."""
         return self._detector.count(rule)
 
-    def batches(self, rule: Rule, limit: int | None) -> Iterator[pa.RecordBatch]:
-        """The violations as Arrow batches with the columns of `schema`."""
-        schema = self.schema(rule)
-        for s_rows, t_rows in self._detector.pairs(rule, limit):
-            columns = self._side("s", s_rows) | ({} if t_rows is None else self._side("t", t_rows))
-            arrays = [columns[name] for name in schema.names]
-            yield from pa.table(arrays, schema=schema).combine_chunks().to_batches()
-
-    def schema(self, rule: Rule) -> pa.Schema:
-        """The columns of listed violations: `s` and `t`, then the key columns of each side."""
-        sides = ("s",) if rule.constraint.is_single_row else ("s", "t")
-        empty = np.empty(0, dtype=np.int64)
-        kinds = [{name: array.type for name, array in self._side(side, empty).items()} for side in sides]
-        fields = [(side, kind[side]) for side, kind in zip(sides, kinds, strict=True)]
-        for side, kind in zip(sides, kinds, strict=True):
-            fields.extend((name, type_) for name, type_ in kind.items() if name != side)
-        return pa.schema(fields)
+    def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
+        """The violations of a rule, at most `limit` of them."""
+        return LocalClashes(self._detector, self.identity, rule, limit)
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -126,18 +109,21 @@ class LocalEngine:
         """How many partners each row has in each role."""
         return self._detector.partners(rule)
 
-    def breaches(self, rules: Sequence[Rule]) -> tuple[str, pa.Array]:
-        """A column to add to the table, by a name it does not have: per row, the rules it breaks, in which role, with
-        how many partners."""
+    def marked(self, rules: Sequence[Rule]) -> Any:
+        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
         counts = [self.partners(rule) for rule in rules]
-        name = BREACHES
-        while self.relation.has(name):
-            name += "_"
-        return name, _breaches(self.n_rows, list(rules), counts)
+        return with_marks(self._table, self.relation, marks_of(self.n_rows, rules, counts))
+
+    def split(self, marked: Any) -> tuple[Any, Any]:
+        """Marked rows split into those that break no rule and those that break one, without the added column."""
+        return split_by_marks(marked)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
-        """How the rules would be answered; only a sample of rows is looked at."""
+        """How the rules would be answered."""
         return plan_rules(self.relation, list(rules), self._method)
+
+    def close(self) -> None:
+        """Nothing is kept but the table itself."""
 
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))
@@ -151,35 +137,6 @@ class LocalEngine:
             for side, row in zip(("s", "t"), witness, strict=True)
         }
 
-    def _side(self, side: str, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, pa.Array | pa.ChunkedArray]:
-        columns = {side: self.identity.many(rows)}
-        for name in self.identity.key:
-            columns[f"{side}_{name}"] = self.relation.column(name).take(row_numbers(rows))
-        return columns
-
 
 def _with_witness(finding: Finding, witness: Witness | None) -> Finding:
     return Finding(finding.holds, finding.violations, finding.rows, finding.skipped_nulls, witness, finding.method)
-
-
-def _breaches(n_rows: int, rules: list[Rule], counts: list[PartnerCounts]) -> pa.Array:
-    """A list per row of what it breaks, in the order of the rules, `s` before `t`."""
-    rows, names, roles, partners = [], [], [], []
-    for number, count in enumerate(counts):
-        for role, values in (("s", count.as_s), ("t", count.as_t)):
-            found = np.flatnonzero(values)
-            rows.append(found)
-            names.append(np.full(len(found), number))
-            roles.append(np.full(len(found), role == "t"))
-            partners.append(values[found])
-    row = np.concatenate([np.empty(0, np.int64), *rows])
-    order = np.argsort(row, kind="stable")
-    offsets = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int32)
-    rule_names = pa.array([rule.name for rule in rules], pa.string())
-    rule_column = rule_names.take(row_numbers(np.concatenate([np.empty(0, np.int64), *names])[order]))
-    role_column = pa.array(["s", "t"]).take(
-        row_numbers(np.concatenate([np.empty(0, bool), *roles])[order].astype(np.int8))
-    )
-    partner_column = row_numbers(np.concatenate([np.empty(0, np.int64), *partners])[order])
-    entries = pa.StructArray.from_arrays([rule_column, role_column, partner_column], ["rule", "role", "partners"])
-    return pa.ListArray.from_arrays(row_numbers(offsets), entries).cast(_BREACH_TYPE)

@@ -13,9 +13,13 @@ from refute.discover.facts import Codebook
 from refute.discover.space import Space, States, Words
 from refute.kernels.evidence_points import distinct_points
 from refute.kernels.memory import empty
+from refute.kernels.sorting import sorted_positions
 
 Counts = NDArray[np.int64]
 Firsts = NDArray[np.int64]
+Order = NDArray[np.signedinteger]
+
+_MANY = 1 << 14  # points from which on linear sorts are worth loading
 _HALF = 32
 
 
@@ -140,14 +144,18 @@ class _Ties(NamedTuple):
         return cls(places, np.cumsum(fresh[places]))
 
 
-def _by_first_word(points: Words) -> tuple[NDArray[np.int64], _Ties]:
+def _by_first_word(points: Words) -> tuple[Order, _Ties]:
     """The order of the points (N, words) by their first word, in which most of them differ."""
     leading = np.ascontiguousarray(points[:, 0])
-    order = np.argsort(leading)
+    size = int(leading.max()) + 1
+    if len(points) < _MANY or size > 1 << 63:
+        order: Order = np.argsort(leading)
+    else:
+        order = sorted_positions(leading.view(np.int64), size)
     return order, _Ties.of(leading[order])
 
 
-def _by_next_word(points: Words, word: int, order: NDArray[np.int64], ties: _Ties) -> _Ties:
+def _by_next_word(points: Words, word: int, order: Order, ties: _Ties) -> _Ties:
     """What is still not told apart once the order of points that were not is made by one more word."""
     rows = order[ties.places]
     values = points[rows, word]

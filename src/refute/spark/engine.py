@@ -10,38 +10,37 @@ from typing import Any, TypeVar
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from refute.detect.local import BREACHES
 from refute.detect.results import Timed, Verdict
 from refute.errors import DataError, SchemaError
 from refute.language.conditions import Condition, columns_of
 from refute.language.rulebook import Rule
 from refute.plan.form import Form
 from refute.plan.method import MethodName
+from refute.plan.plan import Plan
 from refute.relation import Relation
+from refute.spark.answer.bound import BoundRule
+from refute.spark.answer.choice import note_on
+from refute.spark.answer.gathering import Gathering
+from refute.spark.answer.single import chosen_rows
 from refute.spark.budget import Budget
-from refute.spark.expressions import quoted
+from refute.spark.clashes import SparkClashes
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
-from refute.spark.gathering import Gathering
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.jobs import stoppable
 from refute.spark.keeping import Kept, kept
 from refute.spark.listing import shares_files
+from refute.spark.marking import marked, split_by_marks
 from refute.spark.measuring import measure
 from refute.spark.opening import open_source, session_of
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
-from refute.spark.single import chosen_rows
 from refute.spark.source import Source
-from refute.spark.strategy import SparkPlan, plan_of
-from refute.spark.violations import SparkViolations
-from refute.spark.worker import RESERVED, ROW_COLUMN
+from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
-_BROKEN, _FOUND = RESERVED + "broken", RESERVED + "breaches"
 
 
 class SparkEngine:
@@ -151,10 +150,10 @@ class SparkEngine:
 
         return self._answered(rule.name, ask)
 
-    def violations(self, rule: Rule, limit: int | None) -> SparkViolations:
-        """The violations, as a DataFrame of row ids when asked for."""
-        self.asked(rule.name, lambda: self._require_identity("listing violations"))
-        return self._answered(rule.name, lambda: SparkViolations(self, self.fitted([rule])[0], limit))
+    def clashes(self, rule: Rule, limit: int | None) -> SparkClashes:
+        """The violations of a rule, at most `limit` of them."""
+        self.asked(rule.name, lambda: self.require_identity("listing violations"))
+        return self._answered(rule.name, lambda: SparkClashes(self, self.fitted([rule])[0], limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -167,60 +166,21 @@ class SparkEngine:
 
         return self._answered("check", ask)
 
-    def annotated(self, rules: Sequence[Rule]) -> DataFrame:
+    def marked(self, rules: Sequence[Rule]) -> DataFrame:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
-        return self.asked("mark the rows that break rules", lambda: self._annotated(rules))
+        return self.asked("mark the rows that break rules", lambda: marked(self, rules))
 
-    def _annotated(self, rules: Sequence[Rule]) -> DataFrame:
-        with plain_failures(self.source.name):
-            self._require_identity("marking the rows that break rules")
-            parts = []
-            for number, rule in enumerate(rules):
-                partners = self.prepared(rule).partners()
-                for role, name in (("s", "as_s"), ("t", "as_t")):
-                    breach = F.struct(
-                        F.lit(number).alias("n"),
-                        F.lit(rule.name).alias("rule"),
-                        F.lit(role).alias("role"),
-                        F.col(name).alias("partners"),
-                    )
-                    parts.append(
-                        partners.where(F.col(name) > 0).select(F.col(ROW_COLUMN).alias(_BROKEN), breach.alias("breach"))
-                    )
-            everything = parts[0]
-            for part in parts[1:]:
-                everything = everything.unionByName(part)
-            breaches = everything.groupBy(_BROKEN).agg(F.sort_array(F.collect_list("breach")).alias(_FOUND))
-            shown = F.transform(
-                _FOUND,
-                lambda one: F.struct(
-                    one["rule"].alias("rule"), one["role"].alias("role"), one["partners"].alias("partners")
-                ),
-            )
-            joined = self.source.identified().join(breaches, F.col(ROW_COLUMN) == F.col(_BROKEN), "left")
-            empty = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
-            columns = [F.col(quoted(name)) for name in self.own_columns]
-            return joined.select(*columns, F.coalesce(shown, empty).alias(self._breaches))
+    def split(self, marked: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Marked rows split into those that break no rule and those that break one, without the added column."""
+        return split_by_marks(marked)
 
-    def split(self, rows: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Annotated rows split into those that break nothing and those that do, without the added column."""
-        broken = F.size(self._breaches) > 0
-        return rows.where(~broken).drop(self._breaches), rows.where(broken).drop(self._breaches)
-
-    @property
-    def _breaches(self) -> str:
-        name, taken = BREACHES, {column.lower() for column in self.columns}
-        while name in taken:
-            name += "_"
-        return name
-
-    def explain(self, rules: Sequence[Rule]) -> SparkPlan:
+    def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; nothing but a count of the rows is run."""
 
-        def plan() -> SparkPlan:
+        def plan() -> Plan:
             rows = self.source.n_rows()
-            plans = tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules)
-            return SparkPlan(plans, self.budget.driver_bytes)
+            plans = tuple(self.prepared(rule).plan(rows) for rule in rules)
+            return Plan(plans, (note_on(self.budget.driver_bytes),))
 
         return self.asked("explain", plan)
 
@@ -235,7 +195,7 @@ class SparkEngine:
         work = Work(rows, self.tasks, budget.task_rows, min(budget.plan_rows, int(widest) + 1), self.method)
         return Answers(form, blocks, work)
 
-    def blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Blocks:
+    def blocks(self, rules: Sequence[BoundRule], *, named: bool) -> Blocks:
         """The columns that some rules read, in blocks that are made when they are asked."""
         forms = [rule.pairing.form for rule in rules if rule.pairing is not None]
         names = dict.fromkeys(self.names[name] for rule in rules for name in rule.columns)
@@ -243,7 +203,7 @@ class SparkEngine:
         return Blocks(frame, self.plain_types, forms, names, named=named)
 
     @contextmanager
-    def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
+    def kept_blocks(self, rules: Sequence[BoundRule], *, named: bool) -> Iterator[Blocks]:
         """The same, made once and kept meanwhile on the executors.
 
         Rows that have no ids are numbered where they are packed, or sent by their turn. An executor that is lost would
@@ -339,7 +299,8 @@ class SparkEngine:
         self.source.forget_layout()
         self.gathering.forget()
 
-    def _require_identity(self, what: str) -> None:
+    def require_identity(self, what: str) -> None:
+        """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
             raise DataError(
                 f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "

@@ -17,11 +17,11 @@ from refute.discover.tuning import STANDARD, Tuning
 from refute.errors import OptionError
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
+from refute.spark.answer.gathering import Gathering, is_too_much
 from refute.spark.budget import Budget
 from refute.spark.discover.table import SparkTable
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.gathering import Gathering, is_too_much
 from refute.spark.jobs import stoppable
 from refute.spark.keeping import Kept, kept
 from refute.spark.opening import open_source, session_of
@@ -89,7 +89,7 @@ def _here(source: Source, options: Options, where: str | None, most: int) -> Rel
     types, names = empty_relation(source.frame), _readable(source, options)
     gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
-    if most <= 0 or not gathering.is_fetched(measured, source.most_rows()):
+    if most <= 0 or not gathering.fits(measured, source.most_rows(), kept=False):
         return None
     ordered = bool(options.almost) and source.has_identity
     frame = source.identified() if ordered else source.frame

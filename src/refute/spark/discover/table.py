@@ -150,10 +150,14 @@ class SparkTable:
 
     def shared_values(self, names: Sequence[str]) -> Mapping[tuple[str, str], float]:
         """How many values each two of the columns of one type share."""
-        counted = self.counted(self.type_of(names[0]).family)
-        entry = F.struct(F.col(COLUMN).alias("c"), F.col(TIMES).alias("n"))
-        held = counted.groupBy(VALUE).agg(F.collect_list(entry).alias("held")).where(F.size("held") > 1)
-        met = held.select(F.explode("held").alias("a"), "held").select("a", F.explode("held").alias("b"))
+        # One sum for each column: Spark's hash aggregation keeps numbers in place, and sorts rows to collect lists.
+        places = [self.names.index(name) for name in names]
+        of_column = [F.sum(F.when(F.col(COLUMN) == place, F.col(TIMES))).alias(f"n{place}") for place in places]
+        totals = self.counted(self.type_of(names[0]).family).groupBy(VALUE).agg(*of_column)
+        entries = F.array(*(F.struct(F.lit(place).alias("c"), F.col(f"n{place}").alias("n")) for place in places))
+        held = totals.select(F.filter(entries, lambda entry: entry["n"].isNotNull()).alias("held"))
+        met = held.where(F.size("held") > 1).select(F.explode("held").alias("a"), "held")
+        met = met.select("a", F.explode("held").alias("b"))
         ours, theirs = F.col("a.n"), F.col("b.n")
         found = (
             met.where(F.col("a.c") < F.col("b.c"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from refute.detect.local import LocalEngine
+from refute.detect.engine import ClashingRow, Engine
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class Violations:
     """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
 
-    def __init__(self, engine: LocalEngine, rule: Rule, limit: int | None) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, rule: Rule, limit: int | None = None) -> None:
+        self._clashes = engine.clashes(rule, limit)
         self.rule = rule
         self.limit = limit
 
     def close(self) -> None:
-        """Nothing to let go: only tables of Spark are kept, and only on demand."""
+        """Release what Spark keeps of the table, where it was asked to keep it."""
+        self._clashes.close()
 
     def __enter__(self) -> Violations:
         return self
@@ -37,19 +38,19 @@ class Violations:
     @property
     def schema(self) -> pa.Schema:
         """The columns and their types."""
-        return self._engine.schema(self.rule)
+        return self._clashes.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The violations in bounded Arrow batches, made as they are read."""
-        return self._engine.batches(self.rule, self.limit)
+        return self._clashes.batches()
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The violations as an Arrow reader, for writing billions of them without holding them."""
         return pa.RecordBatchReader.from_batches(self.schema, self.batches())
 
     def to_arrow(self) -> pa.Table:
-        """The violations as one Arrow table."""
-        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+        """The violations as one Arrow table; all of them come to this process."""
+        return self._clashes.table()
 
     def to_pandas(self) -> pandas.DataFrame:
         """The violations as a pandas DataFrame."""
@@ -64,10 +65,21 @@ class Violations:
         return frame
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """The violations as a Spark DataFrame, in the given session or the running one."""
+        """The violations as a Spark DataFrame: of the table's own session, else of the given or the running one."""
+        frame = self._clashes.frame()
+        if frame is not None:
+            return frame
         from refute.spark import frame_of
 
         return frame_of(self.to_arrow(), session)
+
+    def write_parquet(self, path: str) -> None:
+        """Write the violations as Parquet, in place of what is there: one file, or a folder of files on Spark."""
+        self._clashes.write(path)
+
+    def rows(self) -> list[tuple[ClashingRow, ...]]:
+        """For each violation its rows, with the columns that the rule reads; all of them come to this process."""
+        return self._clashes.rows()
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         names = [name for name in ("s", "t") if name in self.schema.names]

@@ -1,0 +1,94 @@
+"""What every engine answers about a table and its rules, wherever the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from refute.detect.results import Timed, Verdict
+from refute.language.rulebook import Rule
+from refute.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class ClashingRow(NamedTuple):
+    """One row of a listed violation: `s` or `t`, the row's id, and the values of the columns that the rule reads."""
+
+    role: str
+    row_id: Any
+    values: dict[str, Any]
+
+
+class Clashes(Protocol):
+    """The violations of one rule, listed when they are asked for, with the columns of `schema`."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns `s` and `t` (only `s` for a rule about one row), then the key columns of each side."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The violations in bounded batches, made as they are read."""
+
+    def table(self) -> pa.Table:
+        """All violations in this process."""
+
+    def rows(self) -> list[tuple[ClashingRow, ...]]:
+        """The rows of each violation, all of them in this process."""
+
+    def frame(self) -> DataFrame | None:
+        """The violations as a DataFrame of the table's own Spark session; None where it has none."""
+
+    def write(self, path: str) -> None:
+        """Write the violations as Parquet, in place of what is there: a file, or a folder of Spark's."""
+
+    def close(self) -> None:
+        """Release what is kept of the table for them."""
+
+
+class Engine(Protocol):
+    """A table that answers rules. Rules are asked about as `fitted` gives them."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that rules can read."""
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The names of the table's columns: those that can be read, without fields inside them."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules with the table's own spelling of column names."""
+
+    def verify(self, rule: Rule) -> Verdict:
+        """Whether the rule holds, with the ids of two clashing rows where it does not."""
+
+    def count(self, rule: Rule) -> int:
+        """The exact number of violations."""
+
+    def measure(
+        self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
+    ) -> list[Timed]:
+        """A finding for each rule, in order; without `counts` only verdicts. `progress` hears of each rule in turn."""
+
+    def clashes(self, rule: Rule, limit: int | None) -> Clashes:
+        """The violations of a rule, at most `limit` of them."""
+
+    def marked(self, rules: Sequence[Rule]) -> Any:
+        """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""
+
+    def split(self, marked: Any) -> tuple[Any, Any]:
+        """Marked rows split into those that break no rule and those that break one, without the added column."""
+
+    def explain(self, rules: Sequence[Rule]) -> Plan:
+        """How the rules would be answered."""
+
+    def close(self) -> None:
+        """Release what is kept of the table; questions can still be asked."""
