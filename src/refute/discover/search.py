@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def discover(
 
 def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
     """The kinds of rules that are named; raises OptionError naming the nearest."""
-    return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in several(kinds)}
+    return None if kinds is None else {chosen(RuleSort, kind, "kinds") for kind in several(kinds)}
 
 
 def search(
