@@ -18,6 +18,7 @@ from refute.discover.options import Method, Options
 from refute.discover.predicates import predicate_space
 from refute.discover.space import Space
 from refute.discover.table import LocalTable
+from refute.discover.tiles import Tally, evidence_of
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
@@ -135,20 +136,26 @@ def test_every_point_keeps_a_pair_of_its_own(table: pa.Table, nulls: Nulls, with
 @pytest.mark.parametrize("columns", [3, 40])
 def test_pairs_kept_are_the_same_whichever_thread_saw_them(columns: int) -> None:
     random = np.random.default_rng(1)
-    size = 2_500 if columns == 3 else 1_100
-    table = pa.table({f"c{k}": random.integers(0, 3, size) * (k < 3) for k in range(columns)})
+    table = pa.table({f"c{k}": random.integers(0, 3, 60) * (k < 3) for k in range(columns)})
+    options = Options(cross_columns=False, threads=1)
     relation = Relation.of(table)
+    space = predicate_space(LocalTable(relation), options)[0]
+    book = LocalPairs(relation, space, options, keeps_pairs=True).book
+    assert (book.facts.s_bits.shape[0] > 2) == (columns == 40)
+    tasks = [np.array([[row, row + 1, 0, 60]]) for row in range(60)[::-1]]  # so that lower pairs come later
     found = []
-    for threads in (1, 4):
-        options = Options(cross_columns=False, threads=threads)
-        space = predicate_space(LocalTable(relation), options)[0]
-        pairs = LocalPairs(relation, space, options, keeps_pairs=True)
-        assert (pairs.book.facts.s_bits.shape[0] > 2) == (columns == 40)
-        found.append(pairs.everything(Budget(options))[0])
+    for threads in (1, 2, 5):
+        tallies = [Tally(book.facts, keeps_pairs=True) for _ in range(threads)]
+        for number, task in enumerate(tasks):
+            random.choice(np.array(tallies, object)).add(book.facts, task, task=number)
+        found.append(evidence_of(book, tallies))
         check_pairs(found[-1], table.to_pylist())
-    assert found[0].firsts is not None
-    assert found[1].firsts is not None
-    assert np.array_equal(found[0].firsts, found[1].firsts)
+        assert counted(found[-1]) == counted(LocalPairs(relation, space, options).everything(Budget(options))[0])
+    assert found[0].pairs is not None
+    assert found[0].pairs.min(axis=1).max() > 40  # those of early tasks
+    for other in found[1:]:
+        assert other.pairs is not None
+        assert np.array_equal(found[0].pairs, other.pairs)
 
 
 def test_a_guided_search_hands_on_a_pair_for_each_evidence() -> None:
