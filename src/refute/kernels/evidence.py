@@ -118,7 +118,7 @@ def _tally(
     if start >= stop:
         return used
     last = (np.int64(high[start]) << 32) | np.int64(low[start])
-    begin = start
+    run = np.int64(0)
     for j in range(start, stop):
         key = (np.int64(high[j]) << 32) | np.int64(low[j])
         if key != last:
@@ -127,19 +127,20 @@ def _tally(
                 keys[at] = last
                 if kept:
                     first[at, 0] = task
-                    first[at, 1] = base + begin
+                    first[at, 1] = base + j - run
                 used += 1
-            counts[at] += j - begin
+            counts[at] += run
             last = key
-            begin = j
+            run = np.int64(0)
+        run += 1
     at = _place(keys, last, mask)
     if keys[at] == _EMPTY:
         keys[at] = last
         if kept:
             first[at, 0] = task
-            first[at, 1] = base + begin
+            first[at, 1] = base + stop - run
         used += 1
-    counts[at] += stop - begin
+    counts[at] += run
     return used
 
 
