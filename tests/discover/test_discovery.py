@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from oracle import rows_in_violation, rows_of, violations
 from refute.discover import Discovery, Progress, RuleSort, discover
-from refute.discover import search as search_module
 from refute.discover.approximate import removed_greedily
+from refute.discover.tuning import Tuning
 from refute.errors import OptionError
 from refute.language.constraint import DenialConstraint
 from refute.language.implication import equivalent
@@ -261,11 +261,10 @@ def quiet() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat() -> None:
     random = np.random.default_rng(2)
     table = pa.table({f"c{k}": random.integers(0, 3, 400) for k in range(5)})
-    monkeypatch.setattr(search_module, "_FEW_ROWS", 10)
-    found = discover(table, cross_columns=False)
+    found = discover(table, cross_columns=False, tuning=Tuning(few_rows=10))
     assert found.complete
     assert [r.text for r in found.rules] == [r.text for r in discover(table, cross_columns=False, method="tiles").rules]
 

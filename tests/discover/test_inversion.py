@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.discover import inversion
 from refute.discover.cube import cube_masks
 from refute.discover.evidence import Evidence
 from refute.discover.inversion import cut, hitting_masks, inverted, inverted_approximately
 from refute.discover.options import Options
 from refute.discover.space import Slot, Space, mirror_masks
 from refute.discover.states import kind_of
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -76,7 +76,7 @@ def test_both_searches_find_exactly_the_maximal_boxes(
     if not space.slots:
         return
     masks, complete = search(
-        space, states, Budget(Options(threads=1)), 99 if longest is None else longest, halved=False
+        space, states, Budget(Options(threads=1)), 99 if longest is None else longest, Tuning(), halved=False
     )
     assert complete
     listed = [tuple(row) for row in masks.tolist()]
@@ -96,7 +96,7 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
     states = np.unique(np.concatenate([states, turned]), axis=0)
     for halved in (False, True):
         found = [
-            search(space, states, Budget(Options(threads=2)), 7, halved=halved)[0]
+            search(space, states, Budget(Options(threads=2)), 7, Tuning(), halved=halved)[0]
             for search in (cube_masks, hitting_masks)
         ]
         if halved:  # each may have kept the other one of a box and its mirror image
@@ -188,14 +188,13 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
 
 
 @pytest.mark.parametrize("most", [3, 40])
-def test_a_split_approximate_search_finds_what_one_search_finds(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_split_approximate_search_finds_what_one_search_finds(most: int) -> None:
     random = np.random.default_rng(most)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
     space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
     points = space.points(random.integers(0, 3, (900, 7)).astype(np.uint8))
     evidence = Evidence.of(space, points, random.integers(1, 9, len(points)))
     split, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=2)))
-    monkeypatch.setattr(inversion, "_SMALL", 10**9)
-    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)))
+    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
     assert len(whole) > 100
     assert np.array_equal(split, whole)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from refute.errors import OptionError, did_you_mean
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
+
+Member = TypeVar("Member", bound=Enum)
 
 
 class Method(Enum):
@@ -128,7 +130,7 @@ def several(given: object) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
 
 
-def chosen(kind: type[Enum], value: object, name: str) -> Enum:
+def chosen(kind: type[Member], value: object, name: str) -> Member:
     """The member that `value` is or spells; raises OptionError naming the nearest."""
     if isinstance(value, kind):
         return value

@@ -6,7 +6,7 @@ so that it stays small beside them, grows without reading them, and is the only 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,15 @@ _FINAL = np.uint32(0x85EBCA6B)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
+
+
+class Listed(NamedTuple):
+    """A list of distinct clues, and the table that tells which are known; with room for more of both."""
+
+    cells: NDArray[np.uint64]  # (power of two,) a hash of 32 bits and a place in the list plus one; 0 in empty cells
+    clues: NDArray[np.int32]  # (room, W)
+    counts: NDArray[np.int64]  # (room + 1,) how often each clue occurs, at last how many there are, below 2^32
+    first: NDArray[np.int64]  # (room, 2) as in `Cells`, or (0, 2)
 
 
 @njit(cache=True, nogil=True)
@@ -55,23 +64,30 @@ def _grown(cells: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _longer(clues: Array, counts: Array) -> tuple[Array, Array]:
+def _longer(listed: Listed) -> Listed:
     """The list with twice the room."""
+    cells, clues, counts, first = listed
     room, used = 2 * clues.shape[0], counts[-1]
     more, more_counts = np.empty((room, clues.shape[1]), np.int32), np.empty(room + 1, np.int64)
     more[:used] = clues[:used]
     more_counts[:used] = counts[:used]
     more_counts[-1] = used
-    return more, more_counts
+    if first.shape[0] > 0:
+        more_first = np.empty((room, 2), np.int64)
+        more_first[:used] = first[:used]
+        first = more_first
+    return Listed(cells, more, more_counts, first)
 
 
 @njit(cache=True, nogil=True)
 def _tally(
-    buffer: Array, start: Scalar, stop: Scalar, hashes: Array, cells: Array, clues: Array, counts: Array
+    buffer: Array, start: Scalar, stop: Scalar, hashes: Array, listed: Listed, task: Scalar, base: Scalar
 ) -> None:
-    """Add the clues of buffer positions start .. stop; `counts[-1]` is how many are known, and there is room."""
+    """Add the clues of buffer positions start .. stop, of which `base + j` is the pair at j; there is room."""
+    cells, clues, counts, first = listed
     mask = np.uint64(cells.shape[0] - 1)
     used = counts[-1]
+    kept = first.shape[0] > 0
     for j in range(start, stop):
         tag = np.uint64(hashes[j])
         at = tag & mask
@@ -81,6 +97,9 @@ def _tally(
                 for w in range(clues.shape[1]):
                     clues[used, w] = buffer[w, j]
                 counts[used] = 1
+                if kept:
+                    first[used, 0] = task
+                    first[used, 1] = base + j
                 used += 1
                 cells[at] = (tag << _HALF) | np.uint64(used)
                 break
@@ -97,14 +116,8 @@ def _tally(
 
 
 @njit(cache=True, nogil=True)
-def count_clues_wide(
-    facts: Facts, rectangles: Array, own: Array, cells: Array, clues: Array, counts: Array
-) -> tuple[Array, Array, Array]:
-    """As `count_clues` for clues of any number of words: the table, the distinct clues, and how often each occurs.
-
-    cells: (power of two,) uint64, a hash of 32 bits and a place in the list plus one, or 0 where there is none; clues:
-    (room, W) int32; counts: (room + 1,) int64, at last how many clues the list has, below 2^32.
-    """
+def count_clues_wide(facts: Facts, rectangles: Array, own: Array, listed: Listed, task: Scalar) -> Listed:
+    """As `count_clues` for clues of any number of words: the list with the clues of the pairs in the rectangles."""
     words = facts.s_bits.shape[0]
     buffer = np.zeros((words, _APART), np.int32)
     hashes = np.zeros(_STRETCH, np.uint32)
@@ -117,16 +130,17 @@ def count_clues_wide(
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
-                used = counts[-1]
-                if used + _STRETCH > clues.shape[0]:
-                    clues, counts = _longer(clues, counts)
-                if 2 * (used + _STRETCH) > cells.shape[0]:
-                    cells = _grown(cells)
+                used = listed.counts[-1]
+                if used + _STRETCH > listed.clues.shape[0]:
+                    listed = _longer(listed)
+                if 2 * (used + _STRETCH) > listed.cells.shape[0]:
+                    listed = Listed(_grown(listed.cells), listed.clues, listed.counts, listed.first)
                 fill(facts, i, start, end, buffer)
                 _hash(buffer, end - start, hashes)
+                base = (np.int64(i) << 32) + start
                 if not triangle and start <= own[i] < end:
-                    _tally(buffer, 0, own[i] - start, hashes, cells, clues, counts)
-                    _tally(buffer, own[i] - start + 1, end - start, hashes, cells, clues, counts)
+                    _tally(buffer, 0, own[i] - start, hashes, listed, task, base)
+                    _tally(buffer, own[i] - start + 1, end - start, hashes, listed, task, base)
                 else:
-                    _tally(buffer, 0, end - start, hashes, cells, clues, counts)
-    return cells, clues, counts
+                    _tally(buffer, 0, end - start, hashes, listed, task, base)
+    return listed

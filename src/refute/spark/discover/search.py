@@ -13,6 +13,7 @@ from refute.discover.kinds import RuleSort
 from refute.discover.options import Method, Options
 from refute.discover.search import search
 from refute.discover.table import LocalTable
+from refute.discover.tuning import STANDARD, Tuning
 from refute.errors import OptionError
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
@@ -40,6 +41,7 @@ def discover_on_spark(
     where: str | None = None,
     gather: int = GATHERED,
     persist: bool = False,
+    tuning: Tuning = STANDARD,
 ) -> Discovery:
     """The rules of a path, catalog table or DataFrame; with `where`, of the rows for which this SQL is true.
 
@@ -54,7 +56,7 @@ def discover_on_spark(
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
             here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
             if here is not None:
-                return search(LocalTable(here), options, kinds)
+                return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is Method.HYDRA:
                 raise OptionError(
                     f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
@@ -63,7 +65,7 @@ def discover_on_spark(
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
                 frame = place.keep(frame.select(*map(quoted, _readable(source, options))))
-            return search(SparkTable(frame, place, options.columns), options, kinds)
+            return search(SparkTable(frame, place, options.columns), options, kinds, tuning=tuning)
 
 
 def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:
