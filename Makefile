@@ -34,7 +34,7 @@ lint: install  ## ruff and mypy
 	@$(BIN)/mypy
 
 unit: install  ## the tests; one part: make unit T=tests/language
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(T)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 15 $(T)
 
 oldest:  ## the quick tests with the oldest packages that pyproject.toml allows, in a venv of their own
 	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)

@@ -1,14 +1,20 @@
-"""What every test shares: Hypothesis profiles that suit two slow cores, and one JVM for the whole run."""
+"""What every test shares: Hypothesis profiles that suit two slow cores, and one JVM for the whole run.
+
+With the profile `ci` most property tests draw the same examples in every run. A quarter of them, another in each run,
+draw fresh ones by a seed that the header shows; REFUTE_SEED=<that number> draws them again.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import socket
+import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,7 +22,23 @@ if TYPE_CHECKING:
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+settings.load_profile(PROFILE)
+SEED = int(os.environ.setdefault("REFUTE_SEED", str(random.SystemRandom().randrange(2**32))))  # workers have it too
+_SHARE = 4  # one of as many property tests draws fresh examples
+
+
+def pytest_report_header() -> str | None:
+    """The seed of the fresh examples."""
+    return f"fresh examples: REFUTE_SEED={SEED}" if PROFILE == "ci" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give some of the property tests the seed of this run."""
+    for item in items:
+        is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
+        if is_chosen and isinstance(item, pytest.Function) and is_hypothesis_test(item.function):
+            seed(SEED)(item.function)
 
 
 @pytest.fixture(scope="session")

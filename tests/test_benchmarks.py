@@ -71,9 +71,11 @@ def test_memory_is_what_the_call_took_at_its_peak() -> None:
 
 
 def test_a_command_is_measured_as_a_process_of_its_own() -> None:
+    held = b"x" * (64 << 20)  # by this process, and not by the one that it starts
     run = run_command([sys.executable, "-c", "print(6 * 7)"])
     assert run.answer == b"42\n"
     assert run.peak_bytes is not None
+    assert run.peak_bytes < len(held)
     with pytest.raises(RuntimeError, match="exit code 3"):
         run_command([sys.executable, "-c", "raise SystemExit(3)"])
 

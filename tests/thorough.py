@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from hypothesis import settings
+
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+_TIMES = 20
+
+
+def examples(number: int, **more: Any) -> settings:
+    """Settings of a property test that draws so many examples, and many times as many where everything is tried."""
+    return settings(max_examples=number * (_TIMES if THOROUGH else 1), **more)
 
 
 def crossed(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:

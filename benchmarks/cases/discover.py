@@ -250,7 +250,7 @@ def _implied(name: str) -> Callable[[], Sequence[Contestant]]:
         table = papers_table("adult_32k.csv", 24_000) if name == "adult" else read(tax(100_000)).drop_columns(["id"])
 
         def keeping() -> int:
-            with mock.patch.object(search_module, "minimal", lambda space, boxes, budget, nullable: boxes):
+            with mock.patch.object(search_module, "minimal", lambda space, boxes, *_: boxes):
                 return len(discover(table))
 
         return [Contestant(US, call=lambda: len(discover(table))), Contestant(KEPT, call=keeping)]

@@ -6,15 +6,18 @@ import json
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from benchmarks.case import US, Case, Claim, Contestant
 from benchmarks.measure import Measurement, Told
-from benchmarks.tables import MILLION, pay
+from benchmarks.tables import MILLION, pay, tax
+from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
 
 RULE = "not (s.state = t.state and s.salary > t.salary and s.rate < t.rate)"
@@ -22,7 +25,10 @@ SIZES = (5, 20, 50)  # million rows
 MEMORY = "2g"
 _NOTED = 0.25  # seconds between two looks at memory
 _SLACK = 1.1
-_WARM_ROWS = 1_000_000
+_WARM_ROWS = SIZES[0] * MILLION
+FETCHED = "in process"
+_SHARE = 0.5
+_SPACE = 40.0
 
 
 def cases() -> Iterator[Case]:
@@ -41,6 +47,21 @@ def cases() -> Iterator[Case]:
     ]
     title = f"count by tasks on {_name(SIZES[0])} rows and more, driver heap {MEMORY}: {RULE}"
     yield Case("spark.scale.tax", title, contestants, claims, same_answer=False)
+
+    def discoverers() -> Sequence[Contestant]:
+        made = partial(Worker, "benchmarks.cases.spark_scale:discovering", limit=1000, memory_gb=256)
+        path = str(tax(MILLION))
+        return [Contestant(US, worker=made([path, "spark"])), Contestant(FETCHED, worker=made([path, "local"]))]
+
+    yield Case(
+        "spark.scale.discover",
+        "all rules of a million rows of the generated tax table on Spark, nothing fetched, against this process",
+        discoverers,
+        [
+            Claim(f"this process holds at most {_SHARE:g} of what it holds with all rows", _holds_less),
+            Claim(f"the predicate space is there after {_SPACE:g} s", _space_in_time),
+        ],
+    )
 
 
 def counting(path: str) -> Callable[[], Told]:
@@ -71,6 +92,36 @@ def counting(path: str) -> Callable[[], Told]:
         read, shuffled = (now - then for now, then in zip(_events(log), before, strict=True))
         facts = {"passes": read / rows, "shuffle_mb": shuffled / 2**20, **watched.peaks}
         return Told(answer, {name: round(value, 2) for name, value in facts.items()})
+
+    return call
+
+
+def discovering(path: str, engine: str) -> Callable[[], Told]:
+    """All rules of a table with nothing fetched, or with its rows here: for a process of its own."""
+    import refute
+    from refute.discover.options import Progress
+
+    options: dict[str, Any] = {"engine": "local"}
+    if engine == "spark":
+        from refute.spark.session import session
+
+        session("local[2]", settings={"spark.driver.memory": MEMORY})
+        options = {"driver_bytes": 0}
+
+    def call() -> Told:
+        started = time.perf_counter()
+        until: list[float] = []
+
+        def note(progress: Progress) -> None:
+            if progress.phase != "predicate space" and not until:
+                until.append(time.perf_counter() - started)
+
+        with Watched() as watched:
+            found = refute.discover(
+                path, cross_columns=True, columns=COLUMNS, max_predicates=3, progress=note, **options
+            )
+        facts = {"space_s": until[0], **watched.peaks}
+        return Told(len(found), {name: round(value, 2) for name, value in facts.items()})
 
     return call
 
@@ -130,6 +181,14 @@ def _events(log: Path) -> tuple[int, int]:
 
 def _name(size: int) -> str:
     return f"{size}M"
+
+
+def _holds_less(results: Mapping[str, Measurement]) -> bool:
+    return results[US].facts["driver_mb"] <= _SHARE * results[FETCHED].facts["driver_mb"]
+
+
+def _space_in_time(results: Mapping[str, Measurement]) -> bool:
+    return results[US].facts["space_s"] <= _SPACE
 
 
 def _linear(size: int) -> Callable[[Mapping[str, Measurement]], bool]:

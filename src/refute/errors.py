@@ -10,7 +10,15 @@ _MOST_LINES = 100
 
 
 class RefuteError(Exception):
-    """The root of all errors that Refute raises on purpose. As text, it is no longer than a reader could follow."""
+    """The root of all errors that Refute raises on purpose.
+
+    Its text is no longer than a reader could follow. It often comes after `refute:` or a line number, so it begins in
+    lower case, and has no full stop at its end. `facts` are the things that it speaks of, by name.
+    """
+
+    def __init__(self, message: str = "", **facts: object) -> None:
+        super().__init__(message.removesuffix(".") if not message.endswith("..") else message)
+        self.facts = facts
 
     def __str__(self) -> str:
         return shortened(super().__str__())
@@ -37,7 +45,7 @@ class EngineError(RefuteError):
 
 
 class InferredTypesWarning(UserWarning):
-    """Columns got types that nobody gave: told from the text of their cells."""
+    """Column types were inferred from the text of the cells."""
 
 
 def shortened(text: str) -> str:

@@ -122,9 +122,9 @@ def test_a_schema_that_does_not_fit_is_one_message(
 ) -> None:
     data = written(tmp_path, "csv")
     for how, told in (
-        (("--schema", "id bigin"), "'bigin' is no type for the column 'id'"),
+        (("--schema", "id bigin"), "'bigin' is not a type for the column 'id'"),
         (("--schema", "zip bigint, town string"), "a column 'town', which '.*' lacks"),
-        (("--schema", "zip string, city bigint"), "has a cell 'Ber.*', which is no bigint"),
+        (("--schema", "zip string, city bigint"), "has a cell 'Ber.*', which is not a valid bigint"),
         (("--no-header",), "a file without a header needs a schema"),
     ):
         assert re.search(told, failure(capsys, data, CLASH, "--engine", engine, *how))
@@ -149,7 +149,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
         ((data, CLASH, "--key", "zip"), "is not unique: 3 rows have zip = '10115'"),
         ((data, CLASH, "--key", "idd"), "no key column 'idd'"),
         ((data, CLASH, "--schema", "zip string"), "is Parquet, which tells its own types"),
-        ((" ", CLASH), "an empty text names no table"),
+        ((" ", CLASH), "the path is empty"),
         (("no_such_table", CLASH), "there is no file, folder or table 'no_such_table'"),
     ):
         assert told in failure(capsys, *arguments)

@@ -44,7 +44,7 @@ def test_top_limits_what_is_shown_and_out_has_all(
     told = capsys.readouterr()
     book = load_rules(file)
     assert "the 1 best" in told.out
-    assert f"{file}: {len(book.entries)} rules, each proposed" in told.err
+    assert f"wrote {len(book.entries)} proposed rules to {file}" in told.err
     assert len(book) > 1
     assert {rule.status for rule in book} == {Status.PROPOSED}
     assert run(["check", str(data), str(file), "--engine", "local", "--quiet"]) == Exit.HOLDS

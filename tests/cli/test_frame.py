@@ -52,7 +52,7 @@ def test_the_exit_codes_are_those_that_scripts_rely_on() -> None:
 
 
 def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "There is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
+    assert "there is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
 
 
 def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.Captur
 
 
 def test_a_glob_that_the_shell_spread_is_told_to_go_into_quotes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "(rules.yaml): put a glob into quotes" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
+    assert "(rules.yaml): quote the glob" in failure(capsys, "check", "1.csv", "2.csv", "rules.yaml")
 
 
 def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:

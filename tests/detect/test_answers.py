@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 import refute as rf
@@ -15,6 +15,7 @@ from refute.language.render import SqlWriter
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from strategies import Case, cases
+from thorough import examples
 
 METHODS = ("auto", "sweep", "range_search", "refine")
 
@@ -24,7 +25,7 @@ def _rule(case: Case) -> Rule:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(case=cases())
 def test_verify_count_partners_and_pairs_agree_with_the_definition(method: str, case: Case) -> None:
     truth = oracle.violations(case.table, case.rule, case.nulls)
@@ -43,7 +44,7 @@ def test_verify_count_partners_and_pairs_agree_with_the_definition(method: str, 
     assert sorted(listed) == truth
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(case=cases())
 def test_a_limit_gives_that_many_true_violations_or_all(case: Case) -> None:
     truth = oracle.violations(case.table, case.rule, case.nulls)
@@ -53,7 +54,7 @@ def test_a_limit_gives_that_many_true_violations_or_all(case: Case) -> None:
         assert set(listed) <= set(truth)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(case=cases())
 def test_the_annotated_rows_name_each_role_and_its_partners(case: Case) -> None:
     truth = oracle.violations(case.table, case.rule, case.nulls)

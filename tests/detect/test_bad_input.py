@@ -88,7 +88,7 @@ def test_a_limit_is_a_whole_number(limit: Any) -> None:
 def test_an_unknown_method_gets_a_suggestion() -> None:
     with pytest.raises(OptionError, match="Did you mean 'sweep'"):
         rf.verify(TABLE, RULE, method="swep")
-    with pytest.raises(OptionError, match="Unknown method 3"):
+    with pytest.raises(OptionError, match="unknown method 3"):
         rf.verify(TABLE, RULE, method=3)  # type: ignore[arg-type]
 
 
@@ -102,10 +102,10 @@ def test_an_unknown_engine_or_null_mode_gets_a_suggestion() -> None:
 @pytest.mark.parametrize(
     ("key", "kind", "words"),
     [
-        (5, OptionError, "the name of a column, or several in a list, not 5"),
-        ([1], OptionError, "the name of a column, or several in a list, not 1"),
+        (5, OptionError, "a column name or a list of them, not 5"),
+        ([1], OptionError, "a column name or a list of them, not 1"),
         (["zip", None], OptionError, "not None"),
-        (["zip", "zip"], SchemaError, "'zip' is named twice"),
+        (["zip", "zip"], SchemaError, "'zip' is listed twice"),
     ],
 )
 def test_a_key_is_made_of_names_each_of_them_once(key: Any, kind: type[Exception], words: str) -> None:
@@ -200,3 +200,13 @@ def test_all_rules_that_do_not_fit_are_told_at_once_and_by_name() -> None:
     assert first == "there is no column 'zp' (in one). Did you mean 'zip'?"
     assert second.startswith("cannot compare 'zip' (int64) with 'city' (string) (in two).")
     assert third == "there is no column 'citty' (in the condition of three). Did you mean 'city'?"
+
+
+def test_errors_carry_their_facts() -> None:
+    with pytest.raises(SchemaError) as missing:
+        rf.count(TABLE, "unique(nothing)")
+    assert missing.value.facts == {"column": "nothing", "columns": tuple(TABLE.column_names)}
+    with pytest.raises(DataError) as repeated:
+        rf.check(pa.table({"a": [1, 1]}), "unique(a)", key="a")
+    assert repeated.value.facts == {"key": ("a",), "rows": (0, 1)}
+    assert not str(repeated.value).endswith(".")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import problems
@@ -27,6 +27,7 @@ from refute.plan.problem import Problem
 from refute.plan.share import Share
 from refute.plan.step import UNFOUND, Step
 from refute.relation import Relation
+from thorough import examples
 
 FILE = Path(__file__).parent / "plans.txt"
 METHODS = (MethodName.AUTO, MethodName.RANGE_SEARCH, MethodName.REFINE)
@@ -119,7 +120,7 @@ tunings = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(problems(), tunings, st.booleans(), st.sampled_from((1, 2)))
 def test_sweep_takes_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning, first_rows: bool, threads: int) -> None:
     taken: list[Step] = []
@@ -133,7 +134,7 @@ def test_sweep_takes_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning, 
     assert_as_planned(planned, taken, ended=number == 0)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(problems(), tunings)
 def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning) -> None:
     taken: list[Step] = []
@@ -146,7 +147,7 @@ def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.
     assert_as_planned(planned, taken, ended=number == 0)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(problems(max_order=3, max_differ=2), st.sampled_from(Index))
 def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -> None:
     taken: list[Step] = []
@@ -164,7 +165,7 @@ def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -
     assert_as_planned(planned, taken)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(problems(max_order=3, max_differ=2), st.sampled_from((1, 1 << 16)))
 def test_refine_takes_the_steps_it_plans(problem: Problem, bitmap_rows: int) -> None:
     taken: list[Step] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
@@ -13,6 +13,7 @@ from refute.detect.refine import Tuning
 from refute.detect.refine.stages import Algorithm
 from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
+from thorough import examples
 
 FORCED = (None, Algorithm.HSM, Algorithm.BHSM, Algorithm.IEJOIN)
 
@@ -39,13 +40,13 @@ def assert_right(problem: Problem, tuning: Tuning, share: Share | None = None) -
     assert witness in pairs if pairs else witness is None
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(problems(), tunings)
 def test_all_four_answers_are_those_of_all_pairs(problem: Problem, tuning: Tuning) -> None:
     assert_right(problem, tuning)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(problems(max_order=2, max_differ=2), st.integers(-1, 30), tunings)
 def test_a_limit_cuts_the_listing_and_nothing_else(problem: Problem, limit: int, tuning: Tuning) -> None:
     pairs = naive_pairs(problem)

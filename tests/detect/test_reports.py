@@ -165,7 +165,7 @@ def test_the_page_escapes_hostile_values_and_fetches_nothing(tmp_path: Path) -> 
 def test_the_page_shows_both_counts_and_the_clashing_rows(rules: Path) -> None:
     text = rf.check(TABLE, rf.load_rules(rules)).to_html()
     assert "2 violations in 2 rows" in text
-    assert "1 row passed over for nulls" in text
+    assert "1 row skipped because of nulls" in text
     assert "<td>b</td>" in text
 
 
@@ -249,7 +249,7 @@ def test_the_names_of_rules_stand_below_each_other_and_one_is_not_many() -> None
     book = {"version": 1, "rules": [{"name": "x", "unique": "a"}, {"name": "y", "unique": "b"}]}
     lines = str(rf.check(table, rf.RuleBook.of(book), name="two")).splitlines()
     assert lines[:2] == ["two: 2 rows, 2 rules", "error x: 2 violations in 2 rows"]
-    assert lines[-2:] == ["ok    y: holds", "      1 row passed over for nulls"]
+    assert lines[-2:] == ["ok    y: holds", "      1 row skipped because of nulls"]
     assert str(rf.check(table.slice(0, 1), "unique(a)", name="one")).startswith("one: 1 row, 1 rule\n")
 
 

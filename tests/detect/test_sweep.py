@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
@@ -14,6 +14,7 @@ from refute.detect import sweep
 from refute.detect.sweep import Tuning
 from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
+from thorough import examples
 
 WAYS = {
     "default": Tuning(),
@@ -101,7 +102,7 @@ def test_many_differences_are_counted_right(differ: int) -> None:
     assert_all_answers_right(replace(problem, order=()), Tuning())
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(problems(), problems())
 def test_what_is_shared_between_rules_changes_no_answer(first: Problem, second: Problem) -> None:
     share = Share()

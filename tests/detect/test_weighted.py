@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
@@ -18,9 +18,10 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
 from strategies import Case, cases
+from thorough import examples
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(case=cases(max_rows=7), data=st.data())
 def test_weights_stand_for_copies_of_rows(case: Case, data: st.DataObject) -> None:
     compiled = compile_rule(Relation.of(case.table), case.rule, Nulls(case.nulls))
@@ -36,7 +37,7 @@ def test_weights_stand_for_copies_of_rows(case: Case, data: st.DataObject) -> No
     assert found.rows == len(oracle.rows_in_violation(truth))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(case=cases(max_rows=9))
 def test_tables_of_few_distinct_rows_are_answered_from_these(case: Case) -> None:
     truth = oracle.violations(case.table, case.rule, case.nulls)

@@ -15,18 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows_in_violation, rows_of, violations
 from refute.discover import Discovery, Progress, RuleSort, discover
-from refute.discover import search as search_module
 from refute.discover.approximate import removed_greedily
+from refute.discover.tuning import Tuning
 from refute.errors import OptionError
 from refute.language.constraint import DenialConstraint
 from refute.language.implication import equivalent
 from refute.language.load import load_rules
 from refute.language.rulebook import Status
+from thorough import examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' tables are not here")
@@ -160,7 +161,7 @@ def errors_of(table: pa.Table, rule: DenialConstraint) -> dict[str, float]:
     st.sampled_from((0.05, 0.15, 0.3)),
     st.sampled_from(("g1", "g2", "g3")),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_approximate_rules_are_the_minimal_ones_within_the_error(
     rows: list[tuple[int, int]], error: float, measure: str
 ) -> None:
@@ -195,7 +196,7 @@ def test_constants_and_one_row_rules_are_found_when_asked_for() -> None:
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)), min_size=2, max_size=9))
-@settings(max_examples=40)
+@examples(40)
 def test_state_shares_are_those_of_all_pairs(rows: list[tuple[int | None, int | None]]) -> None:
     table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
     found = discover(table, shared_values=0.0, average_ratio=0.0, max_predicates=1, threads=1)
@@ -260,11 +261,10 @@ def quiet() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat() -> None:
     random = np.random.default_rng(2)
     table = pa.table({f"c{k}": random.integers(0, 3, 400) for k in range(5)})
-    monkeypatch.setattr(search_module, "_FEW_ROWS", 10)
-    found = discover(table, cross_columns=False)
+    found = discover(table, cross_columns=False, tuning=Tuning(few_rows=10))
     assert found.complete
     assert [r.text for r in found.rules] == [r.text for r in discover(table, cross_columns=False, method="tiles").rules]
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discover.evidence import Evidence, merged
@@ -23,6 +23,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
 from refute.relation import Relation
+from thorough import examples
 
 ORDERED = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
 WIDE = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), ORDERED) for k in range(60)))
@@ -79,7 +80,7 @@ def wide_points(draw: st.DrawFn, most: int = 60) -> np.ndarray:
 
 
 @given(wide_points())
-@settings(max_examples=60)
+@examples(60)
 def test_points_that_repeat_are_added_up_in_ascending_order(points: np.ndarray) -> None:
     counts = np.arange(len(points)) - 5  # evidence that is taken away counts below zero
     expected: Counter[tuple[int, ...]] = Counter()
@@ -91,9 +92,37 @@ def test_points_that_repeat_are_added_up_in_ascending_order(points: np.ndarray) 
 
 
 @given(wide_points(), wide_points())
-@settings(max_examples=60)
+@examples(60)
 def test_points_are_known_where_they_are_among_the_known(some: np.ndarray, others: np.ndarray) -> None:
     known = Evidence.of(WIDE, others, np.ones(len(others), np.int64))
     both = merged(WIDE, [known, Evidence.of(WIDE, some, np.ones(len(some), np.int64))])
     held = {tuple(row) for row in known.points.tolist()}
     assert _contained(both.points, known.points).tolist() == [tuple(row) in held for row in both.points.tolist()]
+
+
+@pytest.mark.parametrize("alike", [0, 15])
+@pytest.mark.parametrize("highest", [62, 63])
+def test_many_points_are_ordered_whatever_bits_they_use(highest: int, alike: int) -> None:
+    random = np.random.default_rng(highest + alike)
+    points = random.integers(0, 1 << 63, (20_000, WIDE.words), np.uint64) >> np.uint64(1)
+    points[:, 0] |= random.integers(0, 2, len(points), np.uint64) << np.uint64(highest)
+    points[:, 0] &= ~np.uint64(0) << np.uint64(4 * alike)
+    points[10_000:] = points[:10_000]
+    found = Evidence.of(WIDE, points, np.ones(len(points), np.int64))
+    assert found.points.tolist() == sorted(points[:10_000].tolist())
+    assert (found.counts == 2).all()
+
+
+@pytest.mark.parametrize("rows", [150, 600])
+def test_a_wide_space_counts_more_clues_than_it_had_room_for(rows: int) -> None:
+    values = np.random.default_rng(rows).integers(0, 3, (70, 150))[:, np.arange(rows) % 150]
+    relation = Relation.of(pa.table({f"c{k}": column for k, column in enumerate(values)}))
+    options = Options(cross_columns=False, threads=1)
+    pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options)
+    assert pairs.book.facts.s_bits.shape[0] > 2
+    found, complete = pairs.everything(Budget(options))
+    copies = rows // 150
+    assert complete
+    assert len(found) == 150 * 149 + (copies > 1)
+    assert sorted(found.counts.tolist())[:-1] == [copies**2] * (150 * 149 - (copies == 1))
+    assert found.counts.max() == (150 * copies * (copies - 1) if copies > 1 else 1)

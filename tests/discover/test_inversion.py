@@ -7,20 +7,21 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.discover import inversion
 from refute.discover.cube import cube_masks
 from refute.discover.evidence import Evidence
 from refute.discover.inversion import cut, hitting_masks, inverted, inverted_approximately
 from refute.discover.options import Options
 from refute.discover.space import Slot, Space, mirror_masks
 from refute.discover.states import kind_of
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
+from thorough import examples
 
 
 @st.composite
@@ -67,7 +68,7 @@ def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize("search", [cube_masks, hitting_masks])
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_both_searches_find_exactly_the_maximal_boxes(
     search: Callable[..., tuple[np.ndarray, bool]], problem: tuple[Space, np.ndarray], longest: int | None
 ) -> None:
@@ -75,7 +76,7 @@ def test_both_searches_find_exactly_the_maximal_boxes(
     if not space.slots:
         return
     masks, complete = search(
-        space, states, Budget(Options(threads=1)), 99 if longest is None else longest, halved=False
+        space, states, Budget(Options(threads=1)), 99 if longest is None else longest, Tuning(), halved=False
     )
     assert complete
     listed = [tuple(row) for row in masks.tolist()]
@@ -95,7 +96,7 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
     states = np.unique(np.concatenate([states, turned]), axis=0)
     for halved in (False, True):
         found = [
-            search(space, states, Budget(Options(threads=2)), 7, halved=halved)[0]
+            search(space, states, Budget(Options(threads=2)), 7, Tuning(), halved=halved)[0]
             for search in (cube_masks, hitting_masks)
         ]
         if halved:  # each may have kept the other one of a box and its mirror image
@@ -106,7 +107,7 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
 
 
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndarray], longest: int | None) -> None:
     space, states = problem
     if not space.slots:
@@ -117,7 +118,7 @@ def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndar
 
 
 @given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_cutting_by_new_points_equals_inversion_from_scratch(
     problem: tuple[Space, np.ndarray], known: int, longest: int | None
 ) -> None:
@@ -131,7 +132,7 @@ def test_cutting_by_new_points_equals_inversion_from_scratch(
 
 
 @given(problems(), st.none() | st.integers(1, 3))
-@settings(max_examples=100)
+@examples(100)
 def test_half_of_the_search_is_enough_for_mirrored_points(
     problem: tuple[Space, np.ndarray], longest: int | None
 ) -> None:
@@ -157,7 +158,7 @@ def test_a_split_search_finds_what_one_search_finds() -> None:
 
 
 @given(problems(), st.integers(0, 8), st.none() | st.integers(1, 3), st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
     problem: tuple[Space, np.ndarray], most: int, longest: int | None, data: st.DataObject
 ) -> None:
@@ -187,14 +188,13 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
 
 
 @pytest.mark.parametrize("most", [3, 40])
-def test_a_split_approximate_search_finds_what_one_search_finds(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_split_approximate_search_finds_what_one_search_finds(most: int) -> None:
     random = np.random.default_rng(most)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
     space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
     points = space.points(random.integers(0, 3, (900, 7)).astype(np.uint8))
     evidence = Evidence.of(space, points, random.integers(1, 9, len(points)))
     split, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=2)))
-    monkeypatch.setattr(inversion, "_SMALL", 10**9)
-    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)))
+    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
     assert len(whole) > 100
     assert np.array_equal(split, whole)

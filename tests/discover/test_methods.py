@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discover import discover
-from refute.discover import guided as guided_module
-from refute.discover import hydra as hydra_module
-from refute.discover import local as local_module
-from refute.discover import reduction as reduction_module
+from refute.discover.local import LocalPairs
 from refute.discover.options import Progress
+from refute.discover.tuning import Tuning
 from refute.language.render import render_text
 from strategies import tables
+from thorough import examples
 
 
-def rules(table: pa.Table, method: str, **options: Any) -> list[str]:
-    found = discover(table, method=method, threads=2, **options)
+def rules(table: pa.Table, method: str, tuning: Tuning | None = None, **options: Any) -> list[str]:
+    found = discover(table, method=method, threads=2, tuning=tuning or IMPATIENT, **options)
     assert found.complete
     return [render_text(rule.constraint) for rule in found.rules]
 
 
-@pytest.fixture(scope="module")
-def impatient() -> Iterator[None]:
-    """Small limits, so that small tables exercise every step of the guided search and of Hydra."""
-    patch = pytest.MonkeyPatch()
-    for module, name, value in (
-        (local_module, "_PREFIX", 3),
-        (local_module, "_GAUGE", 5),
-        (local_module, "_DRAWN", 4),
-        (guided_module, "_MANY_OPEN", 2),
-        (guided_module, "_FEW_LOOKS", 0),
-        (reduction_module, "_MANY_VALUES", 2),
-        (guided_module, "_WAVE", 3),
-        (guided_module, "_RECUT", 10),
-        (hydra_module, "_FEW_PAIRS", 6),
-        (hydra_module, "_PARTNERS", 1),
-        (hydra_module, "_BATCH_PAIRS", 16),
-    ):
-        patch.setattr(module, name, value)
-    yield
-    patch.undo()
+IMPATIENT = Tuning(
+    prefix=3,
+    gauge=5,
+    drawn=4,
+    many_open=2,
+    few_looks=0,
+    many_values=2,
+    wave=3,
+    recut=10,
+    few_pairs=6,
+    partners=1,
+    batch_pairs=16,
+)
+"""Small limits, so that small tables exercise every step of the guided search and of Hydra."""
 
 
-@pytest.mark.usefixtures("impatient")
 @given(
     tables(max_rows=14),
     st.sampled_from(("sql", "equal")),
@@ -57,15 +49,14 @@ def impatient() -> Iterator[None]:
     st.sampled_from((0, 0, 2)),
     st.sampled_from(("guided", "hydra")),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str) -> None:
     table = drawn[0].select(drawn[0].column_names[:3])
-    options = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}
+    options: dict[str, Any] = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}
     options |= {"shared_values": 0.0, "average_ratio": 0.0}
     assert rules(table, method, **options) == rules(table, "tiles", **options)
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("method", ["guided", "hydra"])
 @pytest.mark.parametrize("seed", range(4))
 def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
@@ -79,7 +70,6 @@ def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
     assert rules(table, method) == rules(table, "tiles")
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cross", [False, True])
 @pytest.mark.parametrize("nulls", ["sql", "equal"])
@@ -100,23 +90,21 @@ def test_rows_that_stand_for_others_settle_the_same_rules(
             "name": np.char.add("n", random.integers(0, 200, size).astype(str)),
         }
     )
-    monkeypatch.setattr(local_module, "_WITNESS_COST", 1.0)  # so that settling always pays, but never at first
-    monkeypatch.setattr(local_module.LocalPairs, "agree", lambda self, chosen: 1e10)
-    monkeypatch.setattr(local_module, "PEELED", 0)
+    tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0)  # so that settling always pays, but never at first
+    monkeypatch.setattr(LocalPairs, "agree", lambda self, chosen: 1e10)
     asked: list[object] = []
-    seen = local_module.LocalPairs.seen
+    seen = LocalPairs.seen
 
-    def spy(self: local_module.LocalPairs, pairs: object, budget: object) -> object:
+    def spy(self: LocalPairs, pairs: object, budget: object) -> object:
         asked.append(pairs)
         return seen(self, pairs, budget)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(local_module.LocalPairs, "seen", spy)
-    options = {"nulls": nulls, "cross_columns": cross, "shared_values": 0.0, "average_ratio": 0.0}
-    assert rules(table, "guided", **options) == rules(table, "tiles", **options)
+    monkeypatch.setattr(LocalPairs, "seen", spy)
+    options: dict[str, Any] = {"nulls": nulls, "cross_columns": cross, "shared_values": 0.0, "average_ratio": 0.0}
+    assert rules(table, "guided", tuning, **options) == rules(table, "tiles", **options)
     assert asked
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stopped_hydra_returns_rules_that_hold(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -138,7 +126,7 @@ def test_a_stopped_hydra_returns_rules_that_hold(seed: int) -> None:
         if progress.phase == "completion" and phases.count("completion") == 40:
             raise KeyboardInterrupt
 
-    found = discover(table, method="hydra", threads=1, progress=stop)
+    found = discover(table, method="hydra", threads=1, progress=stop, tuning=IMPATIENT)
     assert found.partial
     some = {rule.text for rule in found.rules}
     assert some

@@ -17,6 +17,7 @@ from refute.discover.options import Options
 from refute.discover.predicates import predicate_space
 from refute.discover.space import Space
 from refute.discover.table import LocalTable
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -30,9 +31,7 @@ OPERATORS = (
 )
 
 
-def each_with_each(
-    rules: np.ndarray, mirrors: np.ndarray, closures: np.ndarray, _: np.ndarray, __: Budget
-) -> np.ndarray:
+def each_with_each(rules: np.ndarray, mirrors: np.ndarray, closures: np.ndarray, *_: object) -> np.ndarray:
     """The slow twin of `implied`: every rule, whatever follows from it, against every other."""
 
     implies = np.zeros((len(rules), len(rules)), np.bool_)
@@ -93,11 +92,9 @@ def test_the_same_rules_stay_in_the_same_order_as_by_comparing_each_with_each(
     budget = Budget(Options(threads=2))
     searched = dropped = 0
     for space, boxes, nullable in problems(seed, 60):
+        tuning = Tuning(block=[1, 3, 16][len(boxes) % 3], fan=2 + len(boxes) % 2, chunk=7)
+        quickly = minimal(space, boxes, budget, nullable, tuning)
         with monkeypatch.context() as patch:
-            patch.setattr(implied_module, "_BLOCK", [1, 3, 16][len(boxes) % 3])
-            patch.setattr(implied_module, "_FAN", 2 + len(boxes) % 2)
-            patch.setattr(implied_module, "_CHUNK", 7)
-            quickly = minimal(space, boxes, budget, nullable)
             patch.setattr(minimal_module, "implied", each_with_each)
             slowly = minimal(space, boxes, budget, nullable)
         assert np.array_equal(quickly, slowly)

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from refute.discover import discover
-from refute.discover import reduction as reduction_module
-from refute.discover import witness as witness_module
 from refute.discover.local import LocalPairs
 from refute.discover.options import Options
 from refute.discover.pairs import Hunt
@@ -22,6 +20,7 @@ from refute.discover.reduction import Reduction
 from refute.discover.sampling import pair_evidence
 from refute.discover.space import mirror_masks
 from refute.discover.table import LocalTable
+from refute.discover.tuning import Tuning
 from refute.discover.witness import Witnesses
 from refute.discover.work import Budget
 from refute.kernels.witness import outermost
@@ -55,12 +54,8 @@ def test_too_many_keys_have_no_outermost_points() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("nulls", [None, Nulls.SQL, Nulls.EQUAL])
-def test_witnesses_are_found_iff_some_pair_breaks_the_rule(
-    seed: int, nulls: Nulls | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(witness_module, "_MANY", 2)
-    monkeypatch.setattr(witness_module, "_MANY_ROWS", 2)
-    monkeypatch.setattr(reduction_module, "_MANY_VALUES", 5)
+def test_witnesses_are_found_iff_some_pair_breaks_the_rule(seed: int, nulls: Nulls | None) -> None:
+    tuning = Tuning(projected=2, reduced=2, many_values=5)
     random = np.random.default_rng(seed)
     size = 80
     zips = random.integers(0, 9, size).astype(object)
@@ -81,8 +76,8 @@ def test_witnesses_are_found_iff_some_pair_breaks_the_rule(
     space = predicate_space(LocalTable(relation), options)[0]
     pairs = LocalPairs(relation, space, options)
     points = pairs.everything(Budget(options))[0].points
-    reduction = Reduction(relation, space)
-    witnesses = Witnesses(relation, space, options.nulls, reduction)
+    reduction = Reduction(relation, space, tuning)
+    witnesses = Witnesses(relation, space, reduction, tuning)
     full = tuple(slot.kind.full for slot in space.slots)
     rules = list(product(*((slot.kind.full, *slot.kind.conjunctions) for slot in space.slots)))
     reduced = 0

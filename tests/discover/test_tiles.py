@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discover.brute import check_discovered
@@ -24,6 +24,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Row
 from refute.relation import Relation
+from thorough import examples
 
 
 def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evidence]:
@@ -59,7 +60,7 @@ NULLS = st.sampled_from(list(Nulls))
 
 
 @given(small_tables(max_rows=8), NULLS, st.booleans(), st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_evidence_says_of_every_pair_which_predicates_are_true(
     table: pa.Table, nulls: Nulls, cross: bool, one_row: bool
 ) -> None:
@@ -86,14 +87,14 @@ def test_evidence_says_of_every_pair_which_predicates_are_true(
 
 
 @given(small_tables(max_columns=3, max_rows=5), NULLS)
-@settings(max_examples=20)
+@examples(20)
 def test_rules_are_those_of_the_definition(table: pa.Table, nulls: Nulls) -> None:
     space, rules = rules_of(table, Options(nulls=nulls, cross_columns=False, threads=1))
     check_discovered(rules, table, space.predicates, nulls.value, longest=3)
 
 
 @given(small_tables(max_columns=2, max_rows=5), NULLS)
-@settings(max_examples=20)
+@examples(20)
 def test_rules_across_columns_are_those_of_the_definition(table: pa.Table, nulls: Nulls) -> None:
     options = Options(nulls=nulls, shared_values=0.0, average_ratio=0.0, threads=2)
     space, rules = rules_of(table, options)
@@ -101,7 +102,7 @@ def test_rules_across_columns_are_those_of_the_definition(table: pa.Table, nulls
 
 
 @given(small_tables(max_columns=2, max_rows=4), NULLS)
-@settings(max_examples=15)
+@examples(15)
 def test_rules_within_rows_are_those_of_the_definition(table: pa.Table, nulls: Nulls) -> None:
     options = Options(nulls=nulls, one_row=True, shared_values=0.0, average_ratio=0.0, threads=1)
     space, rules = rules_of(table, options)
@@ -109,7 +110,7 @@ def test_rules_within_rows_are_those_of_the_definition(table: pa.Table, nulls: N
 
 
 @given(small_tables(max_columns=1, max_rows=5), NULLS)
-@settings(max_examples=15)
+@examples(15)
 def test_rules_with_constants_are_those_of_the_definition(table: pa.Table, nulls: Nulls) -> None:
     numbers = table.select([n for n in table.column_names if table.schema.field(n).type == pa.int64()])
     if numbers.num_columns:
@@ -136,7 +137,7 @@ def test_a_table_of_one_row_teaches_nothing() -> None:
 
 
 @given(small_tables(max_columns=2, max_rows=5), NULLS, st.sets(st.sampled_from(list(Operator)), min_size=1, max_size=3))
-@settings(max_examples=20)
+@examples(20)
 def test_rules_of_few_operators_are_those_of_the_definition(
     table: pa.Table, nulls: Nulls, operators: set[Operator]
 ) -> None:

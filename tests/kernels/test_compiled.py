@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +56,51 @@ def test_a_kernel_is_compiled_once_and_then_read_from_disk(fresh: Callable[[], A
     assert (first(21), hits(first)) == (42, 0)
     assert (second(21), hits(second)) == (42, 1)
     assert len(kept(tmp_path)) == 1
+
+
+_CALLED = """
+import numpy as np
+from refute.kernels.compiled import njit
+
+@njit(cache=True, nogil=True)
+def summed(numbers):
+    room = np.zeros(len(numbers), np.int64)
+    room[:] = numbers
+    if len(room) == 0:
+        raise ValueError("nothing to sum")
+    return room.sum()
+"""
+_CALLING = """
+@njit(cache=True, nogil=True)
+def doubled(numbers):
+    return 2 * summed(numbers)
+"""
+
+
+def test_a_new_process_runs_a_kept_kernel_without_the_compiler_and_can_compile_calls_of_it(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(_CALLED, encoding="utf-8")
+    (tmp_path / "calling.py").write_text(f"from called import njit, summed\n{_CALLING}", encoding="utf-8")
+    first = "import numpy, called; print(called.summed(numpy.arange(4)))"
+    then = """
+import sys, numpy, called
+print(called.summed(numpy.arange(4)), "numba.np.arrayobj" in sys.modules)
+try:
+    called.summed(numpy.arange(0))
+except ValueError as error:
+    print(error)
+import calling
+print(calling.doubled(numpy.arange(5)), calling.doubled(numpy.arange(5.0)), called.summed(numpy.arange(6)))
+print([sum(kernel.stats.cache_hits.values()) for kernel in (called.summed, calling.doubled)])
+"""
+    said = [_output_of(script, tmp_path) for script in (first, then, then)]
+    assert said[0] == "6\n"
+    assert said[1] == "6 False\nnothing to sum\n20 20 15\n[1, 0]\n"
+    assert said[2] == "6 False\nnothing to sum\n20 20 15\n[1, 2]\n"
+
+
+def _output_of(script: str, folder: Path) -> str:
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def _flipped(content: bytes) -> bytes:
@@ -136,5 +183,5 @@ def test_a_change_of_the_source_is_noticed(fresh: Callable[[], Any], tmp_path: P
 
 @pytest.mark.parametrize("file", sorted(Path(refute.kernels.__file__).parent.glob("*.py")), ids=lambda file: file.name)
 def test_every_kernel_is_cached_this_way(file: Path) -> None:
-    if file.name != "compiled.py":
+    if file.name not in ("compiled.py", "loading.py"):
         assert not re.search(r"^\s*(from numba|import numba)", file.read_text(encoding="utf-8"), re.MULTILINE)

@@ -125,7 +125,7 @@ def write_alone(rule: str, name: str) -> str:
         ("metanome", "not (s.`x(String)` = t.`x(String)`)", "would be cut apart"),
         ("metanome", "not (s.a = true)", "the constant True would not be read as a bool again"),
         ("nadeef", "not (s.`Zip Code` = t.`Zip Code`)", "the column 'Zip Code' is not made of letters"),
-        ("nadeef", "not (s.day > date '2020-01-01')", "constants are plain numbers or text"),
+        ("nadeef", "not (s.day > date '2020-01-01')", "constants must be plain numbers or text"),
         ("weever", "not (s.a = t.a and s.b > 5)", "it has a predicate on one row"),
         ("text", "not (s.a = 'x\ny')", "line break"),
     ],

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import compare
@@ -20,6 +20,7 @@ from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from refute.language.spare import Facts
+from thorough import examples
 
 # Two columns of two rows and the constants 0 and 10. Rules with constants have at most three predicates here, which
 # order at most three columns in one gap between constants: these values show whatever a dense order can show.
@@ -67,21 +68,21 @@ def mirrored(constraint: DenialConstraint) -> tuple[Predicate, ...]:
 nulls_modes = st.sampled_from(Nulls)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(constraints(plain_predicates), nulls_modes)
 def test_a_constraint_is_trivial_exactly_if_no_assignment_violates_it(rule: DenialConstraint, nulls: Nulls) -> None:
     broken = any(all_true(rule.predicates, found, nulls) for found in assignments(rule.predicates))
     assert is_trivial(rule) == (not broken)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(constraints(plain_predicates | constant_predicates, 3), nulls_modes)
 def test_triviality_is_exact_with_constants_too(rule: DenialConstraint, nulls: Nulls) -> None:
     broken = any(all_true(rule.predicates, found, nulls) for found in assignments(rule.predicates))
     assert is_trivial(rule) == (not broken)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(constraints(plain_predicates), plain_predicates, nulls_modes)
 def test_entailment_is_exact(rule: DenialConstraint, predicate: Predicate, nulls: Nulls) -> None:
     every = (*rule.predicates, predicate)
@@ -91,7 +92,7 @@ def test_entailment_is_exact(rule: DenialConstraint, predicate: Predicate, nulls
     assert Closure(rule.predicates, nulls).entails(predicate) == expected
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(constraints(plain_predicates | constant_predicates, 3), constant_predicates, nulls_modes)
 def test_entailment_is_exact_with_constants_too(rule: DenialConstraint, predicate: Predicate, nulls: Nulls) -> None:
     every = (*rule.predicates, predicate)
@@ -114,20 +115,20 @@ def really_implies(first: DenialConstraint, second: DenialConstraint, nulls: Nul
     )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(constraints(plain_predicates, 3), constraints(plain_predicates, 3))
 def test_implication_is_exact(first: DenialConstraint, second: DenialConstraint) -> None:
     assert implies(first, second) == really_implies(first, second, Nulls.SQL)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(constraints(plain_predicates, 3), constraints(plain_predicates, 3))
 def test_implication_is_sound_where_nulls_are_equal(first: DenialConstraint, second: DenialConstraint) -> None:
     if implies(first, second, Nulls.EQUAL):
         assert really_implies(first, second, Nulls.EQUAL)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(constraints(plain_predicates), nulls_modes)
 def test_a_reduced_constraint_has_the_same_violations_and_nothing_to_spare(
     rule: DenialConstraint, nulls: Nulls
@@ -146,7 +147,7 @@ TYPED = (0, 10, 10.0, Decimal(10), Decimal("10.00000001"), Decimal("10.00000002"
 typed_predicates = st.builds(Predicate.of, columns, operators, st.builds(Constant, st.sampled_from(TYPED)))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(constraints(plain_predicates | typed_predicates, 12), nulls_modes)
 def test_facts_that_lack_one_entail_it_exactly_if_their_closure_does(rule: DenialConstraint, nulls: Nulls) -> None:
     if is_trivial(rule):
@@ -171,7 +172,7 @@ def test_neighbours_among_constants_say_all_about_them(values: list[Value]) -> N
             assert closure.entails(Predicate(Constant(first), op, Constant(second)))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(constraints(plain_predicates | constant_predicates, 3), nulls_modes)
 def test_the_canonical_form_has_the_same_violations_in_both_null_modes(rule: DenialConstraint, nulls: Nulls) -> None:
     canonical = rule.canonical()
@@ -182,7 +183,7 @@ def test_the_canonical_form_has_the_same_violations_in_both_null_modes(rule: Den
     ]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(constraints(plain_predicates, 3), max_size=8), nulls_modes)
 def test_a_minimal_cover_implies_all_and_has_no_two_that_imply_each_other(
     rules: list[DenialConstraint], nulls: Nulls

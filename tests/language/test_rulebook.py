@@ -128,7 +128,7 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'.")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
     assert twice == "the name 'pay' is given twice, first on line 4"
-    assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'."
+    assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'"
     assert both.endswith("needs exactly one of dc, fd, unique, order, no_overlap, row; it has fd and unique")
 
 

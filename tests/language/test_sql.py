@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows_of, violations
@@ -15,6 +15,7 @@ from refute.language.nulls import Nulls
 from refute.language.parser import parse, parse_condition
 from refute.language.render.sql import SqlWriter, may_pair_with_itself
 from strategies import KINDS, Case, cases
+from thorough import examples
 
 # Types that DuckDB compares exactly with each other; it compares large integers with doubles as doubles.
 COMPARABLE = tuple(
@@ -40,14 +41,14 @@ def numbered(table: pa.Table) -> pa.Table:
     return table.append_column("number", pa.array(range(table.num_rows), pa.int64()))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_count_query_gives_the_number_of_violations(case: Case) -> None:
     query = writer(case.table, case.nulls).count_query(case.rule)
     assert run(case.table, query) == [(len(violations(case.table, case.rule, case.nulls)),)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_list_query_gives_the_violations_by_key(case: Case) -> None:
     table = numbered(case.table)
@@ -55,14 +56,14 @@ def test_the_list_query_gives_the_violations_by_key(case: Case) -> None:
     assert run(table, query) == violations(table, case.rule, case.nulls)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_list_query_without_a_key_numbers_the_rows(case: Case) -> None:
     found = run(case.table, writer(case.table, case.nulls).list_query(case.rule))
     assert [tuple(row - 1 for row in rows) for rows in found] == violations(case.table, case.rule, case.nulls)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.floats(0, 2, width=16) | st.just(float("nan")))),
     st.sampled_from(

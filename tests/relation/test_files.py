@@ -66,8 +66,8 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
         ("t.json", "{no json", "cannot read"),
         ("t.orc", "no orc", "cannot read"),
         ("t.arrow", "no arrow", "cannot read"),
-        ("t.xlsx", "?", "cannot tell the format"),
-        ("t", "?", "cannot tell the format"),
+        ("t.xlsx", "?", "cannot detect the format"),
+        ("t", "?", "cannot detect the format"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str | None, expected: str, tmp_path: Path) -> None:

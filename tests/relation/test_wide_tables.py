@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,15 @@ def test_a_wide_file_has_the_same_values_and_types_as_a_narrow_one(tmp_path: Pat
         == few.slice(0, 1).select(range(5)).append_column("c5", pa.nulls(1, pa.int32())).to_pylist()
     )
     assert rf.count(str(file), "unique(c0)", engine="local") == 9900
+
+
+def test_a_check_of_a_file_loads_no_pandas(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,c,d\n1,x,2020-01-01,\n2,y,2020-02-30,3.5\n", encoding="utf-8")
+    script = f"""
+import sys, refute
+assert refute.count({str(file)!r}, "unique(b)", engine="local") == 0
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

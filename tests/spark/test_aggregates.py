@@ -15,7 +15,8 @@ import oracle
 import refute as rf
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.spark import aggregates, spread
+from refute.spark.answer import aggregates, spread
+from refute.spark.answer.native import Aggregate
 from refute.spark.budget import Budget, cores
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
@@ -75,7 +76,7 @@ def test_one_shuffle_serves_both_groupings_where_most_values_are_rare(
     prepared = engine.prepared(Rule(name="rule", constraint=rf.parse("not (s.e = t.e and s.l != t.l)")))
     plan = io.StringIO()
     with redirect_stdout(plan):
-        prepared._groups()._by_value(["e0"], "d0").explain()
+        Aggregate(prepared.bound)._groups(engine.plain)._by_value(["e0"], "d0").explain()
     assert plan.getvalue().count("Exchange") == 1
     assert prepared.count() == rf.count(table, prepared.rule.constraint)
 
@@ -98,7 +99,8 @@ def test_a_local_master_tells_its_cores(spark_kind: SparkSession) -> None:
 @pytest.mark.parametrize("text", RULES)
 def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
     engine = SparkEngine(frame_of(_table(), spark), budget=Budget(driver_bytes=0))
-    groups = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))._groups()
+    prepared = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))
+    groups = Aggregate(prepared.bound)._groups(engine.plain)
     plans = io.StringIO()
     with redirect_stdout(plans):
         for frame in (groups._groups(), groups._with_partners(), groups.annotated()):

@@ -23,14 +23,15 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.discover import Discovery, Progress, discover
-from refute.discover import guided as guided_module
 from refute.discover.approximate import violating_pairs
 from refute.discover.evidence import merged
 from refute.discover.groups import equal_masks
 from refute.discover.inversion import inverted
+from refute.discover.local import LocalPairs
 from refute.discover.options import options_of
 from refute.discover.predicates import predicate_space
 from refute.discover.table import LocalTable
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
@@ -58,8 +59,8 @@ def rules(found: Discovery) -> Rules:
 
 
 def spread(table: Any, **options: Any) -> Discovery:
-    """Discovery where the rows are, however few."""
-    return discover_on_spark(table, options_of(**options), gather=0)
+    """Discovery where the rows are, however few, in small steps."""
+    return discover_on_spark(table, options_of(**options), gather=0, tuning=Tuning(many_open=2, wave=40))
 
 
 def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
@@ -100,8 +101,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small sizes, so that small tables are cut into blocks, parts and buckets, and every step is taken."""
     sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6)
     monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
-    monkeypatch.setattr(guided_module, "_MANY_OPEN", 2)
-    monkeypatch.setattr(guided_module, "_WAVE", 40)
     monkeypatch.setattr(pairs, "_JOB_COST", 0.0)
 
 
@@ -171,6 +170,14 @@ def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: i
             wanted = {point.tobytes() for point in local.agreeing(chosen, budget)[0].points}
             found = {point.tobytes() for point in there.agreeing(chosen, budget)[0].points}
             assert wanted <= found <= {point.tobytes() for point in all_pairs.points}
+        relation, coded = there.here()
+        rows = np.array([3, 4, 50, 69])
+        given_rows = pa.table({name: relation.column(name) for name in relation.names}).take(pa.array(rows))
+        gained, complete = there.against(given_rows, budget)
+        assert complete
+        expected = LocalPairs(relation, coded, options).against(rows, budget)[0]
+        assert np.array_equal(gained.points, expected.points)
+        assert np.array_equal(gained.counts, expected.counts)
         boxes = inverted(space, all_pairs.states[::3], budget, 3)[0][::7][:40]
         inside = violating_pairs(boxes, all_pairs) > 0
         assert 0 < np.count_nonzero(inside) < len(boxes)

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,10 +20,9 @@ from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 pytestmark = pytest.mark.spark
 
@@ -33,9 +32,8 @@ SPARK_KINDS = tuple(
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
 DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
-ONCE = settings(
-    max_examples=4,
-    deadline=None,
+ONCE = examples(
+    4,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -175,7 +173,7 @@ def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSessio
 def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
     rule = RuleBook.of(text)[0]
-    assert engine.prepared(rule).strategy is Strategy.DISTRIBUTE
+    assert engine.prepared(rule).way.name == "distribute"
     return engine.task_rows(rule)
 
 

@@ -17,7 +17,6 @@ from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget, largest_result
 from refute.spark.engine import SparkEngine
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 
 pytestmark = pytest.mark.spark
 
@@ -55,7 +54,7 @@ def test_fetched_columns_give_the_answers_of_all_pairs(spark_kind: SparkSession,
     engine = _engine(frame_of(table, spark_kind).repartition(parts))
     for text in RULES:
         rule = replace(RuleBook.of(text)[0], nulls=Nulls(nulls))
-        assert engine.prepared(rule).strategy is Strategy.GATHER
+        assert engine.prepared(rule).way.name == "gather"
         truth = oracle.violations(table, rule.constraint, nulls)
         assert engine.count(rule) == len(truth)
         finding = engine.measure([rule], counts=True)[0].finding
@@ -85,9 +84,9 @@ def test_a_condition_chooses_among_fetched_rows(spark: SparkSession) -> None:
 
 def test_no_more_is_fetched_than_spark_lets_come_here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_result(spark) >= 1 << 28
-    monkeypatch.setattr("refute.spark.gathering.largest_result", lambda _: 64)
+    monkeypatch.setattr("refute.spark.answer.gathering.largest_result", lambda _: 64)
     engine = _engine(frame_of(_table(), spark))
-    assert engine.prepared(RuleBook.of(RULES[0])[0]).strategy is not Strategy.GATHER
+    assert engine.prepared(RuleBook.of(RULES[0])[0]).way.name != "gather"
 
 
 def test_limits_of_results_are_read_as_spark_writes_them() -> None:

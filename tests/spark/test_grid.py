@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -26,6 +26,7 @@ from refute.spark.grid.shape import Shape
 from refute.spark.grid.tasks import OWN, CountCells, Known, Meet, Question, Send
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
+from thorough import examples
 
 SPARK_KINDS = tuple(
     kind
@@ -98,7 +99,7 @@ def _division(form: Form, table: pa.Table, blocks: list[pa.RecordBatch], tasks: 
     return Division.of_sample(Shape.of(form, types), sample, rows=table.num_rows, tasks=tasks, task_rows=task_rows)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     case=cases(max_rows=14, kinds=SPARK_KINDS),
     tasks=st.integers(1, 5),

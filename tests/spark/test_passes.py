@@ -74,6 +74,34 @@ def test_a_question_about_one_rule_reads_the_source_twice_at_most(tmp_path: Path
     assert min(passes) >= 1
 
 
+@pytest.mark.spark
+def test_listing_and_writing_clashes_of_a_small_file_reads_it_no_more_often(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("a,b\n" + "".join(f"{i % 50},{i % 7}\n" for i in range(400)), encoding="utf-8")
+    plain = _records_read_by_a_check(tmp_path / "plain", data)
+    listed = _records_read_by_a_check(
+        tmp_path / "listed", data, "--list", "3", "--violations", str(tmp_path / "clashes")
+    )
+    assert plain == listed > 0
+    assert any((tmp_path / "clashes").rglob("*.parquet"))
+
+
+def _records_read_by_a_check(log: Path, data: Path, *options: str) -> int:
+    log.mkdir()
+    settings = {"enabled": "true", "dir": log.as_uri(), "compress": "false", "rolling.enabled": "false"}
+    conf = [word for name, value in settings.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
+    command = [sys.executable, "-m", "refute", "check", str(data), "a -> b", "--quiet", *conf, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    (file,) = log.iterdir()
+    events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return sum(
+        (event.get("Task Metrics") or {}).get("Input Metrics", {}).get("Records Read", 0)
+        for event in events
+        if event["Event"] == "SparkListenerTaskEnd"
+    )
+
+
 def _passes(folder: Path, cases: list[tuple[str, str, str, list[str]]]) -> list[float]:
     """How often all rows were read for each case."""
     (folder / "log").mkdir()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import json, orc, parquet
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,7 @@ from refute.spark import csv_source
 from refute.spark.failures import plain_failures
 from refute.spark.frames import frame_of
 from refute.spark.opening import open_source
+from thorough import examples
 
 pytestmark = pytest.mark.spark
 
@@ -99,7 +100,7 @@ def test_types_that_were_told_from_cells_are_announced_and_given_ones_are_not(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "a.csv", "id,name\n1,x\n")
-    with pytest.warns(InferredTypesWarning, match=r"id bigint, name string. Give a schema"):
+    with pytest.warns(InferredTypesWarning, match=r"id bigint, name string. Pass a schema"):
         open_source(file, session=spark)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -146,7 +147,7 @@ def csv_files(draw: st.DrawFn) -> list[str]:
     return texts
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=csv_files())
 def test_spark_and_the_local_reader_see_the_same_table_in_a_csv_file(
     texts: list[str], spark: SparkSession, tmp_path: Path
@@ -247,7 +248,7 @@ def test_a_cut_into_other_tasks_than_before_is_an_error_and_never_a_wrong_positi
     rows = source.identified()
     spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")
     try:
-        with pytest.raises(EngineError, match="other tasks than a moment ago"), plain_failures():
+        with pytest.raises(EngineError, match="different tasks than a moment ago"), plain_failures():
             rows.collect()
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
@@ -297,7 +298,7 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
 
 
 def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> None:
-    with pytest.raises(DataError, match="columns 'id' and 'ID', which Spark cannot tell apart"):
+    with pytest.raises(DataError, match="columns 'id' and 'ID', which Spark cannot distinguish"):
         open_source(spark.range(1).select("id", F.col("id").alias("ID")))
     with pytest.raises(DataError, match="'__row', a name that Refute needs"):
         open_source(spark.range(1).select(F.col("id").alias("__row")))
@@ -314,7 +315,7 @@ BAD_FILES = {
     "broken.orc": ("ORC and nothing else", "cannot read '.*broken.orc'"),
     "broken.csv.gz": ("not packed", "cannot read '.*broken.csv.gz'"),
     "table.feather": ("x", "Spark does not read Arrow files"),
-    "notes.txt": ("x", "cannot tell the format of '.*notes.txt'"),
+    "notes.txt": ("x", "cannot detect the format of '.*notes.txt'"),
 }
 
 
@@ -350,7 +351,7 @@ def test_paths_without_files_and_folders_of_several_formats_are_one_sentence(
 
 def test_a_given_schema_finds_rows_that_do_not_fit_it(spark_kind: SparkSession, tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", "a,b\n1,2\nx,3\n")
-    with pytest.raises(DataError, match=r"column 'a' of '.*a.csv' has a cell 'x', which is no int"):
+    with pytest.raises(DataError, match=r"column 'a' of '.*a.csv' has a cell 'x', which is not a valid int"):
         open_source(file, session=spark_kind, schema="a int, b int")
 
 
@@ -415,7 +416,7 @@ def test_failures_of_spark_are_told_in_one_sentence(
 
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
-    assert str(column) == "there is no column 'idd' on 'the data'. Its columns are id."
+    assert str(column) == "there is no column 'idd' on 'the data'. Its columns are id"
     worker = raised(lambda: spark_kind.range(3).mapInArrow(boom, "id long"))
     assert isinstance(worker, DataError)
     assert str(worker) == "the worker says so"

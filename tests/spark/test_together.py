@@ -98,8 +98,8 @@ def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
     budget = Budget(driver_bytes=0, sample_rows=1600)
     engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
     prepared = [engine.prepared(rule) for rule in rules]
-    (counted,) = measuring._count_values_together(engine, prepared)
-    assert [one.shared_values is counted for one in prepared] == [True, True, True, True, False, True]
+    prepared, (counted,) = measuring._with_values_together(engine, prepared)
+    assert [one.bound.shared.values is counted for one in prepared] == [True, True, True, True, False, True]
     local = rf.check(table, RuleBook.of(rules), key="id").results
     for timed, known in zip(engine.measure(rules, counts=True), local, strict=True):
         for name in ("holds", "violations", "rows", "skipped_nulls"):

@@ -21,7 +21,6 @@ from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.expressions import literal
 from refute.spark.frames import frame_of
-from refute.spark.strategy import Strategy
 
 pytestmark = pytest.mark.spark
 
@@ -164,7 +163,7 @@ def test_few_distinct_texts_with_a_collation_are_summarised_by_code_point(spark:
     frame, table = _words(spark, "UNICODE_CI", times=20)
     rule = _rule("not (s.c < t.p)")
     engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1000))
-    assert engine.prepared(rule).strategy is Strategy.SUMMARISE
+    assert engine.prepared(rule).way.name == "summarise"
     truth = oracle.violations(table, rule.constraint)
     assert engine.count(rule) == len(truth)
     assert engine.prepared(rule).partners().count() == len(oracle.rows_in_violation(truth))

@@ -77,7 +77,9 @@ def discover(
     )
     kept = kinds_of(kinds)
     if engine is not None and engine not in ENGINES:
-        raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+        raise OptionError(
+            f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
+        )
     check_driver_bytes(driver_bytes)
     given = given_schema(table, schema, header)
     if on_spark(table, engine):

@@ -43,7 +43,9 @@ def engine_for(
     """
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
-        raise OptionError(f"Unknown engine {engine!r}; known are {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}")
+        raise OptionError(
+            f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
+        )
     threads = None if threads is None else whole_number("threads", threads)
     if threads is not None and threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}.")
@@ -87,16 +89,16 @@ def spark_table(table: Any) -> Any:
 
 
 def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
-    """The schema to read files by; raises OptionError for tables that are no files."""
+    """The schema to read files by; raises OptionError for tables that are not files."""
     if not is_path(table) and (schema is not None or not header):
-        raise OptionError("schema= and header= say how to read files, and this table is none; leave them out.")
+        raise OptionError("schema= and header= apply to files only; leave them out")
     return Schema.of(schema, header=header)
 
 
 def check_driver_bytes(number: int | None) -> None:
     """Raise OptionError for anything but a number of bytes."""
     if number is not None and whole_number("driver_bytes", number) < 0:
-        raise OptionError(f"driver_bytes must be at least 0, not {number}; 0 lets no rows come to this process.")
+        raise OptionError(f"driver_bytes must be at least 0, not {number}; with 0, no rows come to this process")
 
 
 def whole_number(name: str, value: object) -> int:
@@ -113,9 +115,9 @@ def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(key) if isinstance(key, Iterable) else (key,)
     for place, name in enumerate(names):
         if not isinstance(name, str):
-            raise OptionError(f"key= takes the name of a column, or several in a list, not {name!r}.")
+            raise OptionError(f"key= takes a column name or a list of them, not {name!r}.")
         if name in names[:place]:
-            raise SchemaError(f"the key column {name!r} is named twice; name each column of a key once.")
+            raise SchemaError(f"the key column {name!r} is listed twice; list each key column once")
     return names
 
 

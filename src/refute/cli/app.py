@@ -50,7 +50,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+            ctx.fail(f"there is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -97,7 +97,7 @@ def _answered(given: list[str]) -> int:
         where = error.ctx.command_path if error.ctx else "refute"
         told = error.format_message()
         if told.startswith("Got unexpected extra argument"):
-            told += ": put a glob into quotes, lest the shell makes many arguments of it."
+            told += ": quote the glob so that the shell does not expand it."
         return _failed(f"{shortened(told)} See `{where} --help`.")
     except click.ClickException as error:
         return _failed(shortened(error.format_message()))

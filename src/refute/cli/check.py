@@ -30,10 +30,10 @@ from refute.cli.terminal import hand_over, say
     "violations",
     callback=as_folder_or_table,
     metavar="DIR",
-    help="Write every violation of every broken rule as Parquet, one folder or file a rule; or table:schema.name, one "
+    help="Write all violations as Parquet, one file (on Spark, one folder) per rule; or to table:schema.name, one "
     "table of Spark's catalog for all.",
 )
-@click.option("--key", metavar="C,..", help="The columns that name a row; else the rules say, else its position does.")
+@click.option("--key", metavar="C,..", help="Columns that identify a row. Default: the key in RULES, else position.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
 @persist_option
 @reading_options

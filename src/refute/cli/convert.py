@@ -34,8 +34,8 @@ from refute.writing import write_text
 @click.command("convert")
 @click.argument("rules", metavar="IN")
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
-@click.option("--from", "origin", metavar="FORMAT", help="The format of IN; else its content tells.")
-@click.option("--out", metavar="F", help="Write to this file, not to stdout.")
+@click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
+@click.option("--out", metavar="F", help="Write to this file instead of stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared

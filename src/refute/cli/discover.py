@@ -40,7 +40,9 @@ _SHOWN = 20
 @click.option(
     "--constants", type=click.IntRange(min=0), default=0, metavar="N", help="Compare with N frequent values too."
 )
-@click.option("--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Show rules that N pairs break too.")
+@click.option(
+    "--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Also list rules broken by at most N pairs."
+)
 @click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
 @click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds, with the rules verified by then.")
 @click.option(
@@ -103,7 +105,7 @@ def command(
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:
-            say(f"{out.text}: {_rules(len(found))}, each proposed", err=True)
+            say(f"wrote {_rules(len(found), 'proposed rule')} to {out.text}", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 
@@ -119,8 +121,8 @@ def describe(name: str, found: refute.Discovery, top: int) -> str:
     return "\n".join(lines)
 
 
-def _rules(number: int) -> str:
-    return "1 rule" if number == 1 else f"{number:,} rules"
+def _rules(number: int, noun: str = "rule") -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _line(rule: Discovered) -> str:

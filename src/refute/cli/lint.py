@@ -20,7 +20,7 @@ from refute.language.rulebook.advice import advise
 
 @click.command("lint")
 @click.argument("rules", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RULES...")
-@click.option("--from", "source_format", metavar="FORMAT", help="The format of the files; else their content tells.")
+@click.option("--from", "source_format", metavar="FORMAT", help="The format of the files. Default: detected.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @shared
 def command(options: Shared, rules: tuple[Path, ...], source_format: str | None, header: str | None) -> Exit:

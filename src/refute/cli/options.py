@@ -71,7 +71,7 @@ _OPTIONS = (
     click.option("--py-files", metavar="F,..", callback=_files, help="Python files or archives for Spark's executors."),
     click.option("-q", "--quiet", is_flag=True, help="Only errors and the exit code."),
     click.option("-v", "--verbose", is_flag=True, help="Show what Spark says, and tracebacks."),
-    click.option("--nulls", type=click.Choice(["sql", "equal"]), help="A null equals nothing (sql), or null (equal)."),
+    click.option("--nulls", type=click.Choice(["sql", "equal"]), help="sql: null never matches; equal: null = null."),
 )
 
 

@@ -34,8 +34,8 @@ def command(options: Shared) -> Exit:
         there, made = archive.exists, archive.make()
     if not made:
         raise EngineError(
-            f"the class archive could not be made in {archive.folder}: another process is at it, the folder cannot be "
-            "written, or Java has no such archives. Spark works without it."
+            f"the class archive could not be made in {archive.folder}: another process is making it, the folder is not "
+            "writable, or Java has no such archives. Spark works without it."
         )
     if not options.quiet:
         took = "it was there already" if there else f"made in {time.monotonic() - started:.0f} s"

@@ -68,7 +68,7 @@ def reading_options(command: Command) -> Command:
         "--driver-bytes",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Let at most N bytes of Spark's rows come to this process; 0: nothing but answers.",
+        help="Fetch at most N bytes of rows from Spark; 0: only answers.",
     )
     return engine_option(schema(header(driver_bytes(command))))
 
@@ -76,7 +76,7 @@ def reading_options(command: Command) -> Command:
 def persist_option(command: Command) -> Command:
     """The command with the option to evaluate the data once."""
     return click.option(
-        "--persist", is_flag=True, help="Let Spark evaluate DATA once and keep it meanwhile: for costly views."
+        "--persist", is_flag=True, help="Evaluate DATA once and keep it until the command ends: for costly views."
     )(command)
 
 
@@ -97,7 +97,7 @@ def open_data(
         if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
                 "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no "
-                "meaning."
+                "effect."
             )
         from refute.relation import Relation, read_local
 

@@ -27,7 +27,8 @@ class Identity:
         self.key = tuple(key)
         for name in self.key:
             if not relation.has(name):
-                raise SchemaError(f"The key column {name!r} is not in the table.{did_you_mean(name, relation.names)}")
+                hint = did_you_mean(name, relation.names)
+                raise SchemaError(f"there is no key column {name!r}.{hint}", column=name, columns=relation.names)
         if self.key:
             self._check_unique()
 
@@ -61,15 +62,17 @@ class Identity:
             missing = self._relation.null_count(name)
             if missing:
                 where = "1 row" if missing == 1 else f"{missing:,} rows"
-                raise DataError(f"The key column {name!r} is null in {where}; a key needs a value in every row.")
+                raise DataError(f"the key column {name!r} is null in {where}; key columns must not be null", key=name)
         same_key = DenialConstraint(
             tuple(Predicate.of(Column(Row.S, name), Operator.EQ, Column(Row.T, name)) for name in self.key)
         )
         verdict = Detector(self._relation).verify(Rule.of(same_key))
         if verdict.witness is not None:
-            s, t = verdict.witness
+            s, t = sorted(verdict.witness)
             values = ", ".join(f"{name} = {shown(self._relation.column(name)[s])!r}" for name in self.key)
             raise DataError(
-                f"The key {', '.join(self.key)} is not unique: rows {min(s, t)} and {max(s, t)} both have {values}. "
-                "Choose columns that identify a row, or leave the key out to use row positions."
+                f"the key {', '.join(self.key)} is not unique: rows {s} and {t} both have {values}. "
+                "Choose columns that identify a row, or leave the key out to use row positions",
+                key=self.key,
+                rows=(s, t),
             )

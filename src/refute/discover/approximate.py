@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from refute.discover.evidence import Evidence
 from refute.discover.inversion import inverted_approximately
 from refute.discover.options import Measure, Options
-from refute.discover.outcome import Outcome
+from refute.discover.outcome import EVERY_PAIR, Outcome
 from refute.discover.pairs import Pairs
 from refute.discover.space import Space, Words
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.kernels.evidence_coverage import weights_inside
 from refute.relation import Relation
@@ -28,8 +29,10 @@ def violating_pairs(boxes: Words, evidence: Evidence) -> NDArray[np.int64]:
     return out
 
 
-def approximate(pairs: Pairs, evidence: Evidence, options: Options, budget: Budget) -> tuple[Outcome, tuple[str, ...]]:
-    """The minimal rules whose error is within the limit, and a sentence for what was not searched.
+def approximate(
+    pairs: Pairs, evidence: Evidence, options: Options, budget: Budget, tuning: Tuning = STANDARD
+) -> Outcome:
+    """The minimal rules whose error is within the limit.
 
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
     for g2 and g3 the search starts from the minimal rules of that wider limit and strengthens those that fail.
@@ -41,14 +44,16 @@ def approximate(pairs: Pairs, evidence: Evidence, options: Options, budget: Budg
         most = int(options.error * n * (n - 1))
     else:
         most = rows * (rows - 1) if options.measure is Measure.G2 else rows * (2 * n - rows - 1)
-    boxes, complete = inverted_approximately(evidence.space, evidence, most, budget, options.max_predicates)
+    boxes, complete = inverted_approximately(
+        evidence.space, evidence, most, budget, options.max_predicates, tuning=tuning
+    )
     notes: tuple[str, ...] = ()
     if options.measure is not Measure.G1:
         boxes, measured = _within_rows(*pairs.here(), boxes, rows, options, budget)
         complete &= measured
         if not measured:
             notes = (f"candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}",)
-    return Outcome(boxes, evidence, complete, counted=True, method="tiles"), notes
+    return Outcome(boxes, evidence, complete, counted=True, method="tiles", settled=EVERY_PAIR, notes=notes)
 
 
 def _within_rows(

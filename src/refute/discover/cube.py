@@ -6,27 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.space import WORD, Space, States
+from refute.discover.tuning import Tuning
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion_cube import Cube, fill_cube, invert_cube
-
-_MOST_CELLS = 1 << 28  # cells of a cube: 32 MB as bits
-_FEW_CELLS = 1 << 18  # cells up to which a cube is held however few its points are
-_CELLS_PER_POINT = 1 << 11  # cells per point from which searching hitting sets is quicker
-_NODES = 2048  # nodes, pruned ones included, that a search is divided into at the least
-_QUICK = 1 << 13  # cells up to which dividing the search costs more than it gives
 
 Masks = NDArray[np.uint8]
 
 
-def fits_cube(space: Space, points: int) -> bool:
+def fits_cube(space: Space, points: int, tuning: Tuning) -> bool:
     """Whether the cube of all states of the space is small enough to be held and searched for that many points."""
     cells = 1
     for slot in space.slots:
         cells *= len(slot.kind.states)
-    return cells <= max(_FEW_CELLS, min(_MOST_CELLS, _CELLS_PER_POINT * points))
+    return cells <= max(tuning.few_cells, min(tuning.most_cells, tuning.cells_per_point * points))
 
 
-def cube_masks(space: Space, states: States, budget: Budget, limit: int, *, halved: bool) -> tuple[Masks, bool]:
+def cube_masks(
+    space: Space, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
+) -> tuple[Masks, bool]:
     """The masks (N, K) of all maximal boxes that hold none of the points, and whether the search was finished.
 
     `halved` asks for only one of each box and its mirror image.
@@ -35,7 +32,7 @@ def cube_masks(space: Space, states: States, budget: Budget, limit: int, *, halv
     cube = _cube(space, order, halved)
     points = fill_cube(cube, np.ascontiguousarray(states[:, order]))
     stop, nodes = 0, 1
-    while WORD * len(points) > _QUICK and stop < len(order) - 1 and nodes < _NODES:
+    while WORD * len(points) > tuning.quick_cells and stop < len(order) - 1 and nodes < tuning.nodes:
         nodes *= int(cube.options[stop])
         stop += 1
 

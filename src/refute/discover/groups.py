@@ -76,12 +76,12 @@ class Agreements:
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
         tallies, complete = self.tallied(found, budget)
-        return evidence_of(self._book, tallies), complete
+        return evidence_of(self._book, tallies, (found.s_rows, found.t_rows)), complete
 
     def tallied(self, found: Agreement, budget: Budget) -> tuple[list[Tally], bool]:
         """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
-        return tallied(facts, _tasks(found.ranges, found.same), budget, own)
+        return tallied(facts, _tasks(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
 
     def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[Tally] = ()) -> Rows:
         """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.

@@ -23,28 +23,25 @@ from refute.discover.outcome import Outcome
 from refute.discover.pairs import Chosen, Pairs, Reducible
 from refute.discover.reduction import Among
 from refute.discover.space import Words, mirror_masks
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.kernels.evidence_points import contained_points
-
-_RECUT = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
-_TRIED = 32  # new points from which that is estimated
-_SETS = 12  # sets of equalities looked at before the next inversion
-_MANY_POINTS = 20_000  # evidences from which an inversion takes seconds
-_SOON = 3.0  # seconds for all pairs that are then the better choice
-_WAVE = 64  # candidates whose witnesses are searched before boxes are refined
-_KINDS = 8  # kinds of boxes, by the telling slots that they read, for which few rows may stand for all
-_FEW_LOOKS = 4  # looks at all rows that settling a set must cost before that is tried
-_MANY_OPEN = 300  # open boxes from which rare rows are peeled
 
 
 class Guided:
     """One guided search: what was seen, which boxes stand, which sets of equalities and which boxes are settled."""
 
-    def __init__(self, pairs: Pairs, options: Options, budget: Budget) -> None:
+    def __init__(
+        self, pairs: Pairs, options: Options, tuning: Tuning = STANDARD, *, give_up: float | None = None
+    ) -> None:
+        """With `give_up`, the search ends once what is left would take longer than so many seconds by estimate."""
         self._pairs = pairs
         self._space = pairs.space
         self._options = options
-        self._budget = budget
+        self._tuning = tuning
+        self._budget = Budget(options)
+        self._give_up = give_up
+        self.gave_up = False
         self._equal = equal_masks(pairs.space)
         self._evidence = Evidence.empty(pairs.space)
         self._boxes: Words = np.empty((0, pairs.space.words), np.uint64)
@@ -53,22 +50,24 @@ class Guided:
         self._verified: set[bytes] = set()
         self._bargain = Bargain(pairs)
 
-    def run(self, *, give_up: float | None = None) -> Outcome | None:
-        """The rules of the table, or those verified until the time was up.
-
-        None once what is left would take longer than `give_up` seconds by estimate.
-        """
+    def run(self, budget: Budget) -> Outcome:
+        """The rules of the table, or those verified until the time was up or the search was given up."""
+        self._budget = budget
         with self._budget.within(0.5):
             self._look()
-        if give_up is not None and give_up < _SOON and len(self._evidence) > _MANY_POINTS:
-            return None  # inversion will be the wall, and should be climbed once
+        if (
+            self._give_up is not None
+            and self._give_up < self._tuning.soon
+            and len(self._evidence) > self._tuning.many_points
+        ):
+            return self._given_up()  # inversion will be the wall, and should be climbed once
         with self._budget.within(0.9):
             complete = self._invert()
-        if complete and np.count_nonzero(self._is_open(self._boxes)) > _MANY_OPEN:
+        if complete and np.count_nonzero(self._is_open(self._boxes)) > self._tuning.many_open:
             complete = self._peel()
         while complete:
-            if give_up is not None and self._left() > give_up:
-                return None
+            if self._give_up is not None and self._left() > self._give_up:
+                return self._given_up()
             chosen = self._worthwhile()
             if chosen:
                 complete = self._settle(chosen)
@@ -83,8 +82,13 @@ class Guided:
         """The rules verified by now."""
         return self._outcome(self._boxes[~self._is_open(self._boxes)], complete=False)
 
+    def _given_up(self) -> Outcome:
+        self.gave_up = True
+        return self.so_far()
+
     def _outcome(self, boxes: Words, *, complete: bool) -> Outcome:
-        return Outcome(boxes, self._evidence, complete, counted=False, method="guided")
+        settled = tuple(self._done)
+        return Outcome(boxes, self._evidence, complete, counted=False, method="guided", settled=settled)
 
     def _left(self) -> float:
         """Seconds that searching witnesses for all open boxes would take."""
@@ -117,7 +121,12 @@ class Guided:
     def _invert(self) -> bool:
         self._tell("inversion")
         self._boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
+            self._space,
+            self._evidence.states,
+            self._budget,
+            self._options.max_predicates,
+            mirrored=True,
+            tuning=self._tuning,
         )
         self._tell("inversion")
         return complete
@@ -134,9 +143,9 @@ class Guided:
         """Boxes that refuse the new points as well."""
         if not len(fresh):
             return not self._budget.expired
-        some = fresh[:: max(1, len(fresh) // _TRIED)]
+        some = fresh[:: max(1, len(fresh) // self._tuning.tried)]
         broken = sum(np.count_nonzero(~(point & ~self._boxes).any(axis=1)) for point in some) / len(some)
-        if broken * len(fresh) > _RECUT:
+        if broken * len(fresh) > self._tuning.recut:
             return self._invert()
         self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
         self._tell("refinement")
@@ -160,14 +169,17 @@ class Guided:
 
     def _standing_in(self, chosen: Chosen) -> tuple[list[Evidence], bool]:
         """The evidence of rows that stand for all in the open boxes that ask for the equalities, where that pays."""
-        if not isinstance(self._pairs, Reducible) or self._bargain.cost(chosen) < _FEW_LOOKS * self._bargain.overhead:
+        if (
+            not isinstance(self._pairs, Reducible)
+            or self._bargain.cost(chosen) < self._tuning.few_looks * self._bargain.overhead
+        ):
             return [], True
         masks = self._space.masks(self._open())
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
         telling = sorted(self._pairs.telling - chosen)
         kinds, counts = np.unique(self._used(masks)[:, telling], axis=0, return_counts=True)
         parts, complete = [], True
-        for number in np.argsort(-counts, kind="stable")[:_KINDS].tolist():
+        for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
             read = frozenset(slot for slot, reads in zip(telling, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
             if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness:
@@ -188,11 +200,11 @@ class Guided:
             for row, count in zip(patterns, counts, strict=True)
             if row.any()
         }
-        return self._bargain.best(demands, _SETS)
+        return self._bargain.best(demands, self._tuning.sets)
 
     def _hunt(self, opened: Words) -> bool:
         """Searches witnesses for some open boxes; verifies those without, refines by the others."""
-        wave = opened[:_WAVE]
+        wave = opened[: self._tuning.wave]
         found = self._pairs.hunt(self._space.masks(wave), self._budget)
         held = wave[np.array(found.held, np.int64)]
         self._verified.update(box.tobytes() for box in (*held, *self._mirrored(held)))

@@ -30,14 +30,11 @@ from refute.discover.refiners import ClusterPairs, Refiners
 from refute.discover.sampling import pair_evidence
 from refute.discover.space import Space
 from refute.discover.tiles import rectangle_evidence, tile_evidence
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.kernels.evidence import own_positions
 from refute.relation import Relation
 
-_PARTNERS = 20  # random partners per tuple
-_EFFICIENCY = 0.005  # new evidences per pair below which a focus is discarded
-_FEW_PAIRS = 1 << 15  # pairs that are looked at rather than refined
-_BATCH_PAIRS = 1 << 24  # pairs that are collected before they are looked at
 _DRAW = 1 << 20
 
 Choice = tuple[int, int]  # a slot and the mask of its accepted states
@@ -59,33 +56,45 @@ class Node:
 class Hydra:
     """One run of the algorithm."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options, budget: Budget) -> None:
+    def __init__(self, relation: Relation, space: Space, options: Options, tuning: Tuning = STANDARD) -> None:
         self._relation = relation
         self._book = book = codebook(relation, space, options.nulls)
         self._space = space
         self._options = options
-        self._budget = budget
+        self._tuning = tuning
+        self._budget = Budget(options)
         self._random = np.random.default_rng(options.seed)
         self._refiners = Refiners(relation, book.space, options.nulls)
         self._evidence = Evidence.empty(book.space)
         self._place = np.full(relation.n_rows, -1, np.int64)
         self._passed: list[frozenset[Choice]] = []
 
-    def run(self) -> Outcome:
+    def run(self, budget: Budget) -> Outcome:
         """The rules of the table, or those verified until the time was up."""
+        self._budget = budget
         sample = self._random_sample()
         self._focused_sample()
         boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
+            self._space,
+            self._evidence.states,
+            self._budget,
+            self._options.max_predicates,
+            mirrored=True,
+            tuning=self._tuning,
         )
         nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
-        checked = minimal(self._space, boxes, self._budget, nullable)
+        checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
         self._budget.tell("completion", evidences=len(self._evidence), candidates=len(checked))
         complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
         if not complete:
             return self.so_far()
         boxes, complete = inverted(
-            self._space, self._evidence.states, self._budget, self._options.max_predicates, mirrored=True
+            self._space,
+            self._evidence.states,
+            self._budget,
+            self._options.max_predicates,
+            mirrored=True,
+            tuning=self._tuning,
         )
         return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
 
@@ -105,9 +114,9 @@ class Hydra:
         self._budget.tell("random sample")
         n = self._relation.n_rows
         parts = []
-        step = max(1, _DRAW // _PARTNERS)
+        step = max(1, _DRAW // self._tuning.partners)
         for start in range(0, n, step):
-            s = np.repeat(np.arange(start, min(start + step, n)), _PARTNERS)
+            s = np.repeat(np.arange(start, min(start + step, n)), self._tuning.partners)
             parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s))))
             if self._budget.expired:
                 break
@@ -128,7 +137,7 @@ class Hydra:
             before = len(self._evidence)
             self._evidence = merged(self._space, [self._evidence, pair_evidence(self._book, s, t)])
             efficiency = (len(self._evidence) - before) / len(s)
-            if efficiency >= _EFFICIENCY:
+            if efficiency >= self._tuning.efficiency:
                 heapq.heappush(queue, (-efficiency, number))
 
     def _choices(self, boxes: NDArray[np.uint64]) -> list[frozenset[Choice]]:
@@ -159,7 +168,7 @@ class Hydra:
             for found in self._below(child, np.arange(n), np.arange(n)):
                 pending.append(found)
                 waiting += int(found.sizes.sum())
-                if waiting >= _BATCH_PAIRS:
+                if waiting >= self._tuning.batch_pairs:
                     self._look(pending)
                     looked, waiting, pending = looked + waiting, 0, []
                     if self._budget.expired:
@@ -205,7 +214,7 @@ class Hydra:
         if node.ends:
             yield refined
             return
-        few = refined.sizes <= _FEW_PAIRS
+        few = refined.sizes <= self._tuning.few_pairs
         if few.any():
             yield refined.where(few)
         for a, b in refined.where(~few).each():

@@ -6,18 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discover.space import Words
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion_implied import Nested, implied_by_others
 
 Atoms = NDArray[np.uint8]
 _BITS, _PER_WORD = 5, 12
-_BLOCK = 16  # boxes in the smallest blocks
-_FAN = 4  # blocks in a block
-_CHUNK = 512  # rules that a thread looks at before it takes the next
 
 
 def implied(
-    rules: Atoms, mirrors: Atoms, closures: Atoms, which: NDArray[np.int64], budget: Budget
+    rules: Atoms,
+    mirrors: Atoms,
+    closures: Atoms,
+    which: NDArray[np.int64],
+    budget: Budget,
+    tuning: Tuning = STANDARD,
 ) -> NDArray[np.bool_]:
     """Which of the rules `which` follow from another rule, or from its mirror image; False for all other rules.
 
@@ -31,12 +34,12 @@ def implied(
     # Pairs of terms that many rules ask for and few closures limit pass over the most: they lead the order.
     order = np.argsort(asked * (len(which) - follows), kind="stable")
     ours, theirs, inner = (_packed(atoms[:, order]) for atoms in (rules, mirrors, closures))
-    nested = _nested(ours, theirs)
+    nested = _nested(ours, theirs, tuning)
 
     def mark(_: None, start: int) -> None:
-        implied_by_others(nested, ours, theirs, inner, which[start : start + _CHUNK], dropped)
+        implied_by_others(nested, ours, theirs, inner, which[start : start + tuning.chunk], dropped)
 
-    Crew(budget, lambda: None, mark).run(range(0, len(which), _CHUNK))
+    Crew(budget, lambda: None, mark).run(range(0, len(which), tuning.chunk))
     return dropped
 
 
@@ -48,15 +51,15 @@ def _packed(atoms: Atoms) -> Words:
     return out
 
 
-def _nested(rules: Words, mirrors: Words) -> Nested:
+def _nested(rules: Words, mirrors: Words, tuning: Tuning) -> Nested:
     """The rules and their mirror images, sorted by their last words first, in blocks of blocks."""
     boxes = np.concatenate([rules, mirrors])
     order = np.lexsort(boxes.T)
     boxes = np.ascontiguousarray(boxes[order])
-    unions, widths = [_unions(boxes, _BLOCK)], [_BLOCK]
-    while len(unions[-1]) > _FAN:
-        unions.append(_unions(unions[-1], _FAN))
-        widths.append(_FAN * widths[-1])
+    unions, widths = [_unions(boxes, tuning.block)], [tuning.block]
+    while len(unions[-1]) > tuning.fan:
+        unions.append(_unions(unions[-1], tuning.fan))
+        widths.append(tuning.fan * widths[-1])
     first = np.cumsum([0, *map(len, unions[:-1])])
     return Nested(boxes, order % len(rules), np.concatenate(unions), first, np.array(widths, np.int64))
 

@@ -9,18 +9,25 @@ import numpy as np
 from refute.discover.cube import Masks, cube_masks, fits_cube
 from refute.discover.evidence import Evidence
 from refute.discover.space import WORD, Space, States, Words, mirror_masks
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion import invert
 from refute.kernels.inversion_approximate import invert_approximately
 from refute.kernels.inversion_cut import cut_boxes
+from refute.language.nulls import Nulls
 
 _ROOM = 1 << 12
-_SMALL = 2000  # evidences below which splitting the search costs more than it gives
 _NO_LIMIT = 1 << 40
 
 
 def inverted(
-    space: Space, states: States, budget: Budget, max_predicates: int | None = None, *, mirrored: bool = False
+    space: Space,
+    states: States,
+    budget: Budget,
+    max_predicates: int | None = None,
+    *,
+    mirrored: bool = False,
+    tuning: Tuning = STANDARD,
 ) -> tuple[Words, bool]:
     """The maximal boxes that hold none of the points, sorted, and whether the search was finished.
 
@@ -33,8 +40,8 @@ def inverted(
         return np.empty((0, space.words), np.uint64), True
     halved = mirrored and space.is_symmetric
     limit = _NO_LIMIT if max_predicates is None else max_predicates
-    search = cube_masks if fits_cube(space, len(states)) else hitting_masks
-    masks, complete = search(space, np.ascontiguousarray(states), budget, limit, halved=halved)
+    search = cube_masks if fits_cube(space, len(states), tuning) else hitting_masks
+    masks, complete = search(space, np.ascontiguousarray(states), budget, limit, tuning, halved=halved)
     if halved:
         swapped = mirror_masks(space, masks)
         masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
@@ -42,19 +49,27 @@ def inverted(
     return boxes[np.lexsort(boxes.T[::-1])], complete
 
 
-def hitting_masks(space: Space, states: States, budget: Budget, limit: int, *, halved: bool) -> tuple[Masks, bool]:
+def hitting_masks(
+    space: Space, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
+) -> tuple[Masks, bool]:
     """The masks (N, K) of the maximal boxes as minimal hitting sets; for spaces of any size."""
     choices = space.half_of_choices if halved else space.choices
 
     def invert_below(start: Words, stop: int, out: Words) -> int:
         return int(invert(choices, states, start, limit, stop, budget.halt, out))
 
-    split = len(states) >= _SMALL or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
+    split = len(states) >= tuning.split or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
     return _searched(space, invert_below, budget, split=split)
 
 
 def inverted_approximately(
-    space: Space, evidence: Evidence, most: int, budget: Budget, max_predicates: int | None = None
+    space: Space,
+    evidence: Evidence,
+    most: int,
+    budget: Budget,
+    max_predicates: int | None = None,
+    *,
+    tuning: Tuning = STANDARD,
 ) -> tuple[Words, bool]:
     """The maximal boxes that hold at most `most` ordered pairs, sorted, and whether the search was finished."""
     if not len(evidence) or not space.slots:
@@ -67,7 +82,7 @@ def inverted_approximately(
     def invert_below(start: Words, stop: int, out: Words) -> int:
         return int(invert_approximately(choices, states, counts, start, limit, most, stop, budget.halt, out))
 
-    masks, complete = _searched(space, invert_below, budget, split=len(states) >= _SMALL // 4)
+    masks, complete = _searched(space, invert_below, budget, split=len(states) >= tuning.split // 4)
     boxes = space.boxes(masks)
     return boxes[np.lexsort(boxes.T[::-1])], complete
 
@@ -110,6 +125,26 @@ def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = 
     found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
     ordered: Words = found[np.lexsort(found.T[::-1])]
     return ordered
+
+
+def widened(
+    space: Space, boxes: Words, points: Words, wider: Space, budget: Budget, max_predicates: int | None = None
+) -> tuple[Words, bool]:
+    """The maximal boxes in a widened space, sorted, and whether all were found.
+
+    boxes, points: all maximal boxes in the space, and the points that they refuse, of which none is null in a slot that
+    was widened. Where a comparison with null is never true, each box stays what it is, as no predicate accepts the new
+    state. Where nulls are equal, `=` accepts a state that `<=` does not, so that a rule with the one no longer follows
+    from that with the other: the points are inverted again.
+    """
+    if any(slot.kind.nulls is Nulls.EQUAL for slot, old in zip(wider.slots, space.slots, strict=True) if slot != old):
+        states = wider.states(space.widened_points(points, wider))
+        return inverted(wider, states, budget, max_predicates)
+    masks = space.masks(boxes)
+    for k, (slot, old) in enumerate(zip(wider.slots, space.slots, strict=True)):
+        masks[masks[:, k] == old.kind.full, k] = slot.kind.full
+    moved = wider.boxes(masks)
+    return moved[np.lexsort(moved.T[::-1])], True
 
 
 def _masks(space: Space, chosen: Words) -> Masks:

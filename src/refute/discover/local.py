@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,21 +18,13 @@ from refute.discover.reduction import Among, Reduction
 from refute.discover.sampling import pair_evidence, prefix_evidence, row_evidence
 from refute.discover.space import Space
 from refute.discover.tiles import Tally, evidence_of, tile_evidence
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget, Crew
 from refute.relation import Relation
 
 if TYPE_CHECKING:
     from refute.discover.witness import Witnesses
 
-_PREFIX = 1500  # rows whose pairs are all looked at first
-_GAUGE = 4096  # rows from which the number of agreeing pairs is estimated
-_DRAWN = 100_000  # pairs drawn per slot
-_PAIR_COST = 6e-9  # seconds for a pair inside a group
-_ROW_COST = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
-_WITNESS_COST = 3.0e-7  # seconds per row to search all rows for one witness
-RARE_PAIRS = 600  # rare pairs per set of equalities from which rows to peel are taken
-PEELED = 500  # rows that are peeled at first
-PEELED_PAIRS = 6_000_000_000  # pairs that peeling may cost in all
 
 Rows = NDArray[np.int64]
 
@@ -39,19 +32,28 @@ Rows = NDArray[np.int64]
 class LocalPairs:
     """The pairs of a relation in a space."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        space: Space,
+        options: Options,
+        tuning: Tuning = STANDARD,
+        *,
+        keeps_pairs: bool = False,
+    ) -> None:
+        """With `keeps_pairs`, evidence has a pair of rows for each of its points."""
         self.relation = relation
         self.space = space
-        self.book = codebook(relation, space, options.nulls)
+        self.book = codebook(relation, space, options.nulls, keeps_pairs=keeps_pairs)
         self.n_rows = relation.n_rows
+        self._tuning = tuning
         self._seed = options.seed
         threads = Budget(options).threads
-        self.costs = Costs(0.0, _ROW_COST, _PAIR_COST / threads, _WITNESS_COST / threads)
+        self.costs = Costs(0.0, tuning.row_cost, tuning.pair_cost / threads, tuning.witness_cost / threads)
         self.agreements = Agreements(relation, self.book, options.nulls)
-        self._nulls = options.nulls
-        self._reduction = Reduction(relation, space)
+        self._reduction = Reduction(relation, space, tuning)
         self._random = np.random.default_rng(options.seed)
-        self._gauge = self._sample(_GAUGE)
+        self._gauge = self._sample(tuning.gauge)
         self._peeled: set[int] = set()
         self._tallies: dict[Chosen, list[Tally]] = {}  # of the sets of slots whose pairs were all looked at
 
@@ -61,11 +63,11 @@ class LocalPairs:
 
     def some(self, budget: Budget) -> Evidence:
         """The evidence of some rows against each other."""
-        return prefix_evidence(self.book, self._sample(_PREFIX), budget)
+        return prefix_evidence(self.book, self._sample(self._tuning.prefix), budget)[0]
 
     def drawn(self, slot: int) -> Evidence:
         """The evidence of rows with a random partner that agrees on the slot, and of neighbours in its order."""
-        found = self.agreements.find((slot,), self._sample(_DRAWN))
+        found = self.agreements.find((slot,), self._sample(self._tuning.drawn))
         s_start, s_stop, t_start, t_stop = found.ranges.T
         sizes = s_stop - s_start
         s = np.repeat(s_start - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
@@ -89,10 +91,20 @@ class LocalPairs:
 
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
-        tallies, complete = self.agreements.tallied(self.agreements.find(tuple(sorted(chosen))), budget)
+        found = self.agreements.find(tuple(sorted(chosen)))
+        tallies, complete = self.agreements.tallied(found, budget)
         if complete:
             self._tallies[chosen] = tallies
-        return evidence_of(self.book, tallies), complete
+        return evidence_of(self.book, tallies, (found.s_rows, found.t_rows)), complete
+
+    def against(self, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that hold one of the numbered rows, and whether all of them were looked at."""
+        distinct = np.unique(rows)
+        found, complete = row_evidence(self.book, distinct, self.n_rows, budget)
+        twice, finished = prefix_evidence(self.book, distinct, budget)
+        if not (complete and finished):
+            return found, False
+        return replace(found - twice, firsts=found.firsts), True  # all points are left: no pair was seen three times
 
     @property
     def telling(self) -> Chosen:
@@ -112,12 +124,12 @@ class LocalPairs:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
         pairs = [
             self.agreements.rare_pairs(
-                self.agreements.find(tuple(sorted(one))), RARE_PAIRS, budget, self._tallies.get(one, ())
+                self.agreements.find(tuple(sorted(one))), self._tuning.rare_pairs, budget, self._tallies.get(one, ())
             )
             for one in done
         ]
         rows, times = np.unique(np.concatenate([np.empty((0, 2), np.int64), *pairs]), return_counts=True)
-        most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
+        most = int(min(self._tuning.peeled, self._tuning.peeled_pairs // max(1, self.n_rows)))
         return self._against_all(rows[np.argsort(-times, kind="stable")[:most]], budget)
 
     def hunt(self, masks: Masks, budget: Budget) -> Hunt:
@@ -141,7 +153,7 @@ class LocalPairs:
     def _witnesses(self) -> Witnesses:
         from refute.discover.witness import Witnesses  # with all that detection is made of; small tables need none
 
-        return Witnesses(self.relation, self.space, self._nulls, self._reduction)
+        return Witnesses(self.relation, self.space, self._reduction, self._tuning)
 
     def here(self) -> tuple[Relation, Space]:
         """The table, and the space over its columns."""
@@ -150,10 +162,10 @@ class LocalPairs:
     def _against_all(self, rows: Rows, budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
         fresh = np.array(sorted({int(row) for row in rows} - self._peeled), np.int64)
-        if not len(fresh) or (len(self._peeled) + len(fresh)) * self.n_rows > PEELED_PAIRS:
+        if not len(fresh) or (len(self._peeled) + len(fresh)) * self.n_rows > self._tuning.peeled_pairs:
             return ()
         self._peeled.update(fresh.tolist())
-        return (row_evidence(self.book, fresh, self.n_rows, budget),)
+        return (row_evidence(self.book, fresh, self.n_rows, budget)[0],)
 
     def _sample(self, size: int) -> Rows:
         """Some rows, ascending; all of them if they are few."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from refute.discover.implied import implied
 from refute.discover.space import Space, Words, mirror_masks
 from refute.discover.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, mirrored_atoms
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget, Crew
 from refute.kernels.inversion_closure import close_boxes
 from refute.language.predicate import Column, Constant
@@ -19,7 +20,7 @@ Atoms = NDArray[np.uint8]
 _CHUNK = 512
 
 
-def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]) -> Words:
+def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str], tuning: Tuning = STANDARD) -> Words:
     """The boxes that neither are trivial nor follow from another box or its mirror image; one of each equal pair stays.
 
     `nullable` names the columns that hold nulls. Shorter rules come first and stay where rules imply each other.
@@ -52,7 +53,7 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     rules, mirrors = (_spread(space, atoms, asked, swap) for swap in (False, True))
     further = ((closures ^ rules) & _telling(space, asked, known[asks[0], asks[1]])).any(axis=1)
     inferring = np.flatnonzero(further | lopsided(space))
-    dropped = implied(rules, mirrors, closures, inferring, budget) | _mirrored_earlier(rules, mirrors)
+    dropped = implied(rules, mirrors, closures, inferring, budget, tuning) | _mirrored_earlier(rules, mirrors)
     return boxes[~dropped]
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from refute.errors import OptionError, did_you_mean
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
+
+Member = TypeVar("Member", bound=Enum)
 
 
 class Method(Enum):
@@ -84,7 +86,7 @@ class Options:
         for name in ("shared_values", "average_ratio", "constant_share", "error"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
-                raise OptionError(f"{name} must lie between 0 and 1, not {value}")
+                raise OptionError(f"{name} must be between 0 and 1, not {value}")
         if self.error >= 1.0:
             raise OptionError("error must be below 1: at 1 every rule holds")
         for name in ("max_predicates", "threads"):
@@ -93,7 +95,7 @@ class Options:
                 raise OptionError(f"{name} must be at least 1, not {value}")
         for name in ("constants", "almost"):
             if getattr(self, name) < 0:
-                raise OptionError(f"{name} must not be negative, but is {getattr(self, name)}")
+                raise OptionError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.time_limit is not None and self.time_limit <= 0:
             raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
         if not self.operators:
@@ -128,7 +130,7 @@ def several(given: object) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
 
 
-def chosen(kind: type[Enum], value: object, name: str) -> Enum:
+def chosen(kind: type[Member], value: object, name: str) -> Member:
     """The member that `value` is or spells; raises OptionError naming the nearest."""
     if isinstance(value, kind):
         return value

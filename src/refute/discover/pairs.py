@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Chosen = frozenset[int]  # slots whose operands must be equal
 Masks = NDArray[np.uint8]
+Given = TypeVar("Given", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class Hunt:
     complete: bool
 
 
-class Pairs(Protocol):
-    """The pairs of rows of a table as evidence of one space.
+class PairsOf(Protocol[Given]):
+    """The pairs of rows of a table as evidence of one space; `Given` is how single rows are named.
 
     Evidence is always of true pairs of distinct rows. What says so counts each pair once; all else may repeat.
     """
@@ -83,6 +84,14 @@ class Pairs(Protocol):
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
 
+    def against(self, rows: Given, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that hold one of these rows of the table, and whether all of them were looked at.
+
+        Each pair is counted once, also one of two given rows: what a table gains when the rows are inserted, and what
+        it loses when they are deleted. Rows are named by their numbers in this process; on a cluster, where they have
+        none, by their coded values, each as often as it is meant.
+        """
+
     def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
 
@@ -93,8 +102,11 @@ class Pairs(Protocol):
         """The table in this process, and the space over its columns, for what needs single rows."""
 
 
+Pairs: TypeAlias = PairsOf[Any]
+
+
 @runtime_checkable
-class Reducible(Pairs, Protocol):
+class Reducible(PairsOf[Given], Protocol[Given]):
     """Pairs of which few rows can stand for all, where rules read only some of the slots."""
 
     @property

@@ -15,7 +15,11 @@ from refute.relation import Family
 
 
 def predicate_space(table: Table, options: Options) -> tuple[Space, tuple[str, ...]]:
-    """The slots to search, and a sentence for each thing that is left out."""
+    """The slots to search, and a sentence for each thing that is left out.
+
+    What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
+    and which hold nulls. `Space.widened` lets a space tell the nulls that come later.
+    """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
     if options.cross_columns or options.one_row:
@@ -30,6 +34,16 @@ def predicate_space(table: Table, options: Options) -> tuple[Space, tuple[str, .
             for constant in table.frequent(name, options.constants, least):
                 slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
     return Space(tuple(slot for slot in slots if slot.kind.operators)), notes
+
+
+def check_fits(table: Table, space: Space) -> None:
+    """Raises OptionError unless the space can tell how the rows of the table compare."""
+    for slot in space.slots:
+        for name in slot.columns:
+            if name not in table.names:
+                raise OptionError(f"the space reads column {name!r}, which is not there")
+            if table.null_count(name) and slot.kind != slot.kind.widened:
+                raise OptionError(f"column {name!r} holds nulls, and the space does not tell them; widen it")
 
 
 def _columns(table: Table, options: Options) -> tuple[list[str], tuple[str, ...]]:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from refute.discover.groups import equal_masks
 from refute.discover.pairs import Chosen
 from refute.discover.space import Space
+from refute.discover.tuning import STANDARD, Tuning
 from refute.kernels.witness import outermost
 from refute.relation import Relation
 
 Rows = NDArray[np.int64]
 _WIDEST = 1 << 62
-_MANY_VALUES = 1_000  # distinct values from which reading a column makes most rows differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class Among:
 class Reduction:
     """Finds the rows that stand for all, for rules of some kind."""
 
-    def __init__(self, relation: Relation, space: Space) -> None:
+    def __init__(self, relation: Relation, space: Space, tuning: Tuning = STANDARD) -> None:
         self._relation = relation
         self._space = space
+        self._tuning = tuning
         self._equal = equal_masks(space)
         self._lock = threading.Lock()
         self._known: dict[Among, Rows] = {}
@@ -63,7 +64,9 @@ class Reduction:
     def telling(self) -> Chosen:
         """The slots that tell most rows apart."""
         return frozenset(
-            k for k, slot in enumerate(self._space.slots) if max(map(self._values, slot.columns)) > _MANY_VALUES
+            k
+            for k, slot in enumerate(self._space.slots)
+            if max(map(self._values, slot.columns)) > self._tuning.many_values
         )
 
     def among(self, chosen: Chosen, read: Chosen) -> Among:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discover.evidence import Evidence
+from refute.discover.evidence import Evidence, packed_pairs
 from refute.discover.facts import Codebook
 from refute.discover.groups import picked
 from refute.discover.tiles import rectangle_evidence, triangle
@@ -18,28 +18,35 @@ Rows = NDArray[np.int64]
 def pair_evidence(book: Codebook, s_rows: Rows, t_rows: Rows) -> Evidence:
     """The evidence of the given pairs; a row paired with itself is left out."""
     apart = s_rows != t_rows
-    clues = clues_of(book.facts, s_rows[apart], t_rows[apart])
-    return Evidence.from_clues(book, *_counted(clues))
+    s_rows, t_rows = s_rows[apart], t_rows[apart]
+    clues = clues_of(book.facts, s_rows, t_rows)
+    first, counts = _counted(clues)
+    firsts = packed_pairs(s_rows[first], t_rows[first]) if book.keeps_pairs else None
+    return Evidence.from_clues(book, clues[first], counts, firsts)
 
 
-def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
+    """Where each of the clues comes first, and how often it comes; they may repeat where they are wide."""
     if not len(clues):
-        return clues, np.empty(0, np.int64)
+        return slice(None), np.empty(0, np.int64)
     if clues.shape[1] <= 2:
         keys = clues[:, 0].astype(np.int64) | (clues[:, -1].astype(np.int64) << 32 if clues.shape[1] == 2 else 0)
         _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-        return clues[first], counts.astype(np.int64)
-    return clues, np.ones(len(clues), np.int64)  # points of many words are told apart by hashing, rows are not
+        return first, counts.astype(np.int64)
+    return slice(None), np.ones(len(clues), np.int64)  # points of many words are told apart by hashing, rows are not
 
 
-def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> Evidence:
-    """The evidence of all pairs among the given rows."""
+def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
+    """The evidence of all pairs among the given rows, and whether all of them were looked at."""
     facts = picked(book.facts, rows, rows)
-    return rectangle_evidence(book, facts, triangle(len(rows)), budget)[0]
+    return rectangle_evidence(book, facts, triangle(len(rows)), budget, rows=(rows, rows))
 
 
-def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> Evidence:
-    """The evidence of each given row against all rows."""
+def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> tuple[Evidence, bool]:
+    """The evidence of each given row against all others, and whether all pairs were looked at.
+
+    Pairs of two given rows are counted twice.
+    """
     everything = np.arange(n_rows)
     facts = book.facts._replace(
         s=np.ascontiguousarray(book.facts.s[:, rows]), s_bits=np.ascontiguousarray(book.facts.s_bits[:, rows])
@@ -48,4 +55,4 @@ def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> Evi
     tasks = [
         np.array([[0, len(rows), start, min(start + width, n_rows)]], np.int64) for start in range(0, n_rows, width)
     ]
-    return rectangle_evidence(book, facts, tasks, budget, everything[rows])[0]
+    return rectangle_evidence(book, facts, tasks, budget, everything[rows], (rows, None))

@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refute.discover.approximate import approximate, violating_pairs
+from refute.discover.approximate import violating_pairs
 from refute.discover.discovery import Discovered, Discovery
-from refute.discover.evidence import Counts, Evidence
-from refute.discover.inversion import inverted, inverted_approximately
+from refute.discover.evidence import Counts
+from refute.discover.inversion import inverted_approximately
 from refute.discover.kinds import RuleSort, sort_of
+from refute.discover.methods import searched
 from refute.discover.minimal import lengths, minimal
-from refute.discover.options import Method, Options, chosen, options_of, several
+from refute.discover.options import Options, chosen, options_of, several
 from refute.discover.outcome import Outcome
 from refute.discover.pairs import Pairs
-from refute.discover.predicates import predicate_space
+from refute.discover.predicates import check_fits, predicate_space
 from refute.discover.rank import Ranks, ranks
 from refute.discover.space import Space, Words
 from refute.discover.table import LocalTable, Table
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -29,38 +31,48 @@ from refute.relation import Relation
 
 if TYPE_CHECKING:
     from refute.detect.detector import Detector
-    from refute.discover.guided import Guided
-    from refute.discover.hydra import Hydra
 
-_FEW_ROWS = 12_000  # rows up to which all pairs are the quickest way
-_PATIENCE = 120.0  # seconds of tiles beyond which a guided search is never given up for them
 _KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
 
-def discover(table: object, *, kinds: Iterable[str | RuleSort] | None = None, **options: Any) -> Discovery:
+def discover(
+    table: object, *, kinds: Iterable[str | RuleSort] | None = None, tuning: Tuning = STANDARD, **options: Any
+) -> Discovery:
     """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
-    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds))
+    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), tuning=tuning)
 
 
 def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
     """The kinds of rules that are named; raises OptionError naming the nearest."""
-    return None if kinds is None else {cast(RuleSort, chosen(RuleSort, kind, "kinds")) for kind in several(kinds)}
+    return None if kinds is None else {chosen(RuleSort, kind, "kinds") for kind in several(kinds)}
 
 
-def search(table: Table, options: Options, kept: set[RuleSort] | None = None) -> Discovery:
-    """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given."""
-    return _Search(table, options).run(kept)
+def search(
+    table: Table,
+    options: Options,
+    kept: set[RuleSort] | None = None,
+    *,
+    space: Space | None = None,
+    tuning: Tuning = STANDARD,
+) -> Discovery:
+    """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
+
+    A given `space` is searched as it is; else one is made from the table and the options.
+    """
+    return _Search(table, options, space, tuning).run(kept)
 
 
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: Options, space: Space | None, tuning: Tuning) -> None:
         self._started = time.monotonic()
         self._table = table
         self._options = options
+        self._space = space
+        self._tuning = tuning
         self._budget = Budget(options)
         self._notes: list[str] = []
 
@@ -70,7 +82,8 @@ class _Search:
         if pairs is None:
             return self._nothing()
         space = pairs.space
-        outcome = self._outcome(pairs)
+        outcome = searched(pairs, self._options, self._budget, self._tuning)
+        self._notes.extend(outcome.notes)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
@@ -85,9 +98,12 @@ class _Search:
             return self._ranked(pairs, outcome, boxes)
 
     def _pairs(self) -> Pairs:
+        if self._space is not None:
+            check_fits(self._table, self._space)
+            return self._table.pairs(self._space, self._options, self._tuning)
         space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
-        return self._table.pairs(space, self._options)
+        return self._table.pairs(space, self._options, self._tuning)
 
     def _nothing(self) -> Discovery:
         """What is known when the search is stopped before it looked at pairs."""
@@ -104,58 +120,12 @@ class _Search:
             method=self._options.method.value,
             evidences=0,
             seconds=time.monotonic() - self._started,
-            notes=("the search was stopped before it had looked at pairs of rows, so that no rule is verified",),
+            notes=("stopped before any pairs of rows were examined: no rule could be verified",),
         )
-
-    def _outcome(self, pairs: Pairs) -> Outcome:
-        options, n_rows = self._options, pairs.n_rows
-        if n_rows < 2:
-            self._notes.append("a table of fewer than two rows teaches nothing")
-            return Outcome(pairs.space.full[None][:0], Evidence.empty(pairs.space), True, counted=True, method="tiles")
-        if options.error or options.almost or options.method is Method.TILES:
-            return self._tiles(pairs)
-        if options.method is Method.HYDRA:
-            from refute.discover.hydra import Hydra
-
-            return self._stoppable(Hydra(*pairs.here(), options, self._budget))
-        if options.method is Method.AUTO and n_rows <= _FEW_ROWS:
-            return self._tiles(pairs)
-        tiles_take = n_rows * (n_rows - 1) // 2 * pairs.costs.pair
-        from refute.discover.guided import Guided
-
-        give_up = tiles_take if options.method is Method.AUTO and tiles_take < _PATIENCE else None
-        return self._stoppable(Guided(pairs, options, self._budget), give_up=give_up) or self._tiles(pairs)
-
-    def _stoppable(self, search: Guided | Hydra, **limits: float | None) -> Outcome:
-        try:
-            return cast(Outcome, search.run(**limits))
-        except KeyboardInterrupt:
-            self._budget.interrupt()
-            return search.so_far()
-
-    def _tiles(self, pairs: Pairs) -> Outcome:
-        nothing = pairs.space.full[None][:0]
-        try:
-            self._budget.tell("pairs")
-            evidence, complete = pairs.everything(self._budget)
-            if not complete:
-                self._notes.append("the time was up before all pairs were seen, so that no rule is verified")
-                return Outcome(nothing, evidence, False, counted=False, method="tiles")
-            if self._options.error:
-                outcome, notes = approximate(pairs, evidence, self._options, self._budget)
-                self._notes.extend(notes)
-                return outcome
-            self._budget.tell("inversion", evidences=len(evidence))
-            longest = self._options.max_predicates
-            boxes, complete = inverted(pairs.space, evidence.states, self._budget, longest, mirrored=True)
-            return Outcome(boxes, evidence, complete, counted=True, method="tiles")
-        except KeyboardInterrupt:
-            self._budget.interrupt()
-            return Outcome(nothing, Evidence.empty(pairs.space), False, counted=False, method="tiles")
 
     def _minimal(self, space: Space, boxes: Words) -> Words:
         nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
-        return minimal(space, boxes, self._budget, nullable)
+        return minimal(space, boxes, self._budget, nullable, self._tuning)
 
     def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> Discovery:
         space, n_rows = pairs.space, pairs.n_rows
@@ -198,7 +168,9 @@ class _Search:
             return ()
         space, n_rows = pairs.space, pairs.n_rows
         most = 2 * self._options.almost
-        found, _ = inverted_approximately(space, outcome.evidence, most, self._budget, self._options.max_predicates)
+        found, _ = inverted_approximately(
+            space, outcome.evidence, most, self._budget, self._options.max_predicates, tuning=self._tuning
+        )
         counts = violating_pairs(found, outcome.evidence)
         boxes = self._minimal(space, found[counts > 0])
         scored = self._ranks(pairs, boxes)

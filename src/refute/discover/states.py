@@ -52,6 +52,21 @@ class Kind:
         return (1 << len(self.states)) - 1
 
     @cached_property
+    def is_ordered(self) -> bool:
+        """Whether some operator asks for order."""
+        return any(op.is_order for op in self.operators)
+
+    @cached_property
+    def tells_nulls(self) -> bool:
+        """Whether comparisons with null have states of their own."""
+        return any(not atoms & ~(BOTH_NULL | ONE_NULL) for atoms in self.states)
+
+    @cached_property
+    def widened(self) -> Kind:
+        """The kind that tells nulls too, where they are to be told; the states of this one keep their numbers."""
+        return kind_of(ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators)
+
+    @cached_property
     def state_of_atom(self) -> dict[int, int]:
         """The state that holds each atom."""
         return {1 << i: k for k, atoms in enumerate(self.states) for i in range(5) if atoms >> i & 1}

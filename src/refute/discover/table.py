@@ -15,6 +15,7 @@ from refute.discover.pairs import Pairs
 from refute.discover.rank import state_shares
 from refute.discover.space import Slot, Space
 from refute.discover.support import support
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -63,7 +64,7 @@ class Table(Protocol):
     def support(self, constraint: DenialConstraint, nulls: Nulls) -> int:
         """How many rows have a partner that the rule speaks about."""
 
-    def pairs(self, space: Space, options: Options) -> Pairs:
+    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
 
     def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
@@ -151,11 +152,11 @@ class LocalTable:
             budget.interrupt()
             return None
 
-    def pairs(self, space: Space, options: Options) -> Pairs:
+    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
         from refute.discover.local import LocalPairs
 
-        return LocalPairs(self.relation, space, options)
+        return LocalPairs(self.relation, space, options, tuning)
 
 
 def shared_share(left: tuple[Counts, Counts], right: tuple[Counts, Counts]) -> float:

@@ -8,64 +8,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect import sweep
+from refute.discover.boxed import Boxed
 from refute.discover.reduction import Reduction
 from refute.discover.space import Space
+from refute.discover.tuning import STANDARD, Tuning
 from refute.kernels.witness import first_two, outermost
-from refute.language.nulls import Nulls
 from refute.language.predicate import Row
-from refute.plan.compile import compile_rule
 from refute.plan.problem import Comparison, Problem
 from refute.relation import Relation
 
 _WIDEST = 1 << 62
-_MANY = 4096  # points from which a projection is worth the look
-_MANY_ROWS = 50_000  # rows from which one for many rules is
 
 
 class Witnesses:
     """Searches a table for a pair of rows that a candidate rule forbids."""
 
-    def __init__(self, relation: Relation, space: Space, nulls: Nulls, reduction: Reduction | None = None) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        space: Space,
+        reduction: Reduction | None = None,
+        tuning: Tuning = STANDARD,
+    ) -> None:
         self._relation = relation
-        self._space = space
-        self._nulls = nulls
+        self._boxed = Boxed(relation, space)
         self._reduction = reduction
+        self._tuning = tuning
 
     def find(self, masks: NDArray[np.uint8]) -> tuple[int, int] | None:
         """Some pair (s, t) of distinct rows inside the box with these masks per slot, or None if the rule holds."""
-        compiled = compile_rule(self._relation, self._space.constraint(masks.tolist()), self._nulls)
-        if compiled.rows is not None:
-            return self._with_any_partner(compiled.rows, masks)
-        if compiled.problem is None:
-            return None
-        return sweep.exists(projected(self._reduced(compiled.problem, masks)), None)
+        listed = masks.tolist()
+        single = self._boxed.single(listed)
+        if single is not None:
+            return self._with_any_partner(*single)
+        return sweep.exists(projected(self._reduced(self._boxed.problem(listed), masks), self._tuning.projected), None)
 
     def _reduced(self, problem: Problem, masks: NDArray[np.uint8]) -> Problem:
         """The problem over rows that stand for all in many rules, found once for all of those."""
         if self._reduction is None or problem.s_rows is not None or problem.t_rows is not None:
             return problem
-        rows = self._reduction.enough(masks) if problem.n_rows >= _MANY_ROWS else None
+        rows = self._reduction.enough(masks) if problem.n_rows >= self._tuning.reduced else None
         return problem if rows is None or len(rows) > problem.n_rows // 2 else _over(problem, rows)
 
-    def _with_any_partner(self, rows: NDArray[np.int64], masks: NDArray[np.uint8]) -> tuple[int, int] | None:
+    def _with_any_partner(self, read: Row, rows: NDArray[np.int64]) -> tuple[int, int] | None:
         """A pair that holds a row which breaks a rule about one row, in the role that the rule reads."""
         if not len(rows) or self._relation.n_rows < 2:
             return None
         row = int(rows[0])
         other = 1 if row == 0 else 0
-        read = next(s.left.row for s, mask in zip(self._space.slots, masks, strict=True) if mask != s.kind.full)
         return (row, other) if read is Row.S else (other, row)
 
 
-def projected(problem: Problem) -> Problem:
+def projected(problem: Problem, least: int) -> Problem:
     """The problem over the rows that stand for all, if that makes it much smaller; it has a pair iff this has.
+
+    Problems of fewer than `least` points stay as they are.
 
     Rows that are alike in what the rule reads pair alike. One order and one difference, those over the most values,
     need not be alike: among rows alike in all else, the lowest and the highest value are enough for an order, two
     values for a difference, and for both the lowest and highest of one value and of any other.
     """
     size = problem.s_size
-    if not problem.aligned or size < _MANY:
+    if not problem.aligned or size < least:
         return problem
     order, differ = _widest(problem.order), _widest(problem.differ)
     key = _key(

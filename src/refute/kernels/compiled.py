@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pickle
 import sys
 import tempfile
 import warnings
@@ -22,6 +21,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import serialize
 from numba.core.caching import FunctionCache, NullCache
+
+from refute.kernels.loading import rebuilt, unpickled
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -62,11 +63,10 @@ class KernelCache(NullCache):
         """The compile result for a signature; None when there is none, or none that can be read."""
         if self._keeper is None:
             return None
-        target_context.refresh()
         key = self._keeper._index_key(sig, target_context.codegen())
         try:
             kept = self._read(key)
-            return None if kept is None else self._keeper._impl.rebuild(target_context, kept)
+            return None if kept is None else rebuilt(target_context, kept)
         except Exception:  # noqa: BLE001  a damaged pickle raises whatever it likes; what cannot be read is made anew
             return None
 
@@ -116,7 +116,7 @@ class KernelCache(NullCache):
         payload = content[start:]
         if content[:start] != _MAGIC + _digest(payload):
             return None
-        stamp, kept = pickle.loads(payload)
+        stamp, kept = unpickled(payload)
         return kept if stamp == self._stamp(key) else None
 
     def _write(self, key: Any, payload: bytes) -> None:
@@ -151,7 +151,7 @@ def _warn_once() -> None:
         _warned = True
         warnings.warn(
             f"compiled kernels cannot be kept: neither {Path(__file__).parent / '__pycache__'} nor the user's cache "
-            "can be written, so that every run compiles them anew. NUMBA_CACHE_DIR can name a folder for them.",
+            "can be written, so every run compiles them again. NUMBA_CACHE_DIR can name a folder for them.",
             UncachedKernelsWarning,
             stacklevel=2,
         )

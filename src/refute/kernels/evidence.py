@@ -41,6 +41,18 @@ class Facts(NamedTuple):
     t_bits: NDArray[np.int32]  # (W, T)
 
 
+class Cells(NamedTuple):
+    """An open-addressing table of clues; the number of cells is a power of two.
+
+    `first[c]` are the task in which the clue of cell c came first and its first pair there, as `i << 32 | j` for
+    position i of side s and j of side t; without any room there, none is kept.
+    """
+
+    keys: NDArray[np.int64]  # (C,) -1 in empty cells
+    counts: NDArray[np.int64]  # (C,) how many pairs have the clue
+    first: NDArray[np.int64]  # (C, 2), or (0, 2)
+
+
 @njit(cache=True, nogil=True)
 def fill(facts: Facts, i: Scalar, start: Scalar, stop: Scalar, buffer: Array) -> None:
     """Write the clue words of row i of side s against rows start .. stop of side t into buffer[w, :stop - start]."""
@@ -75,23 +87,34 @@ def _place(keys: Array, key: Scalar, mask: Scalar) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _grown(keys: Array, counts: Array) -> tuple[Array, Array]:
+def _grown(cells: Cells) -> Cells:
     """The table with twice the cells."""
-    size = 2 * keys.shape[0]
-    new_keys = np.full(size, _EMPTY, np.int64)
-    new_counts = np.zeros(size, np.int64)
-    for at in range(keys.shape[0]):
-        if keys[at] != _EMPTY:
-            place = _place(new_keys, keys[at], size - 1)
-            new_keys[place] = keys[at]
-            new_counts[place] = counts[at]
-    return new_keys, new_counts
+    size = 2 * cells.keys.shape[0]
+    keys = np.full(size, _EMPTY, np.int64)
+    counts = np.zeros(size, np.int64)
+    kept = cells.first.shape[0] > 0
+    first = np.empty((size if kept else 0, 2), np.int64)
+    for at in range(cells.keys.shape[0]):
+        if cells.keys[at] != _EMPTY:
+            place = _place(keys, cells.keys[at], size - 1)
+            keys[place] = cells.keys[at]
+            counts[place] = cells.counts[at]
+            if kept:
+                first[place] = cells.first[at]
+    return Cells(keys, counts, first)
 
 
 @njit(cache=True, nogil=True)
-def _tally(low: Array, high: Array, start: Scalar, stop: Scalar, keys: Array, counts: Array, used: Scalar) -> Scalar:
-    """Add the clues of buffer positions start .. stop to the table; the caller has room for STRETCH new ones."""
+def _tally(
+    low: Array, high: Array, start: Scalar, stop: Scalar, cells: Cells, used: Scalar, task: Scalar, base: Scalar
+) -> Scalar:
+    """Add the clues of buffer positions start .. stop to the table; the caller has room for STRETCH new ones.
+
+    The pair at position j is `base + j`, as `Cells` writes it.
+    """
+    keys, counts, first = cells
     mask = keys.shape[0] - 1
+    kept = first.shape[0] > 0
     if start >= stop:
         return used
     last = (np.int64(high[start]) << 32) | np.int64(low[start])
@@ -102,6 +125,9 @@ def _tally(low: Array, high: Array, start: Scalar, stop: Scalar, keys: Array, co
             at = _place(keys, last, mask)
             if keys[at] == _EMPTY:
                 keys[at] = last
+                if kept:
+                    first[at, 0] = task
+                    first[at, 1] = base + j - run
                 used += 1
             counts[at] += run
             last = key
@@ -110,23 +136,26 @@ def _tally(low: Array, high: Array, start: Scalar, stop: Scalar, keys: Array, co
     at = _place(keys, last, mask)
     if keys[at] == _EMPTY:
         keys[at] = last
+        if kept:
+            first[at, 0] = task
+            first[at, 1] = base + stop - run
         used += 1
     counts[at] += run
     return used
 
 
 @njit(cache=True, nogil=True)
-def count_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, counts: Array) -> tuple[Array, Array]:
-    """The table (keys, counts) with the clues of all pairs in the rectangles added; at most two words of 31 bits.
+def count_clues(facts: Facts, rectangles: Array, own: Array, cells: Cells, task: Scalar) -> Cells:
+    """The table with the clues of all pairs in the rectangles added; at most two words of 31 bits.
 
     rectangles: (R, 4) rows s_start, s_stop, t_start, t_stop. With `own` empty both sides hold the same rows in the same
-    order and only pairs i < j are taken; else `own[i]` is the position in t of row i of s, which is left out. Cells of
-    the table are a power of two; -1 marks an empty one. Cost: pairs x F / (vector width), plus one probe per run.
+    order and only pairs i < j are taken; else `own[i]` is the position in t of row i of s, which is left out. `task` is
+    noted with the first pair of each new clue. Cost: pairs x F / (vector width), plus one probe per run.
     """
     low = np.zeros((2, STRETCH), np.int32)
     used = np.int64(0)
-    for at in range(keys.shape[0]):
-        if keys[at] != _EMPTY:
+    for at in range(cells.keys.shape[0]):
+        if cells.keys[at] != _EMPTY:
             used += 1
     wide = facts.s_bits.shape[0] > 1
     zeros = np.zeros(STRETCH, np.int32)
@@ -139,16 +168,17 @@ def count_clues(facts: Facts, rectangles: Array, own: Array, keys: Array, counts
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
-                if 2 * (used + STRETCH) > keys.shape[0]:
-                    keys, counts = _grown(keys, counts)
+                if 2 * (used + STRETCH) > cells.keys.shape[0]:
+                    cells = _grown(cells)
                 fill(facts, i, start, end, low)
                 high = low[1] if wide else zeros
+                base = (np.int64(i) << 32) + start
                 if not triangle and start <= own[i] < end:
-                    used = _tally(low[0], high, 0, own[i] - start, keys, counts, used)
-                    used = _tally(low[0], high, own[i] - start + 1, end - start, keys, counts, used)
+                    used = _tally(low[0], high, 0, own[i] - start, cells, used, task, base)
+                    used = _tally(low[0], high, own[i] - start + 1, end - start, cells, used, task, base)
                 else:
-                    used = _tally(low[0], high, 0, end - start, keys, counts, used)
-    return keys, counts
+                    used = _tally(low[0], high, 0, end - start, cells, used, task, base)
+    return cells
 
 
 @njit(cache=True, nogil=True)

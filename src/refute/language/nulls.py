@@ -24,4 +24,4 @@ class Nulls(Enum):
         for known in cls:
             if known.value == mode:
                 return known
-        raise OptionError(f"nulls is {' or '.join(repr(known.value) for known in cls)}, not {mode!r}")
+        raise OptionError(f"nulls must be {' or '.join(repr(known.value) for known in cls)}, not {mode!r}")

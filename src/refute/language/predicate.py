@@ -168,7 +168,7 @@ def _plain(value: object) -> Value:
             return float(value) + 0.0  # -0.0 is 0.0
         case Decimal():
             if not value.is_finite():
-                raise RuleError(f"{value} is no decimal number: it cannot be a constant.")
+                raise RuleError(f"{value} is not a decimal number, so it cannot be a constant")
             if len(value.as_tuple().digits) > MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
                 raise RuleError(TOO_MANY_DIGITS)
             return Decimal(value)

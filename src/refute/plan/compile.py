@@ -71,7 +71,7 @@ def compile_rule(
     built: dict[str, list[Comparison]] = {"equal": [], "order": [], "differ": []}
     for predicate, (left, right) in zip(two_row, encoded, strict=True):
         kind = {Operator.EQ: "equal", Operator.NE: "differ"}.get(predicate.op, "order")
-        comparison = _compare(predicate, left, right, nulls)
+        comparison = _labelled(predicate, left, right, nulls)
         built[kind].append(_restricted(comparison, s_side, t_side, s_rows, t_rows))
     problem = Problem(
         n_rows=relation.n_rows,
@@ -183,27 +183,38 @@ def _admit(
     return _Admission(mask, None if mask is None else (nulls, frozenset(filters)))
 
 
-def _compare(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) -> Comparison:
-    """The predicate as one of the three kinds over all rows; order predicates become `<`."""
+def _labelled(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) -> Comparison:
+    """The predicate as one of the three kinds over all rows, with a label by which rules share what is made of it."""
     assert isinstance(predicate.right, Column)
-    size = max(left.size, right.size)
+    with_nulls = reads_nulls(predicate.op, nulls) and bool(left.nulls or right.nulls)
     # A column may have several encodings; the relation keeps each, so their identities tell them apart.
-    label = (predicate.left.name, predicate.right.name, predicate.op, id(left.values), id(right.values))
-    names = (predicate.left.name, predicate.right.name)
+    names, codes = (predicate.left.name, predicate.right.name), (id(left.values), id(right.values))
+    label: Hashable = (*names, predicate.op, *codes)
+    if not predicate.op.is_order:
+        label = (*names, predicate.op, *codes, nulls) if with_nulls else (*names, "values", *codes)
     name = names[0] if names[0] == names[1] else f"s.{names[0]}/t.{names[1]}"
+    return compared(predicate.op, left, right, with_nulls=with_nulls, label=label, name=name)
+
+
+def compared(
+    op: Operator, left: Encoded, right: Encoded, *, with_nulls: bool, label: Hashable | None = None, name: str = ""
+) -> Comparison:
+    """A comparison of two columns as one of the three kinds over all rows; order predicates become `<`.
+
+    `with_nulls` gives nulls a code of their own, equal to itself only; else rows that hold some must be left out.
+    """
+    size = max(left.size, right.size)
     s, t = left.values, right.values
-    if predicate.op in (Operator.EQ, Operator.NE):
-        if reads_nulls(predicate.op, nulls) and (left.nulls or right.nulls):
+    if not op.is_order:
+        if with_nulls:
             s = _with_null_code(s, size)
             t = s if left is right else _with_null_code(t, size)
-            return Comparison(s, t, size + 1, (*label, nulls), name=name)
-        return Comparison(s, t, size, (*label[:2], "values", *label[3:]), name=name)
-    lag = int(predicate.op in (Operator.LE, Operator.GE))
+        return Comparison(s, t, size + with_nulls, label, name=name)
+    lag = int(op in (Operator.LE, Operator.GE))
     if size + lag > np.iinfo(s.dtype).max:
         s, t = s.astype(np.int64), t.astype(np.int64)
         t = s if left is right else t
-    turned = predicate.op in (Operator.GT, Operator.GE)
-    return Comparison(s, t, size + lag, label, turned=turned, lag=lag, name=name)
+    return Comparison(s, t, size + lag, label, turned=op in (Operator.GT, Operator.GE), lag=lag, name=name)
 
 
 def _with_null_code(values: Ints, size: int) -> Ints:

@@ -29,7 +29,7 @@ class MethodName(Enum):
         known = [method.value for method in cls]
         if name not in known:
             hint = did_you_mean(str(name), known)
-            raise OptionError(f"Unknown method {name!r}; known are {', '.join(known)}.{hint}")
+            raise OptionError(f"unknown method {name!r}; choose from {', '.join(known)}.{hint}")
         return cls(name)
 
     @property

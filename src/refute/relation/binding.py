@@ -33,12 +33,17 @@ def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -
         other = check_column(relation, right.name, where)
         hint = clash(left.family, other.family)
         if hint is not None:
-            raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}")
+            raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}", columns=(left.name, other.name))
         return
     literal = constant_family(right.value)
     hint = literal_clash(left.family, literal)
     if hint is not None:
-        raise SchemaError(f"cannot compare {left} with the {literal.value} {_written(right.value)}{where}. {hint}")
+        written = _written(right.value)
+        raise SchemaError(
+            f"cannot compare {left} with the {literal.value} {written}{where}. {hint}",
+            column=left.name,
+            value=right.value,
+        )
 
 
 def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
@@ -46,11 +51,11 @@ def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
     if not relation.has(name):
         hint = did_you_mean(name, relation.names)
         known = "" if hint else f" The table has {_listed(relation.names)}."
-        raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}")
+        raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}", column=name, columns=relation.names)
     kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
         relation.column(name)  # tells why, where its objects have no single type
-        raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}")
+        raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name)
     return kind
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from refute.relation.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
 from refute.relation.csv_header import empty_file, header_of, other_header
 from refute.relation.csv_types import FEW, CsvType, all_fit
 from refute.relation.schema import Schema
 from refute.relation.unreadable import reading
 
-_ARROW_TYPES = {
-    CsvType.INTEGER: pa.int64(),
-    CsvType.BIG_INTEGER: pa.decimal128(38, 0),
-    CsvType.FLOAT: pa.float64(),
-    CsvType.BOOLEAN: pa.bool_(),
-    CsvType.DATE: pa.date32(),
-    CsvType.TIMESTAMP: pa.timestamp("us"),
-}
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
 
 
@@ -41,9 +35,9 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
                 parts[file] = read_text(file, delimiter, given)
     if not parts:
         raise empty_file(str(files[0]))
-    first, head = next(iter(parts.items()))
+    (first, head), *others = parts.items()
     names = head.column_names
-    for file, part in parts.items():
+    for file, part in others:
         if part.column_names != names:
             raise other_header(str(file), part.column_names, str(first), names)
     if schema is not None:
@@ -51,26 +45,12 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
         typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
-    types = dict(zip(names, map(column_type, whole.columns), strict=True))
-    return [_typed(parts.get(file, head.slice(0, 0)), types) for file in files]
-
-
-def _typed(text: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """The cells of a table as values of these types."""
-    if all(kind == pa.string() for kind in types.values()):
-        return text
-    if len(text) > FEW or not len(text):
-        return text.cast(pa.schema(list(types.items())))
-    by_type: dict[pa.DataType, list[int]] = {}  # few cells are cast together, since each call costs more than they do
-    for place, kind in enumerate(types.values()):
-        by_type.setdefault(kind, []).append(place)
-    columns = list(text.columns)
-    for kind, places in by_type.items():
-        if kind != pa.string():
-            cells = pa.concat_arrays([chunk for place in places for chunk in columns[place].chunks]).cast(kind)
-            for start, place in enumerate(places):
-                columns[place] = cells.slice(start * len(text), len(text))
-    return pa.table(columns, names=list(types))
+    if 0 < len(whole) <= FEW:
+        whole = typed_cells(whole, names)
+    else:
+        whole = whole.cast(pa.schema(list(zip(names, map(column_type, whole.columns), strict=True))))
+    counts = [len(parts[file]) if file in parts else 0 for file in files]
+    return [whole.slice(end - count, count) for end, count in zip(accumulate(counts), counts, strict=True)]
 
 
 def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
@@ -91,21 +71,29 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) ->
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
+    small = file.stat().st_size <= _BLOCKS[0]  # and not worth threads, of which each would hold memory for all columns
+    options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, use_threads=not small)
     for block in _BLOCKS:
-        options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, block_size=block)
+        options.block_size = block
         try:
-            return _with_line_feeds(csv.read_csv(file, options, _parsing(delimiter), converting))
+            text = csv.read_csv(file, options, _parsing(delimiter), converting)
+            return text if small and not _has_quotes(file) else _with_line_feeds(text)
         except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
             if "straddl" not in str(error) or block == _BLOCKS[-1]:
                 raise
     raise AssertionError("the last block has returned or raised")
 
 
+def _has_quotes(file: Path) -> bool:
+    """Whether the file has any; without, no cell has a line break."""
+    with pa.input_stream(str(file), compression="detect") as stream:
+        return any(b'"' in piece for piece in iter(lambda: stream.read(_BLOCKS[0]), b""))
+
+
 def _with_line_feeds(text: pa.Table) -> pa.Table:
     """The table with CR LF in cells as LF, as Spark has it."""
     if len(text) <= FEW:  # looked at all at once, since each call costs more than such a column
-        chunks = [chunk for column in text.columns for chunk in column.chunks]
-        if not chunks or not pc.any(pc.match_substring(pa.chunked_array(chunks, pa.string()), "\r\n")).as_py():
+        if not pc.any(pc.match_substring(cells_of(text), "\r\n")).as_py():
             return text
     return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=text.column_names)
 
@@ -129,30 +117,19 @@ def column_type(column: pa.ChunkedArray) -> pa.DataType:
     """The narrowest type that every cell of a text column fits, else text."""
     if column.null_count == len(column):
         return pa.string()
-    kind = next((kind for kind in CsvType if _all_match(column, kind) and _castable(column, kind)), None)
-    return pa.string() if kind is None else _ARROW_TYPES[kind]
+    kind = next((kind for kind in CsvType if _all_match(column, kind) and castable(column, kind)), None)
+    return pa.string() if kind is None else ARROW_TYPES[kind]
 
 
 def column_fits(column: pa.ChunkedArray) -> dict[CsvType, bool]:
     """Which types every cell of a text column fits; without cells all of them."""
-    return {kind: _all_match(column, kind) and _castable(column, kind) for kind in CsvType}
+    return {kind: _all_match(column, kind) and castable(column, kind) for kind in CsvType}
 
 
 def _all_match(column: pa.ChunkedArray, kind: CsvType) -> bool:
     if len(column) <= FEW:
         return all_fit(column.to_pylist(), kind)
     return pc.all(pc.match_substring_regex(column, kind.value)).as_py() is not False
-
-
-def _castable(column: pa.ChunkedArray, kind: CsvType) -> bool:
-    """Whether cells of a date's shape are dates, unlike 2021-02-30; other types are their shape."""
-    if kind not in (CsvType.DATE, CsvType.TIMESTAMP):
-        return True
-    try:
-        pc.cast(column, _ARROW_TYPES[kind])
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _parsing(delimiter: str) -> csv.ParseOptions:

@@ -68,7 +68,7 @@ def _check_name(file: Path) -> None:
 
 def nameless() -> DataError:
     """The error for an empty text where a path or table is meant."""
-    return DataError("an empty text names no table; give a path, a glob or the name of a catalog table")
+    return DataError("the path is empty; give a path, a glob or the name of a catalog table")
 
 
 def _below(folder: Path) -> list[Path]:

@@ -65,7 +65,7 @@ def common_format(files: Iterable[str], where: str) -> Format:
     for file in files:
         kind = format_of(file)
         if kind is None:
-            raise DataError(f"cannot tell the format of {file!r} by its name. {HINT}")
+            raise DataError(f"cannot detect the format of {file!r} by its name. {HINT}")
         found.setdefault(kind, file)
     if len(found) > 1:
         (first, one), (second, other) = list(found.items())[:2]

@@ -49,7 +49,7 @@ class CellType:
         if found is None:
             known = [*_BY_NAME, "decimal(p,s)"]
             raise OptionError(
-                f"{text.strip()!r} is no type for the column {column!r}; types are {', '.join(known)}."
+                f"{text.strip()!r} is not a type for the column {column!r}; types are {', '.join(known)}."
                 f"{did_you_mean(word, [*known, *_OTHER_NAMES])}"
             )
         return found
@@ -97,7 +97,7 @@ class CellType:
         """The error for a cell that is no value of the type."""
         shown = cell if len(cell) <= 80 else cell[:80] + "..."
         hint = "; one without an offset such as +01:00 is a timestamp_ntz" if self.name == "timestamp" else ""
-        return DataError(f"column {column!r} of {where!r} has a cell {shown!r}, which is no {self.name}{hint}")
+        return DataError(f"column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Schema:
                 raise OptionError(f"the schema has more than one column {name!r}.")
             types[name] = CellType.of(kind, name)
         if not types:
-            raise OptionError(f"the schema names no column; {_LIKE}.")
+            raise OptionError(f"the schema has no columns; {_LIKE}.")
         return cls(types, header)
 
     @property
@@ -152,12 +152,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def types_of_their_own(format_name: str, path: str) -> OptionError:
     """The error for a schema beside files that have one."""
-    return OptionError(f"{path!r} is {format_name}, which tells its own types; leave out the schema and the header.")
+    return OptionError(f"{path!r} is {format_name}, which has its own schema; leave out schema= and header=")
 
 
 def without_header(path: str) -> OptionError:
     """The error for the option of a format that has no header."""
-    return OptionError(f"{path!r} is no CSV, so that it has no header to do without.")
+    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only")
 
 
 def _fields(given: Any) -> Sequence[tuple[str, str]]:
@@ -192,7 +192,7 @@ def _parts(text: str) -> list[str]:
 def _field(part: str) -> tuple[str, str]:
     found = _NAME_AND_TYPE.fullmatch(part)
     if found is None or not found.group(3):
-        raise OptionError(f"{part.strip()!r} in the schema is no column with its type; {_LIKE}.")
+        raise OptionError(f"{part.strip()!r} in the schema is not a column with its type; {_LIKE}.")
     quoted, plain, kind = found.groups()
     return quoted.replace("``", "`") if quoted else plain, kind
 
@@ -200,8 +200,8 @@ def _field(part: str) -> tuple[str, str]:
 def _decimal(precision: int, scale: int, text: str, column: str) -> CellType:
     if not 1 <= precision <= 38 or scale > precision:
         raise OptionError(
-            f"{text.strip()!r} is no type for the column {column!r}: a decimal has 1 to 38 digits, and no more of them "
-            "after the point."
+            f"{text.strip()!r} is not a type for the column {column!r}: a decimal has 1 to 38 digits, no more "
+            "of them after the point"
         )
     before = f"[0-9]{{1,{precision - scale}}}" if precision > scale else "0"
     after = rf"(?:\.[0-9]{{0,{scale}}}0*)?"

@@ -31,7 +31,7 @@ def _lines(result: RuleResult) -> Iterator[str]:
     mark = "ok" if result.finding.holds else "ok~" if result.passed else result.rule.severity.value
     yield f"{mark:<5} {in_one_line(result.name)}: {counted(result)}"
     if result.finding.skipped_nulls:
-        yield f"      {plural(result.finding.skipped_nulls, 'row')} passed over for nulls"
+        yield f"      {plural(result.finding.skipped_nulls, 'row')} skipped because of nulls"
     if result.finding.holds:
         return
     yield f"      {in_one_line(' '.join(result.sentence.split()))}"

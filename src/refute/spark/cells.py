@@ -63,7 +63,7 @@ def announce(path: str, types: Mapping[str, str]) -> None:
     """Warn of types that nobody gave."""
     told = ", ".join(f"{name} {kind}" for name, kind in types.items())
     warnings.warn(
-        f"the types of {path!r} are told from its cells: {told}. Give a schema to choose them yourself.",
+        f"the column types of {path!r} were inferred: {told}. Pass a schema to set them",
         InferredTypesWarning,
         stacklevel=2,
     )

@@ -19,10 +19,13 @@ from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
+from refute.spark.answer.bound import BoundRule
+from refute.spark.answer.choice import note_on
+from refute.spark.answer.gathering import Gathering
+from refute.spark.answer.single import chosen_rows
 from refute.spark.budget import Budget
 from refute.spark.clashes import SparkClashes
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
-from refute.spark.gathering import Gathering
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.jobs import stoppable
@@ -34,9 +37,7 @@ from refute.spark.opening import open_source, session_of
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
-from refute.spark.single import chosen_rows
 from refute.spark.source import Source
-from refute.spark.strategy import note_on, plan_of
 from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
@@ -178,7 +179,7 @@ class SparkEngine:
 
         def plan() -> Plan:
             rows = self.source.n_rows()
-            plans = tuple(plan_of(rule, self.prepared(rule).strategy_for(rows), rows) for rule in rules)
+            plans = tuple(self.prepared(rule).plan(rows) for rule in rules)
             return Plan(plans, (note_on(self.budget.driver_bytes),))
 
         return self.asked("explain", plan)
@@ -194,7 +195,7 @@ class SparkEngine:
         work = Work(rows, self.tasks, budget.task_rows, min(budget.plan_rows, int(widest) + 1), self.method)
         return Answers(form, blocks, work)
 
-    def blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Blocks:
+    def blocks(self, rules: Sequence[BoundRule], *, named: bool) -> Blocks:
         """The columns that some rules read, in blocks that are made when they are asked."""
         forms = [rule.pairing.form for rule in rules if rule.pairing is not None]
         names = dict.fromkeys(self.names[name] for rule in rules for name in rule.columns)
@@ -202,7 +203,7 @@ class SparkEngine:
         return Blocks(frame, self.plain_types, forms, names, named=named)
 
     @contextmanager
-    def kept_blocks(self, rules: Sequence[SparkRule], *, named: bool) -> Iterator[Blocks]:
+    def kept_blocks(self, rules: Sequence[BoundRule], *, named: bool) -> Iterator[Blocks]:
         """The same, made once and kept meanwhile on the executors.
 
         Rows that have no ids are numbered where they are packed, or sent by their turn. An executor that is lost would
@@ -302,7 +303,7 @@ class SparkEngine:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
             raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is not a plain scan of files. "
+                f"{what} needs row ids, and {self.source.name} has none: it is not a plain file scan. "
                 "Name the columns that identify a row: key=[...], or --key on the command line."
             )
 

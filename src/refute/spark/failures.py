@@ -143,7 +143,7 @@ def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
-        f"{where} has two columns {found.group(1)!r}, or such that differ only by case, which Spark cannot tell apart; "
+        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish; "
         "rename one of them"
     )
 
@@ -167,7 +167,7 @@ def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
     why = f" (it lacks the class {lacking})" if lacking else ""
     return DataError(
-        f"Spark has no file system for {scheme}:// addresses{why}; give it one, as by --conf spark.jars.packages=..., "
+        f"Spark has no file system for {scheme}:// addresses{why}; add one, as with --conf spark.jars.packages=..., "
         "or name another place"
     )
 
@@ -185,8 +185,8 @@ def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return LayoutChangedError(
-        f"Spark cut the input{_on(what)} into other tasks than a moment ago (the cluster or a setting changed), so "
-        "that row positions cannot be told; run again, or give a key"
+        f"Spark cut the input{_on(what)} into different tasks than a moment ago (the cluster or a setting changed), so "
+        "row positions are no longer valid; run again, or give a key"
     )
 
 
@@ -218,7 +218,7 @@ def _python_version(found: re.Match[str], text: str, what: str | None) -> Refute
 
 def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
-        f"Spark's executors cannot run {found.group(1)!r}, which shall be their Python ({found.group(2).strip()}); "
+        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}); "
         f"{remedy()}"
     )
 

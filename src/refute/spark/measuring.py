@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from refute.detect.results import Timed
 from refute.errors import RefuteError, SchemaError
 from refute.language.rulebook import Rule
+from refute.spark.answer.spread import distinct_rows
+from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.failures import plain_failures
 from refute.spark.jobs import Crew
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind
-from refute.spark.spread import distinct_rows
-from refute.spark.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
@@ -31,9 +31,11 @@ def measure(
     check_fit(engine, rules)
     prepared = [engine.prepared(rule) for rule in rules]
     _fetch_together(engine, prepared)
-    counted = _count_values_together(engine, prepared) if counts else []  # verifying looks at the first rows first
+    counted: list[DistinctRows] = []
+    if counts:  # verifying looks at the first rows first
+        prepared, counted = _with_values_together(engine, prepared)
     with ExitStack() as stack, Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
-        _read_together(engine, prepared, stack)
+        prepared = _with_blocks_together(engine, prepared, stack)
         # What is shared is begun first, so that no thread waits for what none has begun.
         for values in counted:
             crew.submit("count values", _read, engine, values)
@@ -43,18 +45,23 @@ def measure(
 
 def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> None:
     """Fetch the columns of all rules at once, where all of them may come here; else each rule sees to itself."""
-    if all(one.is_small for one in rules):
-        together = tuple(dict.fromkeys(name for one in rules for name in one.columns))
-        engine.gathering.whole(together, identified=True, native=all(one.is_native for one in rules))
+    gathering = engine.gathering
+    if not all(one.is_small for one in rules):
+        return
+    names = tuple(dict.fromkeys(name for one in rules for name in one.columns))
+    if gathering.fits(names, engine.source.most_rows(), kept=True, native=all(one.bound.is_native for one in rules)):
+        with gathering.rows(names, identified=True, kept=True):
+            pass
 
 
-def _read_together(engine: SparkEngine, rules: Sequence[SparkRule], stack: ExitStack) -> None:
-    """Give the rules that tasks answer the same blocks: the table is then read once for all of them."""
-    able = [one for one in rules if one.may_share_blocks]
-    if len(able) > 1:
-        blocks = stack.enter_context(engine.kept_blocks(able, named=True))
-        for one in able:
-            one.shared_blocks = blocks
+def _with_blocks_together(engine: SparkEngine, rules: Sequence[SparkRule], stack: ExitStack) -> list[SparkRule]:
+    """The rules, those that tasks answer with the same blocks: the table is then read once for all of them."""
+    able = [one.may_share_blocks for one in rules]
+    if sum(able) < 2:
+        return list(rules)
+    together = [one.bound for one, is_able in zip(rules, able, strict=True) if is_able]
+    blocks = stack.enter_context(engine.kept_blocks(together, named=True))
+    return [one.sharing(blocks=blocks) if is_able else one for one, is_able in zip(rules, able, strict=True)]
 
 
 def _timed(engine: SparkEngine, prepared: SparkRule, counts: bool, progress: Callable[[Rule], None] | None) -> Timed:
@@ -66,31 +73,34 @@ def _timed(engine: SparkEngine, prepared: SparkRule, counts: bool, progress: Cal
     return Timed(finding, values, time.perf_counter() - started)
 
 
-def _count_values_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> list[DistinctRows]:
-    """Give rules the same counts of values where they read few distinct ones, all of them taken together."""
-    able = [one for one in rules if one.may_share_values]
+def _with_values_together(
+    engine: SparkEngine, rules: Sequence[SparkRule]
+) -> tuple[list[SparkRule], list[DistinctRows]]:
+    """The rules, with the same counts of values where they read few distinct ones, all of them taken together."""
+    able = [number for number, one in enumerate(rules) if one.may_share_values]
     if len(able) < 2:
-        return []
-    sample = engine.gathering.glimpse(tuple(dict.fromkeys(name for one in able for name in one.columns)))
+        return list(rules), []
+    sample = engine.gathering.glimpse(tuple(dict.fromkeys(name for number in able for name in rules[number].columns)))
     most = min(MOST_SHARED, engine.source.most_rows() / LEAST_REPEATS)
-    units: list[tuple[tuple[str, ...], list[SparkRule]]] = []
-    for one in able:
+    units: list[tuple[tuple[str, ...], list[int]]] = []
+    for number in able:
+        columns = rules[number].columns
         for i, (names, unit) in enumerate(units):
-            both = tuple(dict.fromkeys((*names, *one.columns)))
+            both = tuple(dict.fromkeys((*names, *columns)))
             if distinct_rows(sample.select(list(both))) <= most:
-                units[i] = both, [*unit, one]
+                units[i] = both, [*unit, number]
                 break
         else:
-            if distinct_rows(sample.select(list(one.columns))) <= most:
-                units.append((one.columns, [one]))
-    counted = []
+            if distinct_rows(sample.select(list(columns))) <= most:
+                units.append((columns, [number]))
+    sharing, counted = list(rules), []
     for names, unit in units:
         if len(unit) > 1:
             values = DistinctRows(tuple(engine.names[name] for name in names), engine.plain_types, engine.plain)
             counted.append(values)
-            for one in unit:
-                one.shared_values = values
-    return counted
+            for number in unit:
+                sharing[number] = rules[number].sharing(values=values)
+    return sharing, counted
 
 
 def _read(engine: SparkEngine, values: DistinctRows) -> None:

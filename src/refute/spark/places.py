@@ -44,7 +44,7 @@ def require_table(session: SparkSession, name: str) -> None:
             raise OptionError(f"the catalog has no schema {schema!r} for the table {name!r}; make it first.")
         if taken and session.table(name).columns[: len(_FIRST)] != _FIRST:
             raise OptionError(
-                f"{name!r} is a table already, and not one of violations, so that it is not written over; "
+                f"{name!r} is a table already, and not one of violations, so it is not overwritten; "
                 "name another, or drop it first."
             )
 

@@ -86,7 +86,7 @@ def layout_of(frame: DataFrame, kind: str) -> Layout:
         if file["first"] != 0 or file["last"] != file["n"] - 1:
             raise DataError(
                 f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} rows of it up to row "
-                f"{file['last']:,}, so that positions would not tell rows apart; say which columns do with key=, as in "
+                f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in "
                 "key=['id']"
             )
     return Layout.of(files)

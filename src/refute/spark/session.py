@@ -107,7 +107,7 @@ def start(
     """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
     if not re.match(r"local(-cluster)?(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
-            f"{master!r} is no Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
+            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
         )
     for host, port in _addresses(master, "spark", 7077):
         _require_answer(host, port, f"Spark master {master!r}")
@@ -143,7 +143,7 @@ def start(
 
 def _connect(remote: str) -> SparkSession:
     if not remote.startswith("sc://"):
-        raise EngineError(f"{remote!r} is no Spark Connect server; write it as sc://host:port.")
+        raise EngineError(f"{remote!r} is not a Spark Connect server; write it as sc://host:port.")
     for host, port in _addresses(remote, "sc", 15002):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
     with calm():

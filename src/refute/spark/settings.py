@@ -46,7 +46,7 @@ def check_files(paths: Sequence[str]) -> None:
     """Raises OptionError for a Python file that cannot be sent to executors."""
     for path in paths:
         if not path.lower().endswith(_SUFFIXES):
-            raise OptionError(f"{path!r} is not a Python file for executors; such end in {', '.join(_SUFFIXES)}.")
+            raise OptionError(f"{path!r} is not a Python file for executors; those end in {', '.join(_SUFFIXES)}.")
         if not is_address(path) and not os.path.isfile(path):
             raise OptionError(f"there is no file {path!r} to send to executors.")
 

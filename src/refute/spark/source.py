@@ -156,8 +156,8 @@ class Source:
         if scanned is None:
             raise DataError(
                 f"the rows of {self.name} have no position, since it is not a plain scan of files (a table of Delta or "
-                "Iceberg is not one either: rows of its files may be deleted); say which columns tell rows apart with "
-                "key=, as in key=['id']"
+                "Iceberg is not one either: rows of its files may be deleted); name the columns that identify a "
+                "row, as in key=['id']"
             )
         with self._once, plain_failures(self.name):
             if self._layout is None and scanned == "parquet" and len(self.frame.inputFiles()) == 1:
@@ -223,8 +223,11 @@ class Source:
             values = ", ".join(f"{name} = {wrong[name]!r}" for name in self.key)
             often = wrong[_OFTEN]
             if any(wrong[name] is None or wrong[name] != wrong[name] for name in self.key):
-                raise DataError(f"the key of {self.name} is null in some rows ({values}); a key tells every row apart")
-            raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}")
+                raise DataError(
+                    f"the key of {self.name} is null in some rows ({values}); key columns must not be null",
+                    key=self.key,
+                )
+            raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}", key=self.key)
         self._key_checked = True
 
     def _key_columns(self) -> list[SparkColumn]:
@@ -248,17 +251,17 @@ class Source:
         seen: dict[str, str] = {}
         for name in names:
             if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
-                raise DataError(f"{self.name} has a column {name!r}, a name that Refute needs for itself; rename it")
+                raise DataError(f"{self.name} has a column {name!r}, a name that Refute reserves; rename it")
             same = name if self._naming.is_case_sensitive else name.lower()
             if same in seen:
                 raise DataError(
-                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot tell apart; "
+                    f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot distinguish; "
                     "rename one of them"
                 )
             seen[same] = name
         for i, name in enumerate(self.key):
             if name in self.key[:i]:
-                raise SchemaError(f"the key column {name!r} is named twice; name each column of a key once.")
+                raise SchemaError(f"the key column {name!r} is listed twice; list each key column once")
             if name not in names:
                 raise SchemaError(f"there is no key column {name!r} in {self.name}.{did_you_mean(name, names)}")
             kind = self.frame.schema[name].dataType

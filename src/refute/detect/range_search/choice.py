@@ -34,7 +34,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.memory is not None and self.memory < 0:
-            raise ValueError(f"memory must not be negative, but is {self.memory}")
+            raise ValueError(f"memory must not be negative, got {self.memory}")
 
 
 def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_points: int) -> Index:

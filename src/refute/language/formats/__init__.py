@@ -60,5 +60,5 @@ def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None)
 def named(name: str) -> Format:
     """The format of this name."""
     if name not in FORMATS:
-        raise OptionError(f"there is no format {name!r}.{did_you_mean(name, FORMATS)} There are {', '.join(FORMATS)}.")
+        raise OptionError(f"unknown format {name!r}.{did_you_mean(name, FORMATS)} There are {', '.join(FORMATS)}.")
     return FORMATS[name]

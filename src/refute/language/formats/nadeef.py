@@ -137,7 +137,7 @@ def _operand(operand: Column | Constant) -> str:
     if isinstance(value, str) and "'" not in value:
         return f"'{value}'"
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or Constant(guess(str(value))) != operand:
-        raise UnwritableError(f"constants are plain numbers or text without quotes in it, and {value!r} is neither")
+        raise UnwritableError(f"constants must be plain numbers or text without quotes, and {value!r} is neither")
     return str(value)
 
 

@@ -22,7 +22,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         if self.amount < 0 or (self.percent and self.amount > 100):
-            raise RuleError(f"a limit of {self} makes no sense: it lies between 0 and 100%")
+            raise RuleError(f"a limit of {self} is not possible: it must be between 0 and 100%")
 
     @classmethod
     def of(cls, value: object) -> Limit:

@@ -158,10 +158,7 @@ def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence
     here = np.arange(rows.num_rows)
     book = codebook(Relation.of(doubled), evidence.space, nulls)
     selves = pair_evidence(book, here, here + rows.num_rows)
-    points = np.concatenate([evidence.points, selves.points])
-    found = Evidence.of(evidence.space, points, np.concatenate([evidence.counts, -selves.counts]))
-    true = found.counts > 0
-    return Evidence(found.space, found.points[true], found.counts[true])
+    return evidence - selves
 
 
 @dataclass(frozen=True)
@@ -170,13 +167,12 @@ class Search:
 
     space: Space
     masks: NDArray[np.uint8]
-    nulls: Nulls
     buckets: int
 
     def __call__(self, batches: Batches) -> Batches:
         """For each box with a pair among these rows, its number and the two rows."""
         for _, meeting in meetings(batches, self.buckets):
-            witnesses = Witnesses(Relation.of(meeting.table), self.space, self.nulls)
+            witnesses = Witnesses(Relation.of(meeting.table), self.space)
             for number, masks in enumerate(self.masks):
                 pair = witnesses.find(masks)
                 if pair is not None:

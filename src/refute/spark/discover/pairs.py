@@ -13,12 +13,13 @@ from pyspark.sql import functions as F
 from refute.discover.evidence import Evidence
 from refute.discover.facts import codebook
 from refute.discover.groups import equal_masks
-from refute.discover.local import PEELED, PEELED_PAIRS, RARE_PAIRS, LocalPairs
+from refute.discover.local import LocalPairs
 from refute.discover.options import Options
 from refute.discover.pairs import Chosen, Costs, Hunt, Masks, Pairs
 from refute.discover.rank import state_shares
-from refute.discover.sampling import pair_evidence
+from refute.discover.sampling import pair_evidence, prefix_evidence
 from refute.discover.space import Slot, Space
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
@@ -63,24 +64,39 @@ class Sizes:
     here_rows: int = 20_000_000  # rows that may come to the driver, where a measure needs single rows
 
 
-def pairs_of(table: SparkTable, space: Space, options: Options, place: Kept, sizes: Sizes | None = None) -> Pairs:
+def pairs_of(
+    table: SparkTable,
+    space: Space,
+    options: Options,
+    place: Kept,
+    sizes: Sizes | None = None,
+    tuning: Tuning = STANDARD,
+) -> Pairs:
     """The pairs of a Spark table in a space."""
     if not space.slots:
         return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
-    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes())
+    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes(), tuning)
 
 
 class SparkPairs:
     """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job."""
 
     def __init__(
-        self, coding: Coding, space: Space, table: SparkTable, options: Options, place: Kept, sizes: Sizes
+        self,
+        coding: Coding,
+        space: Space,
+        table: SparkTable,
+        options: Options,
+        place: Kept,
+        sizes: Sizes,
+        tuning: Tuning,
     ) -> None:
         self.space = space
         self.n_rows = n_rows = table.n_rows
         self._coded = coding.space
         self._nulls = options.nulls
         self._sizes = sizes
+        self._tuning = tuning
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
@@ -90,7 +106,7 @@ class SparkPairs:
         tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
-        self._near = LocalPairs(Relation.of(rows), self._coded, options)
+        self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning)
         self.costs = Costs(_JOB_COST, _ROW_COST / self._cores, _PAIR_COST / self._cores, _WITNESS_COST / self._cores)
         self._peeled: set[bytes] = set()
 
@@ -126,12 +142,22 @@ class SparkPairs:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
         return self._look(chosen, *self._tasks(chosen), budget)
 
+    def against(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, bool]:
+        """The evidence of all pairs that hold one of these coded rows, and whether all of them were looked at."""
+        rows = rows.combine_chunks()
+        found = self._met(rows, budget)
+        if found is None:
+            return Evidence.empty(self.space), False
+        book = codebook(Relation.of(rows), self._coded, self._nulls)
+        twice, finished = prefix_evidence(book, np.arange(rows.num_rows), budget)
+        return self._true(found - twice), finished
+
     def peeled(self, done: list[Chosen], budget: Budget) -> tuple[Evidence, ...]:
         """The evidence of all pairs of rows that agree with others in rare ways on one of the sets of slots."""
         found: list[pa.Table] = []
         for chosen in done:
             buckets, large = self._tasks(chosen)
-            rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, RARE_PAIRS // buckets))
+            rare = Rare(self._coded, chosen, self._nulls, buckets, max(8, self._tuning.rare_pairs // buckets))
             answers = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large)).mapInArrow(
                 rare, FOUND
             )
@@ -139,7 +165,7 @@ class SparkPairs:
         if not found:
             return ()
         counted = pa.concat_tables(found).group_by(found[0].column_names).aggregate([([], "count_all")])
-        most = int(min(PEELED, PEELED_PAIRS // max(1, self.n_rows)))
+        most = int(min(self._tuning.peeled, self._tuning.peeled_pairs // max(1, self.n_rows)))
         often = counted.sort_by([("count_all", "descending")]).slice(0, most)
         return self._against_all(often.select(found[0].column_names), budget)
 
@@ -150,7 +176,7 @@ class SparkPairs:
             return Hunt((), tuple(self._true(one) for one in nearby.evidence), nearby.complete)
         sets, boxes = column_sets(self._coded, masks)
         projected = self._blocks.frame.mapInArrow(Project(sets, self._sizes.points), FOUND)
-        search = SearchProjections(sets, boxes, masks, self._coded, self._nulls, self._sizes.points)
+        search = SearchProjections(sets, boxes, masks, self._coded, self._sizes.points)
         answers = projected.repartitionById(len(sets), F.col(NUMBER)).mapInArrow(search, FOUND)
         found = self._blocks.collected(answers, budget)
         if found is None:
@@ -175,8 +201,8 @@ class SparkPairs:
         """The coded table in this process; raises OptionError where it is too large."""
         if self.n_rows > self._sizes.here_rows:
             raise OptionError(
-                f"this needs single rows in this process, and a table of {self.n_rows:,} rows is too large for that; "
-                "measure by g1, use method='guided', or look at fewer rows"
+                f"this needs all rows in this process, and a table of {self.n_rows:,} rows is too large for that; "
+                "measure by g1, use method='guided', or select fewer rows"
             )
         return Relation.of(pa.concat_tables(self._blocks.drawn(1.0, 0)).combine_chunks()), self._coded
 
@@ -216,7 +242,7 @@ class SparkPairs:
                 buckets, large = self._tasks(chosen)
             else:
                 buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
-            search = Search(self._coded, masks[boxes], self._nulls, buckets)
+            search = Search(self._coded, masks[boxes], buckets)
             sent = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
             found = self._blocks.collected(sent.mapInArrow(search, FOUND), budget)
             if found is None:
@@ -228,13 +254,17 @@ class SparkPairs:
         """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
         fresh = [row for row in _single_rows(rows) if packed(row) not in self._peeled]
         known = len(self._peeled) + len(fresh)
-        if not fresh or known * self.n_rows > PEELED_PAIRS:
+        if not fresh or known * self.n_rows > self._tuning.peeled_pairs:
             return ()
         self._peeled.update(packed(row) for row in fresh)
-        together = pa.concat_tables(fresh).combine_chunks()
-        task = Against(packed(together), self._coded, self._nulls)
+        found = self._met(pa.concat_tables(fresh).combine_chunks(), budget)
+        return () if found is None else (self._true(found),)
+
+    def _met(self, rows: pa.Table, budget: Budget) -> Evidence | None:
+        """The evidence of each given row against all others, pairs of two given rows twice; None if time was up."""
+        task = Against(packed(rows), self._coded, self._nulls)
         found = self._blocks.seen(self._blocks.frame.mapInArrow(task, seen_schema(self.space)), budget)
-        return () if found is None else (self._true(without_selves(together, found, self._nulls)),)
+        return None if found is None else without_selves(rows, found, self._nulls)
 
     def _true(self, evidence: Evidence) -> Evidence:
         """The evidence as that of the space itself; points do not depend on what stands for a text."""

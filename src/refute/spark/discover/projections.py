@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from refute.discover.space import Space
 from refute.discover.witness import Witnesses
-from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, Batches, tables_of, unpacked
 from refute.spark.discover.looking import NUMBER, answer
@@ -64,7 +63,6 @@ class SearchProjections:
     boxes: tuple[tuple[int, ...], ...]
     masks: NDArray[np.uint8]
     space: Space
-    nulls: Nulls
     most: int
 
     def __call__(self, batches: Batches) -> Batches:
@@ -83,7 +81,7 @@ class SearchProjections:
     def _searched(self, number: int, whole: pa.Table) -> Iterator[pa.RecordBatch]:
         times = whole.column(_TIMES).to_numpy()
         rows = whole.drop_columns([_TIMES]).take(pa.array(np.repeat(np.arange(len(times)), times)))
-        witnesses = Witnesses(Relation.of(rows.combine_chunks()), self.space, self.nulls)
+        witnesses = Witnesses(Relation.of(rows.combine_chunks()), self.space)
         for box in self.boxes[number]:
             pair = witnesses.find(self.masks[box])
             if pair is not None:

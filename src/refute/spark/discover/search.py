@@ -13,14 +13,15 @@ from refute.discover.kinds import RuleSort
 from refute.discover.options import Method, Options
 from refute.discover.search import search
 from refute.discover.table import LocalTable
+from refute.discover.tuning import STANDARD, Tuning
 from refute.errors import OptionError
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
+from refute.spark.answer.gathering import Gathering, is_too_much
 from refute.spark.budget import Budget
 from refute.spark.discover.table import SparkTable
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.gathering import Gathering, is_too_much
 from refute.spark.jobs import stoppable
 from refute.spark.keeping import Kept, kept
 from refute.spark.opening import open_source, session_of
@@ -40,6 +41,7 @@ def discover_on_spark(
     where: str | None = None,
     gather: int = GATHERED,
     persist: bool = False,
+    tuning: Tuning = STANDARD,
 ) -> Discovery:
     """The rules of a path, catalog table or DataFrame; with `where`, of the rows for which this SQL is true.
 
@@ -54,16 +56,16 @@ def discover_on_spark(
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
             here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
             if here is not None:
-                return search(LocalTable(here), options, kinds)
+                return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is Method.HYDRA:
                 raise OptionError(
-                    f"method 'hydra' looks at single rows in this process, and {source.name} is too large for that; "
+                    f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
                     "use 'guided' or 'tiles'"
                 )
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
                 frame = place.keep(frame.select(*map(quoted, _readable(source, options))))
-            return search(SparkTable(frame, place, options.columns), options, kinds)
+            return search(SparkTable(frame, place, options.columns), options, kinds, tuning=tuning)
 
 
 def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:
@@ -87,7 +89,7 @@ def _here(source: Source, options: Options, where: str | None, most: int) -> Rel
     types, names = empty_relation(source.frame), _readable(source, options)
     gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
-    if most <= 0 or not gathering.is_fetched(measured, source.most_rows()):
+    if most <= 0 or not gathering.fits(measured, source.most_rows(), kept=False):
         return None
     ordered = bool(options.almost) and source.has_identity
     frame = source.identified() if ordered else source.frame

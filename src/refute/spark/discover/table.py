@@ -16,6 +16,7 @@ from refute.discover.pairs import Pairs
 from refute.discover.rank import states_of_column
 from refute.discover.space import Slot, Space
 from refute.discover.support import premise, silent_columns
+from refute.discover.tuning import STANDARD, Tuning
 from refute.discover.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -208,9 +209,9 @@ class SparkTable:
         """What `run` gives, which counts and packs the rows; None where the user, or the time limit, ended it."""
         return unless_expired(self.frame.sparkSession, budget, run)
 
-    def pairs(self, space: Space, options: Options) -> Pairs:
+    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
-        made: Any = pairs_of(self, space, options, self._place)
+        made: Any = pairs_of(self, space, options, self._place, tuning=tuning)
         self._pairs = made if isinstance(made, SparkPairs) else None
         return made  # type: ignore[no-any-return]
 

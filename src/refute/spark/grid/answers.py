@@ -17,6 +17,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.relation.shown import shown_row
+from refute.spark.answer.witness import Totals
 from refute.spark.blocks import PACKED as FOUND
 from refute.spark.blocks import Batches, unpacked
 from refute.spark.frames import frame_of
@@ -41,7 +42,6 @@ from refute.spark.grid.tasks import (
     Send,
     Survey,
 )
-from refute.spark.witness import Totals
 from refute.spark.worker import ROW_COLUMN
 
 Ints = NDArray[np.int64]

@@ -11,11 +11,11 @@ from pyspark.sql.types import DataType, LongType
 
 from refute.plan.form import Form
 from refute.relation import Relation
+from refute.spark.answer.narrowing import narrowed
 from refute.spark.blocks import PACKED
 from refute.spark.expressions import column, operand
 from refute.spark.grid.groups import Key
 from refute.spark.grid.tasks import Pack
-from refute.spark.narrowing import narrowed
 from refute.spark.worker import HASHED_ID, ROW_COLUMN
 
 BLOCK_ROWS = 1 << 17

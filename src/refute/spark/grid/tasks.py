@@ -20,11 +20,11 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import skipped_nulls
 from refute.plan.method import MethodName
 from refute.relation import Relation
+from refute.spark.answer.narrowing import widened
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.grid.division import Division, Side
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.shape import Shape
-from refute.spark.narrowing import widened
 from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
 
 Ints = NDArray[np.int64]

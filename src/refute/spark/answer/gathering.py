@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
 from refute.relation import Relation
+from refute.spark.answer.narrowing import is_short_decimal, narrowed, widened
 from refute.spark.budget import Budget, largest_result, width
 from refute.spark.expressions import quoted
 from refute.spark.frames import first_rows
-from refute.spark.narrowing import is_short_decimal, narrowed, widened
 from refute.spark.source import Source
 from refute.spark.worker import ROW_COLUMN
 
@@ -52,38 +52,40 @@ class Gathering:
         self._lock = threading.RLock()
         self._turn = threading.Lock()
         self._known: dict[tuple[bool, bool], list[LocalEngine]] = {}
+        self._planned: dict[tuple[tuple[str, ...], bool], DataFrame] = {}
         self._text_widths: dict[str, float] = {}
         self._refused = False
 
-    def fits(self, names: Iterable[str], rows: int, *, native: bool) -> bool:
-        """Whether this many rows of these columns are brought here and kept; `native` rules need few bytes for that."""
-        most = min(self._budget.kept_bytes, self._budget.native_bytes) if native else self._budget.kept_bytes
-        return self._is_within(names, rows, most)
+    def most_rows(self, names: tuple[str, ...]) -> int:
+        """A number of rows that the table has no more than; these columns will probably be asked for next."""
+        return self._source.most_rows(None if self._source.is_sized else self._sent(names, identified=False))
 
-    def is_fetched(self, names: Iterable[str], rows: int) -> bool:
-        """Whether this many rows of these columns are brought here for one answer rather than sent to workers."""
-        return self._is_within(names, rows, self._budget.driver_bytes)
+    def fits(self, names: Iterable[str], rows: int, *, kept: bool, native: bool = False) -> bool:
+        """Whether this many rows of these columns are brought here: for one question at a time, or `kept` for all.
+
+        Rules that are `native` to Spark come here with few bytes only.
+        """
+        most = self._budget.kept_bytes if kept else self._budget.driver_bytes
+        return self._is_within(names, rows, min(most, self._budget.native_bytes) if native else most)
 
     @contextlib.contextmanager
-    def fetched(self, names: tuple[str, ...], *, identified: bool) -> Iterator[LocalEngine | None]:
-        """All rows of these columns for one question at a time; nothing is kept. None where it is too much."""
-        with self._turn:
-            yield self._brought(names, self._sent(names, identified=identified and self._source.has_identity))
+    def rows(self, names: tuple[str, ...], *, identified: bool, kept: bool) -> Iterator[LocalEngine | None]:
+        """All rows of these columns, which may be known to fit; None where Spark finds that they are too much.
 
-    def whole(self, names: tuple[str, ...], *, identified: bool, native: bool) -> LocalEngine | None:
-        """All rows of these columns, perhaps of others too; None where they are too many."""
+        What is kept has perhaps other columns too; what is not comes for one question at a time.
+        """
         identified = identified and self._source.has_identity
+        if not kept:
+            with self._turn:
+                yield self._brought(names, self._sent(names, identified=identified))
+            return
         with self._lock:
-            known = self._kept(names, whole=True, identified=identified)
-            if known is not None:
-                return known
-            # Ids may cost a pass over the files, so that a table is known to fit before they are asked for.
-            plain = None if identified or self._source.is_sized else self._sent(names, identified=False)
-            if not self.fits(names, self._source.most_rows(plain), native=native):
-                return None
-            sent = self._sent(names, identified=identified) if plain is None else plain
-            found = self._brought(names, sent)
-            return None if found is None else self._keep(found, whole=True, identified=identified)
+            found = self._kept(names, whole=True, identified=identified)
+            if found is None:
+                found = self._brought(names, self._sent(names, identified=identified))
+                if found is not None:
+                    self._keep(found, whole=True, identified=identified)
+        yield found
 
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
@@ -124,6 +126,7 @@ class Gathering:
         """Fetch again what is next asked for."""
         with self._lock:
             self._known.clear()
+            self._planned.clear()
 
     def _is_within(self, names: Iterable[str], rows: int, most: int) -> bool:
         """Whether this many rows of these columns take at most so many bytes, and as many as Spark would send."""
@@ -155,8 +158,13 @@ class Gathering:
         return fetched
 
     def _sent(self, names: tuple[str, ...], *, identified: bool) -> DataFrame:
-        """All rows of these columns in the types in which Spark sends them with least work."""
-        return self._chosen({name: narrowed(name, kind) for name, kind in self._exact(names).items()}, identified)
+        """All rows of these columns in the types in which Spark sends them with least work; Spark plans them once."""
+        with self._lock:
+            known = self._planned.get((names, identified))
+            if known is None:
+                columns = {name: narrowed(name, kind) for name, kind in self._exact(names).items()}
+                known = self._planned[names, identified] = self._chosen(columns, identified)
+            return known
 
     def _brought(self, names: tuple[str, ...], sent: DataFrame) -> LocalEngine | None:
         """The rows in this process; None where Spark finds them too many bytes to send."""

@@ -16,10 +16,8 @@ from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import barred_columns
 from refute.relation.shown import shown_row
-from refute.spark.expressions import column, condition_expression
-from refute.spark.grid.answers import Answers
-from refute.spark.single import violates, violating_rows
-from refute.spark.witness import (
+from refute.spark.answer.single import violates, violating_rows
+from refute.spark.answer.witness import (
     Clash,
     Conditions,
     FoundRow,
@@ -30,6 +28,8 @@ from refute.spark.witness import (
     found_row,
     one_of,
 )
+from refute.spark.expressions import column, condition_expression
+from refute.spark.grid.answers import Answers
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:

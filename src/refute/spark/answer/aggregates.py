@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
 from refute.plan.form import operands as column_operands
+from refute.spark.answer.pairing import Pairing
+from refute.spark.answer.spread import Spread
+from refute.spark.answer.witness import Conditions
 from refute.spark.expressions import all_of, literal
-from refute.spark.pairing import Pairing
-from refute.spark.spread import Spread
-from refute.spark.witness import Conditions
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"

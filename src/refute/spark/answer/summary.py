@@ -18,10 +18,10 @@ from refute.detect.weighted import MOST_DIFFERENCES, MOST_ORDERS, WeightedPartne
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Family, Relation
+from refute.spark.answer.pairing import Pairing
+from refute.spark.answer.witness import Conditions
 from refute.spark.expressions import all_of, as_number, column, literal
 from refute.spark.frames import frame_of
-from refute.spark.pairing import Pairing
-from refute.spark.witness import Conditions
 from refute.spark.worker import ROW_COLUMN
 
 MOST_DISTINCT = 500_000

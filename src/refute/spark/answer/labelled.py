@@ -16,9 +16,9 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 
 from refute.language.predicate import Row
+from refute.spark.answer.extremes import BEST, CASE, NEXT, PAIRS, Extremes
+from refute.spark.answer.pairing import Pairing
 from refute.spark.expressions import all_of, literal
-from refute.spark.extremes import BEST, CASE, NEXT, PAIRS, Extremes
-from refute.spark.pairing import Pairing
 
 _LABEL = "__label"
 

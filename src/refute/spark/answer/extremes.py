@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Row
+from refute.spark.answer.pairing import Pairing
+from refute.spark.answer.witness import Conditions
 from refute.spark.expressions import all_of, compare, literal
-from refute.spark.pairing import Pairing
-from refute.spark.witness import Conditions
 
 BEST = {Row.S: "__s_best", Row.T: "__t_best"}
 NEXT = {Row.S: "__s_next", Row.T: "__t_next"}

@@ -1,0 +1,58 @@
+"""Which way a discovery takes: the thresholds, sizes and prices by which it chooses. No answer depends on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What is few, what is many and what is worth its cost, step by step. The values given here are measured ones."""
+
+    # methods
+    few_rows: int = 12_000  # rows up to which all pairs are the quickest way
+    patience: float = 120.0  # seconds of tiles beyond which a guided search is never given up for them
+    # guided search
+    recut: int = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
+    tried: int = 32  # new points from which that is estimated
+    sets: int = 12  # sets of equalities looked at before the next inversion
+    many_points: int = 20_000  # evidences from which an inversion takes seconds
+    soon: float = 3.0  # seconds for all pairs that are then the better choice
+    wave: int = 64  # candidates whose witnesses are searched before boxes are refined
+    kinds: int = 8  # kinds of boxes, by the telling slots that they read, for which few rows may stand for all
+    few_looks: int = 4  # looks at all rows that settling a set must cost before that is tried
+    many_open: int = 300  # open boxes from which rare rows are peeled
+    # pairs in this process
+    prefix: int = 1500  # rows whose pairs are all looked at first
+    gauge: int = 4096  # rows from which the number of agreeing pairs is estimated
+    drawn: int = 100_000  # pairs drawn per slot
+    pair_cost: float = 6e-9  # seconds for a pair inside a group
+    row_cost: float = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
+    witness_cost: float = 3.0e-7  # seconds per row to search all rows for one witness
+    rare_pairs: int = 600  # rare pairs per set of equalities from which rows to peel are taken
+    peeled: int = 500  # rows that are peeled at first
+    peeled_pairs: int = 6_000_000_000  # pairs that peeling may cost in all
+    # witnesses
+    many_values: int = 1_000  # distinct values from which reading a column makes most rows differ
+    projected: int = 4096  # points from which a projection is worth the look
+    reduced: int = 50_000  # rows from which one for many rules is
+    # Hydra
+    partners: int = 20  # random partners per tuple
+    efficiency: float = 0.005  # new evidences per pair below which a focus is discarded
+    few_pairs: int = 1 << 15  # pairs that are looked at rather than refined
+    batch_pairs: int = 1 << 24  # pairs that are collected before they are looked at
+    # inversion
+    split: int = 2000  # evidences below which splitting the search costs more than it gives
+    most_cells: int = 1 << 28  # cells of a cube: 32 MB as bits
+    few_cells: int = 1 << 18  # cells up to which a cube is held however few its points are
+    cells_per_point: int = 1 << 11  # cells per point from which searching hitting sets is quicker
+    nodes: int = 2048  # nodes, pruned ones included, that a search of a cube is divided into at the least
+    quick_cells: int = 1 << 13  # cells up to which dividing that search costs more than it gives
+    # rules that follow from others
+    block: int = 16  # boxes in the smallest blocks
+    fan: int = 4  # blocks in a block
+    chunk: int = 512  # rules that a thread looks at before it takes the next
+
+
+STANDARD = Tuning()
+"""The values that are used unless others are given."""

@@ -1,0 +1,36 @@
+"""The ways to answer a rule on Spark, in the order in which they are preferred."""
+
+from __future__ import annotations
+
+from refute.plan.plan import RulePlan
+from refute.spark.answer.bound import BoundRule
+from refute.spark.answer.gather import Fetch, Gather
+from refute.spark.answer.native import Aggregate, Filter, Summarise
+from refute.spark.answer.way import Distribute, Way
+
+WAYS: tuple[type[Way], ...] = (Gather, Filter, Summarise, Aggregate, Fetch, Distribute)
+
+
+def way_of(bound: BoundRule) -> Way:
+    """The way that a rule goes; rows are counted for it where nothing else tells how many there are."""
+    ways = (way(bound) for way in WAYS)
+    return next(way for way in ways if way.suits(bound.most_rows) and way.is_open)
+
+
+def expected_way(bound: BoundRule, rows: int) -> Way:
+    """The way that a rule will probably go over so many rows; nothing is counted for it."""
+    ways = (way(bound) for way in WAYS)
+    return next(way for way in ways if way.suits(rows))
+
+
+def plan_of(bound: BoundRule, rows: int) -> RulePlan:
+    """The plan of one rule."""
+    way = expected_way(bound, rows)
+    return RulePlan.of(bound.rule, rows=rows, method=f"{way.name} on Spark", steps=way.steps, worst=way.worst)
+
+
+def note_on(driver_bytes: int) -> str:
+    """What the budget of bytes means for a plan."""
+    if not driver_bytes:
+        return "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
+    return f"At most {driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."
