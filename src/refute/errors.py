@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 _LONGEST_LINE = 500
 _MOST_LINES = 100
@@ -66,6 +68,7 @@ def _shortened_line(line: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is close."""
+    name = str(name)
     candidates = {str(item).casefold(): str(item) for item in known}
     matcher = difflib.SequenceMatcher()
     matcher.set_seq2(name.casefold())
@@ -83,3 +86,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known name, with a leading blank; empty when none is close."""
     best = nearest(name, known)
     return f" Did you mean {best!r}?" if best is not None else ""
+
+
+def whole_number(name: str, value: object) -> int:
+    """The value of an option that counts something; raises OptionError for anything but an integer."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise OptionError(f"{name} must be a whole number, not {value!r}")
+    return operator.index(value)

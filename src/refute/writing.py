@@ -81,6 +81,10 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         raise OptionError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
+    except ValueError as error:
+        if "\0" in str(path):
+            raise OptionError(f"cannot write {str(path)!r}: a path has no zero byte") from error
+        raise
 
 
 def _destination(path: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -210,3 +211,42 @@ def test_errors_carry_their_facts() -> None:
         rf.check(pa.table({"a": [1, 1]}), "unique(a)", key="a")
     assert repeated.value.facts == {"key": ("a",), "rows": (0, 1)}
     assert not str(repeated.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: rf.count(TABLE, "unique(zip)", engine=5), "unknown engine 5"),  # type: ignore[arg-type]
+        (lambda: rf.discover(TABLE, columns=[5]), "columns must be names of columns, not 5"),  # type: ignore[list-item]
+        (lambda: rf.discover(TABLE, max_predicates=10**30), "max_predicates must be at most"),
+        (lambda: rf.discover(TABLE, threads=10**30), "threads must be at most"),
+        (lambda: rf.discover(TABLE, seed=-1), "seed must not be negative"),
+        (lambda: rf.discover(TABLE, time_limit=float("nan")), "time_limit must be above 0"),
+        (lambda: rf.discover(TABLE, where=5), "where must be a condition as text"),  # type: ignore[arg-type]
+        (lambda: rf.check(TABLE, "unique(zip)", progress=5), "progress must be a function"),  # type: ignore[arg-type]
+        (lambda: rf.parse(5), "a rule is a text, not int"),  # type: ignore[arg-type]
+        (lambda: rf.load_rules(5), "not int"),  # type: ignore[arg-type]
+        (lambda: rf.load_rules("/no/such/rules"), "there is no such file"),
+        (lambda: rf.load_rules("/"), "it is a folder"),
+        (lambda: rf.check(TABLE, "unique(zip)").to_json(5), "a path is a text or a Path"),  # type: ignore[arg-type]
+        (lambda: rf.check(TABLE, "unique(zip)").to_json("a\0b"), "zero byte"),
+        (lambda: rf.count("a" * 5000 + ".csv", "unique(a)", engine="local"), "there is no file"),
+        (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zip", 0), "limit must be at least 1"),
+        (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zip", True), "limit must be a whole number"),
+        (lambda: rf.check(TABLE, "unique(zip)").violations("unique_zap"), "Did you mean 'unique_zip'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused_in_words(ask: Callable[[], object], message: str) -> None:
+    with pytest.raises(RefuteError, match=message):
+        ask()
+
+
+def test_rows_of_columns_that_arrow_cannot_choose_from_are_split_too() -> None:
+    ends = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["x", "y"]))
+    table = pa.table(
+        {"a": [1, 1, 2], "v": pa.array(["p", None, "q"], pa.string_view()), "b": pa.array([b"1"] * 3, pa.binary_view())}
+    ).append_column("r", pa.chunked_array([ends]))
+    clean, dirty = rf.check(table, "unique(a)").split()
+    assert clean.column("v").to_pylist() == ["q"]
+    assert dirty.column("v").to_pylist() == ["p", None]
+    assert dirty.column("r").to_pylist() == ["x", "x"]

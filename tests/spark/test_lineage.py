@@ -167,7 +167,7 @@ def test_asking_leaves_no_view_behind_and_the_output_alone_in_many_threads(
     rows, out = spark_kind.read.parquet(folder), sys.stdout
     views = {table.name for table in spark_kind.catalog.listTables()}
     with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(lambda _: scanned_format(rows), range(24))) == {"parquet"}
+        assert set(pool.map(lambda _: scanned_format(rows), range(24))) == {("parquet", True)}
         counts = pool.map(lambda _: rf.count(rows.where("id >= 0"), "unique(a)"), range(6))
         assert set(counts) == {sum(n * (n - 1) for n in (9, 9, 9, 9, 8, 8, 8))}
     assert sys.stdout is out
@@ -234,6 +234,6 @@ def test_tables_of_plain_files_have_positions(index: str) -> None:
 def test_a_text_that_cannot_be_told_apart_tells_nothing(spark: SparkSession, folder: str) -> None:
     assert Lineage.of("nothing") == Lineage("", "", "")
     odd = spark.read.parquet(folder).withColumnRenamed("id", "a\n== Physical Plan ==\nb")
-    assert scanned_format(odd) is None
+    assert scanned_format(odd) == (None, False)
     assert not is_repeatable(odd, odd.columns)
     assert Path(folder).exists()

@@ -87,6 +87,7 @@ def test_a_key_may_be_a_field_or_of_another_case(frame: DataFrame) -> None:
         spelled = ["id"] if key == ["ID"] else ["st.p", "st.q.r", "ZIP"]
         assert listed.column_names == ["s", "t", *(f"{role}_{name}" for role in "st" for name in spelled)]
         assert len(listed) == rf.count(FLAT, rule)
+        assert len(list(rf.violations(frame, rule, key=key))) == len(listed)
 
 
 def test_case_follows_the_setting_of_the_session(frame: DataFrame) -> None:

@@ -141,3 +141,17 @@ def test_spark_gets_two_fifths_of_the_memory_and_at_least_a_gigabyte() -> None:
     megabytes = int(memory_for_spark().removesuffix("m"))
     assert 1024 <= megabytes <= 30 * 1024
     assert megabytes <= max(1024, memory_here() * 0.4 / 2**20)
+
+
+@pytest.mark.spark
+def test_a_program_that_holds_a_report_of_connect_ends() -> None:
+    script = """
+import refute as rf
+from refute.spark.session import session
+frame = session(remote="local[1]", brief=True).range(100).selectExpr("id", "id % 2 g", "id % 5 v").limit(50)
+report = rf.check(frame, "g -> v", key="id")
+listed = report.violations(report.results[0])
+print(report.results[0].finding.violations > 0)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["True"], done.stderr

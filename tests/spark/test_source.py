@@ -17,6 +17,7 @@ from pyarrow import json, orc, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import refute as rf
 from refute.errors import DataError, EngineError, InferredTypesWarning, RefuteError, SchemaError
 from refute.relation.files import read_local
 from refute.spark import csv_source
@@ -300,7 +301,7 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
 def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> None:
     with pytest.raises(DataError, match="columns 'id' and 'ID', which Spark cannot distinguish"):
         open_source(spark.range(1).select("id", F.col("id").alias("ID")))
-    with pytest.raises(DataError, match="'__row', a name that Refute needs"):
+    with pytest.raises(DataError, match="'__row', a name that Refute reserves"):
         open_source(spark.range(1).select(F.col("id").alias("__row")))
 
 
@@ -397,14 +398,6 @@ def test_an_arrow_table_becomes_a_dataframe_of_the_session_that_is_asked_for(spa
     assert frame_of(table).count() == 2
 
 
-def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Fails in Spark's worker."""
-    for batch in batches:
-        if batch.num_rows:
-            raise DataError("the worker says so")
-        yield batch
-
-
 def test_failures_of_spark_are_told_in_one_sentence(
     spark_kind: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -417,6 +410,14 @@ def test_failures_of_spark_are_told_in_one_sentence(
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
     assert str(column) == "there is no column 'idd' on 'the data'. Its columns are id"
+
+    def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Fails in Spark's worker, which cannot import this module."""
+        for batch in batches:
+            if batch.num_rows:
+                raise DataError("the worker says so")
+            yield batch
+
     worker = raised(lambda: spark_kind.range(3).mapInArrow(boom, "id long"))
     assert isinstance(worker, DataError)
     assert str(worker) == "the worker says so"
@@ -426,3 +427,36 @@ def test_failures_of_spark_are_told_in_one_sentence(
     other = raised(lambda: spark_kind.sql("select cast('x' as int)"))
     assert str(other).startswith("Spark failed on 'the data': [CAST_INVALID_INPUT] The value 'x'")
     assert "Stack trace" not in capfd.readouterr().err
+
+
+def test_a_file_that_is_named_twice_has_no_positions(spark_kind: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"g": [1, 2, 3]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("g\n1\n2\n3\n", encoding="utf-8")
+    twice = [
+        spark_kind.read.parquet(*[str(tmp_path / "a.parquet")] * 2),
+        spark_kind.read.csv([str(tmp_path / "a.csv")] * 2, header=True, inferSchema=True),
+    ]
+    for frame in twice:
+        assert rf.count(frame, "unique(g)") == 6
+        with pytest.raises(DataError, match="read more than once"):
+            list(rf.violations(frame, "unique(g)"))
+        assert (
+            len(set(rf.violations(frame.withColumn("k", F.monotonically_increasing_id()), "unique(g)", key="k"))) == 6
+        )
+
+
+@pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
+def test_bytes_that_are_not_utf8_are_refused_wherever_they_stand(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    written = '{{"g": "{}"}}\n' if name.endswith("jsonl") else "{}\n"
+    rows = "".join(written.format(f"value {i}") for i in range(60_000)).encode()
+    wrong = [written.format("%").encode().replace(b"%", bytes([byte])) for byte in (0xFE, 0xFF)]
+    file = tmp_path / name
+    file.write_bytes((b"" if name.endswith("jsonl") else b"g\n") + rows + b"".join(wrong))
+    for engine in ("spark", "local"):
+        with pytest.raises(DataError, match=r"(?i)utf.?8"):
+            rf.count(str(file), "unique(g)", engine=engine)
+    with pytest.raises(DataError, match=r"(?i)utf.?8"):
+        rf.count(str(file), "unique(g)", schema="g string")

@@ -81,6 +81,8 @@ def discover(
             f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
         )
     check_driver_bytes(driver_bytes)
+    if where is not None and not isinstance(where, str):
+        raise OptionError(f"where must be a condition as text, not {where!r}")
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
         from refute.spark.discover import GATHERED, discover_on_spark

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refute.api.tables import as_key, engine_for, name_of, opened_engine, whole_number
+from refute.api.tables import as_key, engine_for, name_of, opened_engine
 from refute.detect.results import Verdict
 from refute.errors import OptionError
 from refute.language.nulls import Nulls
@@ -78,9 +78,6 @@ def violations(
     With `persist` Spark keeps the columns that the rule reads until `close()` of what is returned, which also serves in
     a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table anew after that.
     """
-    limit = None if limit is None else whole_number("limit", limit)
-    if limit is not None and limit < 1:
-        raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations.")
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
     found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading)
@@ -118,6 +115,8 @@ def check(
     columns, so that all are kept; the other functions keep those that they read.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
+    if progress is not None and not callable(progress):
+        raise OptionError(f"progress must be a function that takes a rule, not {progress!r}")
     options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
     with opened_engine(
         table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options

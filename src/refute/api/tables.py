@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from refute.errors import OptionError, SchemaError, did_you_mean
+from refute.errors import OptionError, SchemaError, did_you_mean, whole_number
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.files import read_local
@@ -99,13 +97,6 @@ def check_driver_bytes(number: int | None) -> None:
     """Raise OptionError for anything but a number of bytes."""
     if number is not None and whole_number("driver_bytes", number) < 0:
         raise OptionError(f"driver_bytes must be at least 0, not {number}; with 0, no rows come to this process")
-
-
-def whole_number(name: str, value: object) -> int:
-    """The value of an option that counts something; raises OptionError for anything but an integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise OptionError(f"{name} must be a whole number, not {value!r}.")
-    return int(value)
 
 
 def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from refute.detect.detector import Detector
 from refute.detect.engine import ClashingRow
 from refute.detect.identity import Identity
+from refute.language.addresses import local_path
 from refute.language.rulebook import Rule
 from refute.plan.problem import Rows
 from refute.writing import replacing
@@ -64,7 +65,7 @@ class LocalClashes:
         """Write the violations to a Parquet file, which appears whole or not at all."""
         from pyarrow import parquet as pq
 
-        with replacing(path) as draft, pq.ParquetWriter(str(draft), self.schema) as writer:
+        with replacing(local_path(path)) as draft, pq.ParquetWriter(str(draft), self.schema) as writer:
             for batch in self.batches():
                 writer.write_batch(batch)
 

@@ -20,7 +20,7 @@ from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
 from refute.relation.binding import check_column
-from refute.relation.together import available_cores, together
+from refute.relation.together import chosen_threads, together
 
 
 class LocalEngine:
@@ -38,7 +38,7 @@ class LocalEngine:
         self.relation = Relation.of(table)
         self.identity = Identity(self.relation, key)
         self._method = method
-        self._threads = threads or available_cores()
+        self._threads = chosen_threads(threads)
         self._detector = Detector(self.relation, method=method, threads=self._threads)
 
     @property

@@ -78,7 +78,23 @@ def split_by_marks(marked: Any) -> tuple[Any, Any]:
     last = marked.num_columns - 1
     dirty = pc.greater(pc.list_value_length(marked.column(last)), 0)
     plain = marked.remove_column(last)
-    return plain.filter(pc.invert(dirty)), plain.filter(dirty)
+    return _chosen(plain, pc.invert(dirty)), _chosen(plain, dirty)
+
+
+def _chosen(table: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    """The rows of a mask; columns of which Arrow cannot choose rows become such of which it can."""
+    try:
+        return table.filter(mask)
+    except pa.ArrowNotImplementedError:
+        columns = [_choosable(column) for column in table.columns]
+        return pa.table(columns, names=table.column_names).filter(mask)
+
+
+def _choosable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
+    return pc.run_end_decode(column) if pa.types.is_run_end_encoded(kind) else column
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -93,10 +93,16 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OptionError(f"{name} must be at least 1, not {value}")
-        for name in ("constants", "almost"):
+        for name in ("constants", "almost", "seed"):
             if getattr(self, name) < 0:
                 raise OptionError(f"{name} must not be negative, got {getattr(self, name)}")
-        if self.time_limit is not None and self.time_limit <= 0:
+        for name in ("constants", "almost", "max_predicates", "threads", "seed"):
+            if (getattr(self, name) or 0) > _MOST:
+                raise OptionError(f"{name} must be at most {_MOST:,}, not {getattr(self, name)}")
+        for name in self.columns or ():
+            if not isinstance(name, str):
+                raise OptionError(f"columns must be names of columns, not {name!r}")
+        if self.time_limit is not None and not self.time_limit > 0:
             raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
         if not self.operators:
             raise OptionError("operators must name at least one comparison")
@@ -116,6 +122,7 @@ class Options:
             raise OptionError(f"progress must be a function that takes a Progress, not {self.progress!r}")
 
 
+_MOST = 2**31 - 1
 _NUMBER: tuple[type, ...] = (int, float, np.integer, np.floating)
 _KINDS: tuple[tuple[tuple[str, ...], type | tuple[type, ...], str], ...] = (
     (("shared_values", "average_ratio", "constant_share", "error", "time_limit"), _NUMBER, "a number"),

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from refute.discover.options import Options, Progress
-from refute.relation.together import available_cores
+from refute.relation.together import chosen_threads
 
 _BEAT = 0.05  # seconds between looks at the clock
 State = TypeVar("State")
@@ -23,7 +23,7 @@ class Budget:
     """The time a discovery may take and the threads it may use, and where its progress is told."""
 
     def __init__(self, options: Options) -> None:
-        self.threads = options.threads or available_cores()
+        self.threads = chosen_threads(options.threads)
         self._report = options.progress
         self._started = time.monotonic()
         self._limit = options.time_limit

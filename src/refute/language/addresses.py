@@ -24,7 +24,9 @@ def is_local_address(text: str) -> bool:
 
 def local_path(place: str | os.PathLike[str], remedy: str = "write the text that this returns there yourself") -> Path:
     """The path of this machine that a text means; raises OptionError for an address of another file system."""
-    text = os.fspath(place)
+    if not isinstance(place, str | os.PathLike):
+        raise OptionError(f"a path is a text or a Path, not {place!r}")
+    text = os.fsdecode(place)
     if not is_address(text):
         return Path(text)
     parts = urlsplit(text)

@@ -31,10 +31,19 @@ def load_rules(
         table = replace(table or TableFacts(), columns=tuple(header))
     if isinstance(rules, Mapping):
         return book_from_plain(rules)
+    if not isinstance(rules, str | os.PathLike):
+        raise RuleError(f"rules are a file, a text or a mapping, not {type(rules).__name__}")
+    if isinstance(rules, str) and _is_path(rules):
+        raise RuleError(f"cannot read {rules}: {'it is a folder' if os.path.isdir(rules) else 'there is no such file'}")
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
         return read_rules(read_file(path), format=format, table=table, source=str(path))
     return read_rules(rules, format=format, table=table)
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text cannot be rules, but looks like a path that names no file."""
+    return text.startswith(("/", "./", "../", "~")) and not is_file_like(text) and len(text.split()) == 1
 
 
 def read_file(path: Path) -> str:

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from refute.errors import did_you_mean
+from refute.errors import RuleError, did_you_mean
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.reading import Reader
@@ -48,6 +48,8 @@ def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint
 
     The text is a denial constraint, or a short form that stands for exactly one (`unique(id)`, `zip -> city`).
     """
+    if not isinstance(text, str):
+        raise RuleError(f"a rule is a text, not {type(text).__name__}")
     found = parse_rule(text, columns)
     if len(found) != 1:
         raise RuleSyntaxError(

@@ -43,19 +43,26 @@ def local_files(path: str) -> list[Path]:
     """The files that a path, folder or glob names, in order; of a folder only those of a format that can be told."""
     if not path.strip():
         raise nameless()
-    if glob.has_magic(path) and not Path(path).exists():
+    if glob.has_magic(path) and not _exists(Path(path)):
         matches = [Path(match) for match in glob.glob(path, recursive=True)]
         found = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
         if not found:
             raise DataError(f"no file matches {path!r}")
     else:
         place = Path(path)
-        if not place.exists():
+        if not _exists(place):
             raise DataError(f"there is no file or folder {path!r}")
         found = [place] if place.is_file() else _below(place)
     for file in found:
         _check_name(file)
     return sorted(set(found), key=lambda file: in_order(file.as_posix()))
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
+        return False
 
 
 def _check_name(file: Path) -> None:

@@ -6,6 +6,7 @@ nanoseconds and zones, and so makes values equal that are not.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import math
 import sys
@@ -21,6 +22,8 @@ from refute.relation.moments import ticks
 from refute.relation.types import READABLE, ColumnType, Family
 
 _UINT64 = range(2**64)
+_WITH_NULLS = {Family.FLOAT, Family.DECIMAL, Family.TIMESTAMP, Family.DURATION}
+_FEW = 100  # objects that tell whether there may be nulls only
 _MOST_DIGITS = 76  # of decimals that Arrow holds
 _FAMILIES: tuple[tuple[type | tuple[type, ...], Family], ...] = (  # the first that fits: a datetime is a date as well
     ((bool, np.bool_), Family.BOOLEAN),
@@ -42,10 +45,10 @@ def column_of_objects(objects: Sequence[object], name: str) -> pa.Array | pa.Chu
     """
     kinds = set(map(type, objects)) - _null_types()
     families = {_family_of(kind) for kind in kinds}
-    if Family.FLOAT in families:
-        if all(value != value for value in objects if isinstance(value, float | np.floating)):  # NaN, and no number
-            families.discard(Family.FLOAT)
-            objects = _cells(objects)
+    # A family may be there for a NaN or NaT alone.
+    if families & _WITH_NULLS and (len(families) > 1 or not any(map(_is_value, objects[:_FEW]))):
+        objects = _cells(objects)
+        families = {_family_of(kind) for kind in set(map(type, objects)) - _null_types()}
     convert = _CONVERSIONS.get(frozenset(families))
     try:
         found = None if convert is None else convert(objects)
@@ -79,6 +82,10 @@ def _cells(objects: Sequence[object]) -> list[Any]:
     """The objects with None for every null."""
     nulls = _null_types()
     return [None if type(value) in nulls or _is_nothing(value) else value for value in objects]
+
+
+def _is_value(value: object) -> bool:
+    return type(value) not in _null_types() and not _is_nothing(value)
 
 
 def _is_nothing(value: object) -> bool:
@@ -137,11 +144,12 @@ def _decimals(objects: Sequence[object]) -> pa.Array | None:
             _, digits, exponent = Decimal(cell).as_tuple()
             if not isinstance(exponent, int):  # an infinity
                 return None
-            whole, places = max(whole, len(digits) + exponent), max(places, -exponent)
+            if any(digits):  # a zero needs none, whatever its exponent
+                whole, places = max(whole, len(digits) + exponent), max(places, -exponent)
     if whole + places > _MOST_DIGITS:
         return None
     make = pa.decimal128 if whole + places <= 38 else pa.decimal256
-    return pa.array(cells, make(whole + places, places))
+    return pa.array([cell if cell is None or cell else 0 for cell in cells], make(whole + places, places))
 
 
 def _moments(objects: Sequence[object]) -> pa.Array | None:
@@ -150,9 +158,15 @@ def _moments(objects: Sequence[object]) -> pa.Array | None:
     if len({_has_zone(cell) for cell in cells if cell is not None}) > 1:
         return None
     zone = "UTC" if any(_has_zone(cell) for cell in cells if cell is not None) else None
-    if all(type(cell) in (dt.datetime, type(None)) for cell in cells):  # which Arrow converts exactly, and faster
+    # Arrow converts these exactly, and faster, but for offsets of parts of a second.
+    if all(cell is None or (type(cell) is dt.datetime and _has_whole_offset(cell)) for cell in cells):
         return pa.array(cells, pa.timestamp("us", zone))
     return ticks(cells, lambda unit: pa.timestamp(unit, zone))
+
+
+def _has_whole_offset(value: dt.datetime) -> bool:
+    offset = value.utcoffset()
+    return offset is None or offset.microseconds == 0
 
 
 def _has_zone(value: object) -> bool:
@@ -162,7 +176,8 @@ def _has_zone(value: object) -> bool:
 def _durations(objects: Sequence[object]) -> pa.Array | None:
     cells = _cells(objects)
     if all(type(cell) in (dt.timedelta, type(None)) for cell in cells):
-        return pa.array(cells, pa.duration("us"))
+        with contextlib.suppress(OverflowError, pa.ArrowInvalid):  # beyond 292,000 years
+            return pa.array(cells, pa.duration("us"))
     return ticks(cells, pa.duration)
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _lock = threading.Lock()
+_MOST_THREADS = 256
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -39,6 +40,11 @@ def together(threads: int, calls: Sequence[Callable[[], T]]) -> list[T]:
 def available_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def chosen_threads(asked: int | None) -> int:
+    """The number of threads to use: as many as cores where none is asked for, and never more than machines have."""
+    return available_cores() if asked is None else min(asked, _MOST_THREADS)
 
 
 class _Work:

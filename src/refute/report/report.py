@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.detect.engine import Engine
+from refute.errors import OptionError, did_you_mean
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
@@ -66,8 +67,14 @@ class Report:
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
         """The clashing rows of a rule, as `refute.violations` gives them; the table is not opened again for them, nor
         is its key checked."""
-        result = self[rule] if isinstance(rule, str) else rule
+        result = self._named(rule) if isinstance(rule, str) else rule
         return Violations(self._engine, result.rule, limit)
+
+    def _named(self, name: str) -> RuleResult:
+        names = [result.name for result in self.results]
+        if name not in names:
+            raise OptionError(f"there is no rule {name!r} in the report.{did_you_mean(name, names)}", rule=name)
+        return self[name]
 
     def __iter__(self) -> Iterator[RuleResult]:
         return iter(self.results)

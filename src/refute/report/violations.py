@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.detect.engine import ClashingRow, Engine
+from refute.errors import OptionError, whole_number
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 
@@ -21,9 +22,12 @@ class Violations:
     """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
 
     def __init__(self, engine: Engine, rule: Rule, limit: int | None = None) -> None:
-        self._clashes = engine.clashes(rule, limit)
+        """At most `limit` of them, if given; raises OptionError for anything but a number above 0."""
+        self.limit = None if limit is None else whole_number("limit", limit)
+        if self.limit is not None and self.limit < 1:
+            raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations")
         self.rule = rule
-        self.limit = limit
+        self._clashes = engine.clashes(rule, self.limit)
 
     def close(self) -> None:
         """Release what Spark keeps of the table, where it was asked to keep it."""

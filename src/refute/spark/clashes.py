@@ -17,6 +17,8 @@ from refute.relation.shown import shown_values
 from refute.spark.expressions import quoted
 from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.frames import frame_of
+from refute.spark.keeping import forgotten_at_exit
+from refute.spark.session import is_connect
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class SparkClashes:
         self._engine = engine
         self._sides = ["s"] if rule.constraint.is_single_row else ["s", "t"]
         self._listed, self._identified = self._made()
+        if is_connect(self._listed.sparkSession):
+            forgotten_at_exit(self)
         self._released = weakref.finalize(self, engine.close)
         self._released.atexit = False  # a session that ends lets go by itself
 
@@ -50,10 +54,12 @@ class SparkClashes:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The violations in bounded batches: the executors make all, and one part after the other comes here."""
         with plain_failures(self._engine.source.name):
-            made = self._listed.repartition(self._engine.tasks)  # else each part would be a job of its own
+            schema = self.schema
+            plain = self._listed.toDF(*(f"c{place}" for place in range(len(schema))))  # a dot would be taken for syntax
+            made = plain.repartition(self._engine.tasks)  # else each part would be a job of its own
             for (packed,) in made.mapInArrow(_packing(), "packed binary").toLocalIterator():
                 with pa.ipc.open_stream(pa.py_buffer(bytes(packed))) as stream:
-                    yield from stream.read_all().cast(self.schema).to_batches()
+                    yield from stream.read_all().rename_columns(schema.names).cast(schema).to_batches()
 
     def table(self) -> pa.Table:
         """All violations in this process."""

@@ -20,7 +20,7 @@ from refute.relation.unreadable import reading
 from refute.spark.cells import Scan, announce, cast, checked
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.listing import Listing
+from refute.spark.listing import Listing, not_utf8
 from refute.spark.positions import BLOCK, FILE, Layout, block_facts, located
 from refute.spark.warning import calm
 
@@ -52,7 +52,8 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> 
         names, header = schema.names, False
     if schema is not None:
         schema.require(names, listing.path)
-    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
+    has_breaks = _has_broken_lines(session, listing)
+    split = len(names) > 1 and listing.largest >= _LARGE and not has_breaks
     text = _Text(session, listing, names, split, header)
     if schema is not None:
         found = checked(text.frame(all_cells=True), schema, listing.path)
@@ -148,11 +149,18 @@ def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
 
 
 def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
-    """Whether a cell may hold a line break: some line then has an odd number of quotes."""
+    """Whether a cell may hold a line break: some line then has an odd number of quotes.
+
+    Raises DataError where the text is not UTF-8: Spark would take all that it cannot read for the same letter.
+    """
     line = F.col("value")
     quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
     with plain_failures(listing.path):
-        return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).collect()[0][0])
+        asked = (F.max(quotes % 2), F.bool_and(F.is_valid_utf8(line)))
+        odd, is_text = session.read.text(listing.paths).select(*asked).collect()[0]
+    if is_text is False:
+        raise not_utf8(session, listing)
+    return bool(odd)
 
 
 def _fits(possible: Mapping[str, int]) -> list[Column]:

@@ -29,7 +29,7 @@ from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.jobs import stoppable
-from refute.spark.keeping import Kept, kept
+from refute.spark.keeping import Kept, forgotten_at_exit, kept
 from refute.spark.listing import shares_files
 from refute.spark.marking import marked, split_by_marks
 from refute.spark.measuring import measure
@@ -37,6 +37,7 @@ from refute.spark.opening import open_source, session_of
 from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
 from refute.spark.schema import bind, empty_relation
+from refute.spark.session import is_connect
 from refute.spark.source import Source
 from refute.spark.worker import ROW_COLUMN
 
@@ -71,6 +72,8 @@ class SparkEngine:
         self.key: tuple[str, ...] = ()
         self._place = Kept()
         self._session = session_of(table, session)
+        if is_connect(self._session):
+            forgotten_at_exit(self)
 
         def opened() -> None:
             source = open_source(table, key=key, session=self._session, schema=schema)

@@ -97,7 +97,11 @@ def _gist(text: str) -> str:
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
     raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
     first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
+    unknown_host = re.search(r"UnknownHostException: (\S+)", first)
+    if unknown_host:
+        return f"there is no host {unknown_host.group(1)!r}"
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
+    first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
     return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
 
 

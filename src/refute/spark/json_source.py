@@ -12,13 +12,14 @@ from refute.relation.spelling import check_spelling
 from refute.spark.cells import Scan, announce, cast, checked
 from refute.spark.expressions import quoted
 from refute.spark.failures import plain_failures
-from refute.spark.listing import Listing
+from refute.spark.listing import Listing, not_utf8
 
 
 def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
     """The files as a DataFrame, of the given schema or of types told from every value, with a warning that says so."""
     if not listing.filled:
         raise DataError(f"{listing.path!r} is empty")
+    _check_text(session, listing)
     if schema is None:
         frame = _read(session, listing)
         _check_names(session, listing, frame)
@@ -32,6 +33,14 @@ def open_json(session: SparkSession, listing: Listing, schema: Schema | None) ->
         schema.require(_read(session, listing).columns, listing.path)
     values = [cast(name, kind) for name, kind in schema.types.items()]
     return Scan(cells.select(*values, *(F.col(quoted(name)) for name in cells.columns[len(values) :])), found.layout)
+
+
+def _check_text(session: SparkSession, listing: Listing) -> None:
+    """Raises DataError where the text is not UTF-8: Spark would take all that it cannot read for the same letter."""
+    with plain_failures(listing.path):
+        (is_text,) = session.read.text(listing.paths).select(F.bool_and(F.is_valid_utf8("value"))).collect()[0]
+    if is_text is False:
+        raise not_utf8(session, listing)
 
 
 def _check_names(session: SparkSession, listing: Listing, frame: DataFrame) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
+import weakref
 from collections.abc import Iterator
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
@@ -31,6 +35,27 @@ class Kept:
         while self._frames:
             with contextlib.suppress(PySparkException, Py4JError, OSError):
                 self._frames.pop().unpersist()
+
+
+_HOLDERS: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def forgotten_at_exit(holder: object) -> None:
+    """Have an object let go of its DataFrames before the interpreter shuts down.
+
+    Connect tells its server when a DataFrame that was evaluated once and for all is garbage-collected. A program whose
+    last such DataFrame outlives its modules would wait for that call for ever.
+    """
+    if not _HOLDERS:
+        atexit.unregister(_forget)
+        atexit.register(_forget)
+    _HOLDERS.add(holder)
+
+
+def _forget() -> None:
+    for holder in list(_HOLDERS):
+        vars(holder).clear()
+    gc.collect()
 
 
 @contextlib.contextmanager

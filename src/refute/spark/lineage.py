@@ -25,7 +25,7 @@ _AT_ONCE = 20  # columns a plan is asked for: beyond 25 Spark leaves some out of
 _SCAN = re.compile(r"Relation .*\] (parquet|csv|json|orc|text|avro)")
 _ONE_TO_ONE = re.compile(r"(Project \[.*\]|SubqueryAlias \S+)")
 _OWN_VIEW = re.compile(r"View \(`_pyspark_\w+`, .*\)")
-_INDEX = re.compile(r"\bLocation: (\w+)")
+_INDEX = re.compile(r"\bLocation: (\w+)(?:\((\d+) paths?\))?")
 # Those of other formats, such as Delta's, may hide rows of the files they name.
 _OWN_INDEXES = frozenset({"InMemoryFileIndex", "CatalogFileIndex", "PrunedInMemoryFileIndex", "MetadataLogFileIndex"})
 
@@ -99,8 +99,13 @@ class Lineage:
         between = [line for line in lines[:-1] if line not in views]
         if scan is None or len(views) > 1 or not all(map(_ONE_TO_ONE.fullmatch, between)):
             return None
-        indexes = set(_INDEX.findall(self.physical))
+        indexes = {name for name, _ in _INDEX.findall(self.physical)}
         return scan.group(1) if indexes and indexes <= _OWN_INDEXES else None
+
+    @cached_property
+    def names_one_path(self) -> bool:
+        """Whether a single path is read: of several, two may be the same."""
+        return [paths for _, paths in _INDEX.findall(self.physical)] == ["1"]
 
     @cached_property
     def is_held(self) -> bool:
@@ -148,10 +153,11 @@ def _lineage(frame: DataFrame, columns: Sequence[str]) -> Lineage:
         return Lineage.of(str(frame.sparkSession.sql(asked, chosen=chosen).collect()[0][0]))
 
 
-def scanned_format(frame: DataFrame) -> str | None:
-    """The format of the files that a DataFrame reads row by row; None where its rows have no place of their own."""
+def scanned_format(frame: DataFrame) -> tuple[str | None, bool]:
+    """The format of the files that a DataFrame reads row by row, None where its rows have no place of their own; and
+    whether it reads a single path."""
     first = next(lineages_of(frame, frame.columns), None)
-    return first.scanned if first is not None else None
+    return (None, False) if first is None else (first.scanned, first.names_one_path)
 
 
 def is_repeatable(frame: DataFrame, columns: Sequence[str]) -> bool:

@@ -34,7 +34,15 @@ class Layout:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Layout:
-        """The layout that rows of FILE, BLOCK, `first` and `n` describe."""
+        """The layout that rows of FILE, BLOCK, `first`, `last` and `n` describe; raises DataError for a file that is
+        read twice."""
+        for row in rows:
+            if row["last"] - row["first"] + 1 < row["n"] or (row["last"] ^ row["first"]) >> _FILE_ROWS:
+                file = unquote(str(row[FILE])).removeprefix("file://")
+                raise DataError(
+                    f"{file!r} is read more than once, so positions do not identify rows; name each file once, or the "
+                    "columns that identify a row, as in key=['id']"
+                )
         blocks = [(str(row[FILE]), int(row[BLOCK]), int(row["first"]), int(row["n"])) for row in rows]
         return cls(tuple(sorted(blocks, key=lambda block: (in_order(unquote(block[0])), block[1]))))
 
@@ -66,7 +74,7 @@ def located(frame: DataFrame) -> DataFrame:
 
 def block_facts() -> list[Column]:
     """The aggregates by FILE and BLOCK that a layout is made of."""
-    return [F.min(ID).alias("first"), F.count(F.lit(1)).alias("n")]
+    return [F.min(ID).alias("first"), F.max(ID).alias("last"), F.count(F.lit(1)).alias("n")]
 
 
 def layout_of(frame: DataFrame, kind: str) -> Layout:
@@ -80,10 +88,10 @@ def layout_of(frame: DataFrame, kind: str) -> Layout:
             return Layout.of(located(frame).groupBy(FILE, BLOCK).agg(*block_facts()).collect())
         place = frame.metadataColumn("_metadata")
         rows = frame.select(place.getField("file_path").alias(FILE), place.getField("row_index").alias(ID))
-        facts = [F.lit(0).alias(BLOCK), *block_facts(), F.max(ID).alias("last")]
+        facts = [F.lit(0).alias(BLOCK), *block_facts()]
         files = rows.groupBy(FILE).agg(*facts).collect()
     for file in files:
-        if file["first"] != 0 or file["last"] != file["n"] - 1:
+        if file["first"] != 0 or file["last"] > file["n"] - 1:
             raise DataError(
                 f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} rows of it up to row "
                 f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in "

@@ -50,6 +50,7 @@ class Source:
         self._most_rows: int | None = None
         self._format = scanned
         self._format_known = scanned is not None
+        self._names_one_path = True  # of the files that we list, each is another
         self._key_checked = False
         self._repeatable: dict[tuple[str, ...], bool] = {}
         self._is_steady = scanned is not None  # nothing but files, as they are
@@ -136,6 +137,7 @@ class Source:
                 self._is_held = True
                 for lineage in lineages_of(self.frame, known):
                     self._format, self._format_known = lineage.scanned, True  # which the same plan tells
+                    self._names_one_path = lineage.names_one_path
                     self._is_held = self._is_held and lineage.is_held
                     if not lineage.is_repeatable:
                         self._repeatable[known] = False
@@ -160,7 +162,8 @@ class Source:
                 "row, as in key=['id']"
             )
         with self._once, plain_failures(self.name):
-            if self._layout is None and scanned == "parquet" and len(self.frame.inputFiles()) == 1:
+            is_one_file = scanned == "parquet" and self._names_one_path and len(self.frame.inputFiles()) == 1
+            if self._layout is None and is_one_file:
                 return with_row_numbers(self.frame, ROW_COLUMN)
             if self._layout is None:
                 self._layout = layout_of(self.frame, scanned)
@@ -242,7 +245,7 @@ class Source:
     def _scanned(self, chosen: DataFrame | None = None) -> str | None:
         with self._once:
             if not self._format_known:
-                self._format = scanned_format(self.frame if chosen is None else chosen)
+                self._format, self._names_one_path = scanned_format(self.frame if chosen is None else chosen)
                 self._format_known = True
             return self._format
 

@@ -23,7 +23,7 @@ FORMATS = {
         sql.SPARK,
     )
 }
-MAX_CHARACTERS = 64_000_000  # of a file of rules: a hundred thousand long ones
+MAX_CHARACTERS = 8_000_000  # of a file of rules: tens of thousands of them, which take some seconds
 _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
 
 
