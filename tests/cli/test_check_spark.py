@@ -83,7 +83,7 @@ def test_a_file_of_every_format_is_checked(kind: str, tmp_path: Path, capsys: py
     assert run(["check", data, CLASH, "--json", str(report)]) == Exit.ERROR
     told = capsys.readouterr()
     assert "4 violations in 3 rows" in told.out
-    assert ("the types of" in told.err) == (kind in ("csv", "json"))
+    assert ("the column types of" in told.err) == (kind in ("csv", "json"))
     found = json.loads(report.read_text(encoding="utf-8"))
     assert [(rule["violations"], rule["rows"]) for rule in found["rules"]] == [(4, 3)]
     assert found["data"]["rows"] == 4
@@ -97,7 +97,7 @@ def test_types_are_announced_once_however_often_the_file_is_read(
     data, folder = written(tmp_path, "csv"), tmp_path / "clashes"
     assert run(["check", data, CLASH, "--list", "2", "--violations", str(folder)]) == Exit.ERROR
     told = capsys.readouterr()
-    assert told.err.count("the types of") == 1
+    assert told.err.count("the column types of") == 1
     assert "2 of 4 clashing pairs" in told.out
     assert pyarrow.parquet.read_table(folder).num_rows == 4
 
@@ -148,7 +148,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
         ((str(tmp_path / "map.parquet"), CLASH), "map"),
         ((data, CLASH, "--key", "zip"), "is not unique: 3 rows have zip = '10115'"),
         ((data, CLASH, "--key", "idd"), "no key column 'idd'"),
-        ((data, CLASH, "--schema", "zip string"), "is Parquet, which tells its own types"),
+        ((data, CLASH, "--schema", "zip string"), "is Parquet, which has its own schema"),
         ((" ", CLASH), "the path is empty"),
         (("no_such_table", CLASH), "there is no file, folder or table 'no_such_table'"),
     ):
@@ -158,9 +158,9 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
 def test_a_wrong_place_for_spark_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = written(tmp_path, "csv")
     for place, told in (
-        (("--master", "sparc://host:7077"), "'sparc://host:7077' is no Spark master"),
+        (("--master", "sparc://host:7077"), "'sparc://host:7077' is not a Spark master"),
         (("--master", "spark://127.0.0.1:1"), "Spark master 'spark://127.0.0.1:1' does not answer"),
         (("--remote", "sc://127.0.0.1:1"), "Spark Connect server 'sc://127.0.0.1:1' does not answer"),
-        (("--remote", "host:1"), "'host:1' is no Spark Connect server"),
+        (("--remote", "host:1"), "'host:1' is not a Spark Connect server"),
     ):
         assert told in failure(capsys, data, CLASH, *place)
