@@ -17,7 +17,7 @@ from refute.relation.floats import Floats, float_codes, floats_of, whole_steps
 from refute.relation.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
 from refute.relation.mixed import mixed_codes
 from refute.relation.pieces import Pieces
-from refute.relation.strings import string_codes
+from refute.relation.strings import is_string, string_codes
 
 
 def encode_columns(
@@ -63,7 +63,7 @@ def _typed_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int
     if not columns:
         return [], 0, True, True
     pieces = Pieces.of(columns, threads)
-    if any(_is_string(column.type) for column in columns):
+    if any(is_string(column.type) for column in columns):
         codes, size, is_ordered = string_codes(pieces, ordered=ordered)
         return codes, size, is_ordered, False
     if all(pt.is_floating(column.type) for column in columns):
@@ -99,10 +99,6 @@ def _number(array: pa.Array) -> Steps | Wide | Floats:
     values = floats_of(array)
     steps = whole_steps(values)
     return values if steps is None else steps
-
-
-def _is_string(kind: pa.DataType) -> bool:
-    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
 def _dictionary_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
