@@ -213,7 +213,7 @@ def test_numbers_have_keys_that_follow_from_their_types() -> None:
     assert keys([-(2**63), 0, 7], pa.int64()) == [-(2**63), 0, 7]
     assert keys([0, 2**64 - 1], pa.uint64()) == [-(2**63), 2**63 - 1]
     assert keys([Decimal("1.50")], pa.decimal128(9, 2)) == [150]
-    assert keys([3], pa.int32(), pa.decimal64(12, 3)) == [3000]
+    assert keys([3], pa.int32(), pa.decimal128(12, 3)) == [3000]
     assert keys([1], pa.date32(), pa.timestamp("s")) == [86_400]
     zero, minus_zero, one, low = keys([0.0, -0.0, 1.0, -2.5], pa.float64())
     assert low < zero == minus_zero < one
