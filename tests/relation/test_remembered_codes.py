@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.errors import SchemaError
+from refute.relation import Relation
 from refute.relation.dictionary import SPAN, Dictionary
 from refute.relation.encoding import Encoding
 from refute.relation.keys import Keys
@@ -251,3 +252,34 @@ def test_an_encoding_of_nulls_takes_the_type_that_comes_first() -> None:
     assert encoding.codes(pa.nulls(2)).valid.tolist() == [0, 0]
     assert encoding.extend(pa.array(["b", None, "a", "b"])) == 2
     assert encoding.codes(pa.array(["a", "b", None])).values.tolist()[:2] == [1, 0]
+
+
+def test_the_encoding_of_a_relation_knows_its_columns_and_later_rows() -> None:
+    relation = Relation.of(pa.table({"a": ["x", None, "z"], "b": ["y", "x", "x"]}))
+    encoding = relation.encoding(("a", "b"))
+    assert relation.encoding(("b", "a")) is encoding
+    later = pa.array(["y", "w", None])
+    assert encoding.codes(later).unknown.tolist() == [1]
+    assert encoding.extend(later) == 1
+    keys = encoding.codes(pa.array(["w", "x", "y", "z"]), ordered=True)
+    assert np.all(np.diff(keys.values) > 0)
+
+
+@given(batches(), st.integers(0, 6), st.booleans(), st.booleans(), st.booleans())
+def test_first_rows_have_the_codes_that_the_whole_table_has(
+    drawn: Any, n: int, ordered: bool, dense: bool, dense_before: bool
+) -> None:
+    sample = drawn[1][0]
+    whole = Relation.of(pa.table({"c": sample.column}))
+    all_codes = whole.encode("c", ordered=ordered, dense=dense_before)
+    found = whole.head(n).encode("c", ordered=ordered, dense=dense)
+    values = sample.values[:n]
+    assert found.nulls == values.count(None)
+    if not dense:
+        assert found.values.tolist() == all_codes.values[:n].tolist()
+    pairs = [pair for pair in zip(found.values.tolist(), values, strict=True) if pair[1] is not None]
+    assert all(0 <= code < found.size for code, _ in pairs)
+    assert not dense or {code for code, _ in pairs} == set(range(found.size))
+    assert all((a == b) == (x == y) for a, x in pairs for b, y in pairs)
+    if ordered:
+        assert all((a < b) == (x < y) for a, x in pairs for b, y in pairs)

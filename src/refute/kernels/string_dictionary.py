@@ -16,6 +16,7 @@ from refute.kernels.encoding_strings import Bytes, Ints, word_at
 Words = NDArray[np.uint64]
 Longs = NDArray[np.int64]
 
+BLOCK = 256  # strings that are read before they are looked up
 UNKNOWN = -2  # the number of a string that the dictionary does not have
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -31,21 +32,24 @@ def add_strings(
 
     There must be room for all strings in `held` and `starts`, and for twice as many in `slots`. O(bytes) expected.
     """
-    for i in range(len(offsets) - 1):
-        if len(valid) and not valid[i]:
-            out[i] = -1
-            continue
-        first, last = offsets[i], offsets[i + 1]
-        tag = _hashed(data, first, last)
-        slot, number = _found(data, first, last, tag, slots, held, starts)
-        out[i] = number if number >= 0 else known
-        if number < 0:
-            slots[slot] = (tag << _HALF) | np.uint64(known + 1)
-            at = starts[known]
-            for byte in range(last - first):
-                held[at + byte] = data[first + byte]
-            known += 1
-            starts[known] = at + last - first
+    tags = np.empty(BLOCK, np.uint64)
+    for begin in range(0, len(offsets) - 1, BLOCK):
+        end = min(begin + BLOCK, len(offsets) - 1)
+        _hash_block(data, offsets, begin, end, tags)
+        for i in range(begin, end):
+            if len(valid) and not valid[i]:
+                out[i] = -1
+                continue
+            first, last, tag = offsets[i], offsets[i + 1], tags[i - begin]
+            slot, number = _found(data, first, last, tag, slots, held, starts)
+            out[i] = number if number >= 0 else known
+            if number < 0:
+                slots[slot] = (tag << _HALF) | np.uint64(known + 1)
+                at = starts[known]
+                for byte in range(last - first):
+                    held[at + byte] = data[first + byte]
+                known += 1
+                starts[known] = at + last - first
     return known
 
 
@@ -53,15 +57,18 @@ def add_strings(
 def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, out: Longs) -> int:
     """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
     unknown = 0
-    for i in range(len(offsets) - 1):
-        if len(valid) and not valid[i]:
-            out[i] = -1
-            continue
-        first, last = offsets[i], offsets[i + 1]
-        _, number = _found(data, first, last, _hashed(data, first, last), slots, held, starts)
-        out[i] = number
-        if number < 0:
-            unknown += 1
+    tags = np.empty(BLOCK, np.uint64)
+    for begin in range(0, len(offsets) - 1, BLOCK):
+        end = min(begin + BLOCK, len(offsets) - 1)
+        _hash_block(data, offsets, begin, end, tags)
+        for i in range(begin, end):
+            if len(valid) and not valid[i]:
+                out[i] = -1
+                continue
+            _, number = _found(data, offsets[i], offsets[i + 1], tags[i - begin], slots, held, starts)
+            out[i] = number
+            if number < 0:
+                unknown += 1
     return unknown
 
 
@@ -94,6 +101,13 @@ def _found(
             if same(data, first, last, held, starts[number], starts[number + 1]):
                 return slot, number
         slot = (slot + _ONE) & wrap
+
+
+@njit(cache=True, nogil=True)
+def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -> None:
+    """Hashes of some strings ahead of looking them up, so that looking up one does not wait for reading the next."""
+    for i in range(begin, end):
+        tags[i - begin] = _hashed(data, offsets[i], offsets[i + 1])
 
 
 @njit(cache=True, nogil=True)

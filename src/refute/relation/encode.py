@@ -41,6 +41,18 @@ def encode_columns(
     )
 
 
+def first_codes(encoded: Sequence[Encoded], n: int, *, dense: bool) -> tuple[Encoded, ...]:
+    """The encodings of the first n rows, by the codes of all; without gaps if `dense`."""
+    codes = [each.values[:n] for each in encoded]
+    size = encoded[0].size
+    if dense:
+        codes, size = dense_codes(codes, size)
+    return tuple(
+        Encoded(part, size, int(np.count_nonzero(part < 0)) if each.nulls else 0, each.ordered, dense)
+        for part, each in zip(codes, encoded, strict=True)
+    )
+
+
 def _null_count(column: pa.ChunkedArray, codes: Ints) -> int:
     """How many rows are null; Arrow does not count NaN, nor nulls in dictionaries."""
     if pt.is_floating(column.type) or pt.is_dictionary(column.type):
