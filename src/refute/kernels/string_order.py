@@ -20,7 +20,8 @@ Words = NDArray[np.uint64]
 Longs = NDArray[np.int64]
 
 BLOCK = 256
-LOADED = 192  # strings of a block that is filled at once
+LEAST_LOADED, MOST_LOADED = 128, 224  # strings of a block that is filled at once
+LEAST_SPLIT = BLOCK // 4  # strings that the smaller part of a full block has, where it is split
 SIZE = BLOCK
 SKIP = BLOCK + 1
 WIDTH = BLOCK + 2  # of a row of `nodes`
@@ -31,10 +32,14 @@ _SPARE = 16  # strings that come in rising order take up one part in 2^16 of the
 def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, directory: Longs) -> int:
     """Fills blocks with numbers that are in order; how many blocks. O(n)."""
     count = 0
-    for first in range(0, len(order), LOADED):
-        size = min(LOADED, len(order) - first)
+    first = 0
+    while first < len(order):
+        size = min(MOST_LOADED, len(order) - first)
+        if size == MOST_LOADED:
+            size = _cut(held, starts, order[first : first + size], LEAST_LOADED)
         for i in range(size):
             nodes[count, i] = order[first + i]
+        first += size
         nodes[count, SIZE] = size
         _look_again(held, starts, nodes, words, count)
         directory[count, 0] = count
@@ -61,7 +66,7 @@ def insert(
     """Puts numbers, which are in order themselves, between those that are there; the new number of blocks.
 
     Row i of `around` gets the numbers before and behind new[i], -1 for none. There must be room for twice the blocks
-    and one more for each half block of new numbers. O(m (log n + BLOCK)).
+    and one more for each LEAST_SPLIT new numbers. O(m (log n + BLOCK)).
     """
     place = 0
     for j in range(len(new)):
@@ -77,7 +82,9 @@ def insert(
         around[j, 0], around[j, 1] = _neighbours(nodes, directory, count, place, at)
         block = directory[place, 0]
         if nodes[block, SIZE] == BLOCK:
-            kept = BLOCK if at == BLOCK else BLOCK // 2  # strings that come in rising order leave full blocks behind
+            kept = BLOCK  # strings that come in rising order leave full blocks behind
+            if at < BLOCK:
+                kept = _cut(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
             for other in range(count, place + 1, -1):
                 for i in range(3):
                     directory[other, i] = directory[other - 1, i]
@@ -242,6 +249,20 @@ def _neighbours(nodes: Nodes, directory: Longs, count: int, place: int, at: int)
     elif place + 1 < count:
         right = nodes[directory[place + 1, 0], 0]
     return left, right
+
+
+@njit(cache=True, nogil=True)
+def _cut(held: Bytes, starts: Longs, numbers: Ints, least: int) -> int:
+    """Where to cut numbers in order, `least` or later: where two neighbours have least in common.
+
+    The strings of a block then have the more in common (Bayer and Unterauer 1977 cut the pages of a prefix B-tree so).
+    """
+    found, shared = least, len(held)
+    for i in range(least, len(numbers)):
+        common = _common(held, starts, numbers[i - 1], numbers[i])
+        if common < shared:
+            found, shared = i, common
+    return found
 
 
 @njit(cache=True, nogil=True)
