@@ -65,8 +65,9 @@ def insert(
 ) -> int:
     """Puts numbers, which are in order themselves, between those that are there; the new number of blocks.
 
-    Row i of `around` gets the numbers before and behind new[i], -1 for none. There must be room for twice the blocks
-    and one more for each LEAST_SPLIT new numbers. O(m (log n + BLOCK)).
+    Row i of `around` gets the numbers before and behind new[i], -1 for none. There must be room for as many more
+    blocks as there are, or new numbers if these are fewer, and one for each LEAST_SPLIT new numbers.
+    O(m (log n + BLOCK)).
     """
     place = 0
     for j in range(len(new)):

@@ -75,22 +75,29 @@ class Encoding:
         found = 0
         for array in _arrays(column):
             values, _ = _plain(array)
-            if not pt.is_null(values.type):
-                found += self._space_of(values.type).add(values)
+            space = None if pt.is_null(values.type) else self._space_of(values.type)
+            before = None if space is None else space.known
+            if space is not None and before is not None:
+                space.keys(values, ordered=False, extend=True)
+                found += (space.known or 0) - before
         return found
 
-    def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False) -> Keys:
-        """The keys of a column's rows."""
-        parts = [self._placed(array, ordered) for array in _arrays(column)]
+    def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False, extend: bool = False) -> Keys:
+        """The keys of a column's rows; with `extend`, values that are not known become so first."""
+        arrays = _arrays(column)
+        if extend and len(arrays) > 1:  # all at first, so that the keys of all chunks are of one generation
+            self.extend(column)
+            extend = False
+        parts = [self._placed(array, ordered, extend) for array in arrays]
         values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
         return Keys(values, valid, ordered, self.generation, unknown)
 
-    def _placed(self, array: pa.Array, ordered: bool) -> Placed:
+    def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
         values, indices = _plain(array)
         if pt.is_null(values.type):
             rows = len(array)
             return Placed(np.zeros(rows, np.int64), np.zeros(rows, np.uint8), np.empty(0, np.int64))
-        placed = self._space_of(values.type).keys(values, ordered)
+        placed = self._space_of(values.type).keys(values, ordered=ordered, extend=extend)
         return placed if indices is None else _through(indices, placed)
 
     def _space_of(self, kind: pa.DataType) -> Space:

@@ -44,9 +44,7 @@ class KeyIndex:
 
     def add(self, columns: Columns, rows: Longs) -> None:
         """Takes in rows with their keys; raises DataError, and takes none, where a key has a row or comes twice."""
-        for name, encoding in self._encodings.items():
-            encoding.extend(columns[name])
-        numbers = self._known.add(self._strings(columns)[0])
+        numbers = self._known.add(self._strings(columns, extend=True)[0])
         self._rows = grown(self._rows, self._numbered, self._known.known)
         self._rows[self._numbered : self._known.known] = NO_ROW
         self._numbered = self._known.known
@@ -84,9 +82,9 @@ class KeyIndex:
             return numbers, np.full(len(numbers), NO_ROW, dtype=np.int64)
         return numbers, np.where(numbers == UNKNOWN, NO_ROW, np.take(self._rows, numbers, mode="clip"))
 
-    def _strings(self, columns: Columns) -> tuple[Strings, list[Longs]]:
+    def _strings(self, columns: Columns, *, extend: bool = False) -> tuple[Strings, list[Longs]]:
         """The keys as strings of one dictionary, and the rows where a column's value is not known."""
-        codes = {name: encoding.codes(columns[name]) for name, encoding in self._encodings.items()}
+        codes = {name: encoding.codes(columns[name], extend=extend) for name, encoding in self._encodings.items()}
         for name, keys in codes.items():
             missing = int(np.count_nonzero(keys.valid == 0))
             if missing:

@@ -47,11 +47,12 @@ class Space(Protocol):
     def nbytes(self) -> int:
         """The memory of what is remembered."""
 
-    def add(self, array: pa.Array) -> int:
-        """Makes the values of an array known; how many were not."""
+    @property
+    def known(self) -> int | None:
+        """How many values are remembered; None where all have keys from the start."""
 
-    def keys(self, array: pa.Array, ordered: bool) -> Placed:
-        """The keys of an array's rows."""
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """The keys of an array's rows; with `extend`, values that are not known become so first."""
 
 
 def space_of(kinds: Iterable[pa.DataType]) -> Space:
@@ -85,10 +86,7 @@ class _Fixed:
 
     generation = 0
     nbytes = 0
-
-    def add(self, array: pa.Array) -> int:
-        """Nothing is to be done."""
-        return 0
+    known = None
 
 
 class Whole(_Fixed):
@@ -98,7 +96,7 @@ class Whole(_Fixed):
         self._numbers = numbers
         self._shift = shift
 
-    def keys(self, array: pa.Array, ordered: bool) -> Placed:
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The numbers; raises SchemaError where a wider type than the space was made for holds one that is beyond."""
         steps = integers_of(array)
         factor = self._numbers.factor(array.type)
@@ -114,7 +112,7 @@ class Whole(_Fixed):
 class FloatBits(_Fixed):
     """Floats: their bits as a whole number, turned round below zero; -0.0 is 0.0, and NaN is null."""
 
-    def keys(self, array: pa.Array, ordered: bool) -> Placed:
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The bits; raises SchemaError for what is no float."""
         if not pt.is_floating(array.type):
             raise SchemaError(f"keys that were made for floats cannot be had for {array.type}; cast it to a float")
@@ -141,22 +139,19 @@ class Far:
         """The memory of the far numbers."""
         return self._dictionary.nbytes
 
-    def add(self, array: pa.Array) -> int:
-        """Makes far numbers known; how many were not."""
-        before = self._dictionary.known
-        _, _, far = self._numbers.near(array, _NEAR)
-        if len(far):
-            self._dictionary.add(strings_of_words(self._numbers.words(array, far)))
-        return self._dictionary.known - before
+    @property
+    def known(self) -> int:
+        """How many far numbers are remembered."""
+        return self._dictionary.known
 
-    def keys(self, array: pa.Array, ordered: bool) -> Placed:
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """Numbers that are near as such, and far ones by the dictionary."""
         values, valid, far = self._numbers.near(array, _NEAR)
         if len(far) == 0:
             return Placed(values, valid, far)
         words = self._numbers.words(array, far)
         strings = strings_of_words(words)
-        found, unknown = self._dictionary.find(strings)
+        found, unknown = (self._dictionary.add(strings), 0) if extend else self._dictionary.find(strings)
         if ordered:
             beyond = _NEAR + 1 + SPAN
             negative = words[:, 0] < _SIGN
@@ -183,15 +178,14 @@ class Listed:
         """The memory of the dictionary."""
         return self._dictionary.nbytes
 
-    def add(self, array: pa.Array) -> int:
-        """Makes the values known; how many were not."""
-        before = self._dictionary.known
-        self._dictionary.add(self._strings(array))
-        return self._dictionary.known - before
+    @property
+    def known(self) -> int:
+        """How many values are remembered."""
+        return self._dictionary.known
 
-    def keys(self, array: pa.Array, ordered: bool) -> Placed:
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """Numbers of the dictionary, or its labels."""
         strings = self._strings(array)
-        found, unknown = self._dictionary.find(strings)
+        found, unknown = (self._dictionary.add(strings), 0) if extend else self._dictionary.find(strings)
         rows = np.flatnonzero(found == UNKNOWN) if unknown else _NONE
         return Placed(self._dictionary.labels(found, strings) if ordered else found, strings.valid, rows)

@@ -64,11 +64,11 @@ class StringOrder:
         new = known - self._placed
         if new * _FEW > self._placed:
             order = _sorted(held, starts, 0, known)
-            self._set_room(len(order) // kernel.LEAST_LOADED + 1)
+            self._set_room(2 * (len(order) // kernel.LEAST_LOADED + 1))  # pages are not touched before they are needed
             self._count = int(kernel.load(order, held, starts, self._nodes, self._words, self._directory))
             return np.concatenate([[-1], order, [-1]])
         order = _sorted(held, starts, self._placed, known)
-        self._make_room(2 * self._count + new // kernel.LEAST_SPLIT + 2)
+        self._make_room(self._count + min(new, self._count) + new // kernel.LEAST_SPLIT + 2)
         around = np.empty((new, 2), dtype=np.int64)
         blocks = (self._nodes, self._words, self._directory, self._count)
         self._count = int(kernel.insert(order, held, starts, *blocks, around))
