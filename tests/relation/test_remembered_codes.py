@@ -51,13 +51,30 @@ def valid(keys: Keys) -> list[bool]:
     return keys.valid.astype(bool).tolist() if len(keys.valid) else [True] * len(keys)
 
 
+REMEMBERED = (  # types that are kept in a dictionary together, if only in part
+    (pa.string(), pa.large_string(), pa.string_view()),
+    (pa.float64(), pa.int64(), pa.decimal128(9, 2)),
+    (pa.float64(), pa.decimal128(38, 10), pa.uint64()),
+    (pa.float32(), pa.decimal256(60, 5), pa.int8()),
+    (pa.decimal128(38, 0), pa.decimal128(38, 10), pa.int64()),
+    (pa.uint64(), pa.int64()),
+    (pa.date32(), pa.timestamp("s"), pa.timestamp("ns")),
+)
+
+
 @st.composite
 def batches(draw: st.DrawFn) -> tuple[list[pa.DataType], list[Sample]]:
     """Comparable types, and columns of them as they come one after the other."""
-    realm = draw(st.sampled_from(REALMS))
-    kinds = draw(st.lists(st.sampled_from([kind for kind in KINDS if kind.realm == realm]), min_size=1, max_size=3))
-    column = st.tuples(st.sampled_from(kinds), st.integers(0, 6)).flatmap(lambda drawn: samples(*drawn))
-    return [kind.arrow for kind in kinds], draw(st.lists(column, min_size=1, max_size=5))
+    if draw(st.booleans()):
+        mix = draw(st.sampled_from(REMEMBERED))
+        kinds = [kind for kind in KINDS if kind.arrow in mix]
+    else:
+        realm = draw(st.sampled_from(REALMS))
+        alike = st.sampled_from([kind for kind in KINDS if kind.realm == realm])
+        kinds = draw(st.lists(alike, min_size=1, max_size=3))
+    return [kind.arrow for kind in kinds], [
+        draw(samples(draw(st.sampled_from(kinds)), draw(st.integers(1, 7)))) for _ in range(draw(st.integers(2, 5)))
+    ]
 
 
 def narrowed(encoding: Encoding, span: int) -> Encoding:
@@ -223,6 +240,26 @@ def test_numbers_have_keys_that_follow_from_their_types() -> None:
     assert low < zero == minus_zero < one
 
 
+def test_a_far_number_has_its_place_beyond_the_near_ones() -> None:
+    values = [-(10**30), -(10**25), -5, 0, 2**61 - 1, 2**61, 2**63, 10**30]
+    column = pa.array([Decimal(value) for value in values], pa.decimal128(38, 0))
+    encoding = Encoding([column.type])
+    near = encoding.codes(column.slice(2, 3), ordered=True)
+    assert near.values.tolist() == values[2:5]
+    assert encoding.codes(column).unknown.tolist() == [0, 1, 5, 6, 7]
+    assert encoding.codes(column, extend=True).values.tolist()[2:5] == values[2:5]
+    assert len(set(encoding.codes(column).values.tolist())) == len(values)
+    assert np.all(np.diff(encoding.codes(column, ordered=True).values) > 0)
+
+
+def test_what_is_not_known_lies_between_what_is() -> None:
+    encoding = Encoding.fit([pa.array(["b", "d", "f"])])
+    b, d, f = encoding.codes(pa.array(["b", "d", "f"]), ordered=True).values
+    a, c, e, g = encoding.codes(pa.array(["a", "c", "e", "g"]), ordered=True).values
+    assert a < b < c < d < e < f < g
+    assert set(encoding.codes(pa.array(["a", "c"])).values.tolist()).isdisjoint([0, 1, 2])
+
+
 def test_floats_and_numbers_that_they_nearly_are_have_different_keys() -> None:
     texts = ["0.1", "0.2", "0.3", "1234567.89", "-0.07", "90071992547409.93", "99999999999999999999999999.01"]
     decimals = pa.array([Decimal(text) for text in texts], pa.decimal128(38, 2))
@@ -232,6 +269,8 @@ def test_floats_and_numbers_that_they_nearly_are_have_different_keys() -> None:
     values = [Fraction(Decimal(t)) for t in texts] + [Fraction(float(t)) for t in texts] + [Fraction(1, 4)] * 2
     keys = [*encoding.codes(decimals).values, *encoding.codes(floats).values, *encoding.codes(quarter).values]
     assert [(a == b) for a in keys for b in keys] == [(x == y) for x in values for y in values]
+    ordered = [key for c in (decimals, floats, quarter) for key in encoding.codes(c, ordered=True).values]
+    assert [(a < b) for a in ordered for b in ordered] == [(x < y) for x in values for y in values]
 
 
 def test_types_that_do_not_fit_are_refused() -> None:
