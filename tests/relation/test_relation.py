@@ -57,7 +57,7 @@ def test_every_kind_of_table_gives_the_same_codes(maker: str) -> None:
         found = relation.encode(name, ordered=True, dense=True)
         assert found.values.tolist() == expected.encode(name, ordered=True, dense=True).values.tolist()
         assert relation.is_null(name).tolist() == expected.is_null(name).tolist()
-    assert relation.head(2).encode("n", ordered=True).values.tolist() == [0, -1]
+    assert relation.head(2).encode("n", ordered=True, dense=True).values.tolist() == [0, -1]
     assert relation.arrow.num_rows == 4
 
 

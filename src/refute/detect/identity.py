@@ -1,11 +1,13 @@
-"""Row identity: the user's key columns where given, else the row's position."""
+"""Row identity, both ways: the user's key columns where given, else the row's position."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from refute.detect.detector import Detector
 from refute.errors import DataError, SchemaError, did_you_mean
@@ -15,12 +17,13 @@ from refute.language.predicate import Column, Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.problem import Rows
 from refute.relation import Relation
-from refute.relation.arrays import row_numbers
+from refute.relation.arrays import combined, numbers, row_numbers
+from refute.relation.key_index import KeyIndex, is_repeat, keys_of
 from refute.relation.shown import shown
 
 
 class Identity:
-    """Turns row numbers into the ids that users see."""
+    """Turns row numbers into the ids that users see, and back."""
 
     def __init__(self, relation: Relation, key: Sequence[str] = ()) -> None:
         self._relation = relation
@@ -47,6 +50,18 @@ class Identity:
         if len(columns) == 1:
             return columns[0]
         return pa.StructArray.from_arrays([column.combine_chunks() for column in columns], list(self.key))
+
+    def rows(self, ids: object) -> NDArray[np.int64]:
+        """The row of each id: Arrow's as `many` gives them, or a list of such as `one` gives.
+
+        Raises DataError for an id that no row has, that comes twice or is null. An index is built when this is first
+        asked for.
+        """
+        if not self.key:
+            return _positions(keys_of(ids, {"position": pa.int64()})["position"], self._relation.n_rows)
+        columns = {name: self._relation.column(name) for name in self.key}
+        keys = keys_of(ids, {name: column.type for name, column in columns.items()})
+        return self._relation.shared(("key index", self.key), lambda: _index(columns)).rows(keys)
 
     def key_columns(self, rows: Rows, *, prefix: str) -> dict[str, pa.ChunkedArray]:
         """The key columns of many rows, under their names with a prefix."""
@@ -76,3 +91,23 @@ class Identity:
                 key=self.key,
                 rows=(s, t),
             )
+
+
+def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
+    index = KeyIndex({name: column.type for name, column in columns.items()})
+    index.add(columns, np.arange(len(next(iter(columns.values())))))
+    return index
+
+
+def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.int64]:
+    """Positions as they are, if each is one of a row and none comes twice."""
+    if column.null_count:
+        raise DataError("A position is null; give the number of a row, from 0 on.")
+    rows = numbers(column if isinstance(column, pa.Array) else combined(column))
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise DataError(f"There is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0.")
+    repeated = rows[is_repeat(rows)]
+    if len(repeated):
+        raise DataError(f"Row {repeated[0]:,} is asked for more than once.")
+    return rows

@@ -22,7 +22,7 @@ from refute.language.nulls import Nulls
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
 from refute.relation.arrays import row_numbers
-from refute.relation.encode import encode_columns
+from refute.relation.encoding import Encoding
 from refute.relation.types import ColumnType
 
 Counts = NDArray[np.int64]
@@ -111,7 +111,9 @@ class LocalTable:
             distinct.append(self.relation.column(name).take(row_numbers(first)))
             counts.append(np.bincount(encoded.values[present], minlength=encoded.size).astype(np.int64))
         out = {}
-        for name, count, joint in zip(names, counts, encode_columns(distinct, ordered=False, dense=True), strict=True):
+        for name, count, joint in zip(
+            names, counts, Encoding.of_table(distinct, ordered=False, dense=True), strict=True
+        ):
             order = np.argsort(joint.values, kind="stable")
             out[name] = joint.values[order].astype(np.int64), count[order]
         return out

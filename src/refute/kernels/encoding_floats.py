@@ -150,6 +150,22 @@ def nearest_steps(values: Floats, per_unit: float, most: int, base: int, out: ND
 
 
 @njit(cache=True, nogil=True)
+def floor_floats(numbers: NDArray[np.int64], per_unit: float, floors: Floats, exact: NDArray[np.uint8]) -> None:
+    """Fills `floors` with the last float that is not above number / per_unit, `exact` with whether it is equal. O(n).
+
+    Exact for numbers of up to 2^53 in amount and powers of ten up to 10^22: both are floats, so that the quotient is
+    rounded once, and what it is off by has the sign of numbers whose differences are known exactly.
+    """
+    for i in range(len(numbers)):
+        number = float(numbers[i])
+        quotient = number / per_unit
+        product = quotient * per_unit
+        off = (number - product) - _product_error(quotient, per_unit, product)
+        floors[i] = np.nextafter(quotient, -np.inf) if off < 0.0 else quotient
+        exact[i] = off == 0.0
+
+
+@njit(cache=True, nogil=True)
 def _product_error(a: float, b: float, product: float) -> float:
     """Exactly a * b - product, where product is a * b rounded and nothing over- or underflows."""
     a_big = a * 134217729.0

@@ -1,8 +1,10 @@
 """Tables as integers: typed columns become equality codes and order-preserving ranks, computed once and shared."""
 
 from refute.relation.encoded import Encoded
+from refute.relation.encoding import Encoding
 from refute.relation.files import read_local
+from refute.relation.keys import Keys
 from refute.relation.relation import Relation
 from refute.relation.types import ColumnType, Family
 
-__all__ = ["ColumnType", "Encoded", "Family", "Relation", "read_local"]
+__all__ = ["ColumnType", "Encoded", "Encoding", "Family", "Keys", "Relation", "read_local"]

@@ -17,7 +17,7 @@ from refute.relation.floats import Floats, float_codes, floats_of, whole_steps
 from refute.relation.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
 from refute.relation.mixed import mixed_codes
 from refute.relation.pieces import Pieces
-from refute.relation.strings import string_codes
+from refute.relation.strings import is_string, string_codes
 
 
 def encode_columns(
@@ -38,6 +38,18 @@ def encode_columns(
     return tuple(
         Encoded(part, size, _null_count(column, part), is_ordered, is_dense)
         for column, part in zip(columns, codes, strict=True)
+    )
+
+
+def first_codes(encoded: Sequence[Encoded], n: int, *, dense: bool) -> tuple[Encoded, ...]:
+    """The encodings of the first n rows, by the codes of all; without gaps if `dense`."""
+    codes = [each.values[:n] for each in encoded]
+    size = encoded[0].size
+    if dense:
+        codes, size = dense_codes(codes, size)
+    return tuple(
+        Encoded(part, size, int(np.count_nonzero(part < 0)) if each.nulls else 0, each.ordered, dense)
+        for part, each in zip(codes, encoded, strict=True)
     )
 
 
@@ -63,7 +75,7 @@ def _typed_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int
     if not columns:
         return [], 0, True, True
     pieces = Pieces.of(columns, threads)
-    if any(_is_string(column.type) for column in columns):
+    if any(is_string(column.type) for column in columns):
         codes, size, is_ordered = string_codes(pieces, ordered=ordered)
         return codes, size, is_ordered, False
     if all(pt.is_floating(column.type) for column in columns):
@@ -99,10 +111,6 @@ def _number(array: pa.Array) -> Steps | Wide | Floats:
     values = floats_of(array)
     steps = whole_steps(values)
     return values if steps is None else steps
-
-
-def _is_string(kind: pa.DataType) -> bool:
-    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
 def _dictionary_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

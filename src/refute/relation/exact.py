@@ -54,8 +54,8 @@ def comparable(value: Value) -> Any:
 def compare_distinct(column: pa.ChunkedArray, op: Operator, right: Any) -> NDArray[np.bool_]:
     """The rows whose value stands in this relation to a comparable; false for null."""
     parts = [np.zeros(0, dtype=np.bool_)]
-    for chunk in _entries(column).chunks:
-        values = _comparable_list(chunk.dictionary)
+    for chunk in entries(column).chunks:
+        values = comparable_list(chunk.dictionary)
         table = [value is not None and op.accepts((value > right) - (value < right)) for value in values]
         codes = numbers(chunk.indices, null=len(values))
         parts.append(np.array([*table, False], dtype=np.bool_)[codes])
@@ -67,8 +67,8 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
 
     Costs a Python object per distinct value: for what no integer arithmetic of 64 bits can hold.
     """
-    encoded = [_entries(column) for column in columns]
-    dictionaries = [[_comparable_list(chunk.dictionary) for chunk in column.chunks] for column in encoded]
+    encoded = [entries(column) for column in columns]
+    dictionaries = [[comparable_list(chunk.dictionary) for chunk in column.chunks] for column in encoded]
     known = {value for lists in dictionaries for values in lists for value in values if value is not None}
     rank = {value: code for code, value in enumerate(sorted(known))}
     rank[None] = -1
@@ -82,7 +82,7 @@ def distinct_codes(columns: Sequence[pa.ChunkedArray]) -> tuple[list[NDArray[np.
     return found, len(known)
 
 
-def _entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column by its distinct values; Arrow finds none of decimals below 128 bits, nor of halves before 26."""
     kind = column.type
     if pt.is_decimal(kind) and kind.bit_width < 128:
@@ -92,7 +92,8 @@ def _entries(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.dictionary_encode()
 
 
-def _comparable_list(values: pa.Array) -> list[Any]:
+def comparable_list(values: pa.Array) -> list[Any]:
+    """The values as what they compare as, in the unit of `unit_of`; None for null."""
     kind = values.type
     if pt.is_null(kind):
         return [None] * len(values)

@@ -80,7 +80,7 @@ def step_codes(pieces: Pieces, steps: Sequence[Steps]) -> tuple[list[Ints], int]
     """Value minus the smallest, in a unit that all columns share, and the size; None when that is beyond 62 bits."""
     used = [piece for piece in steps if piece.count]
     units = {piece.unit for piece in used}
-    unit = reduce(_common_unit, units) if units else Fraction(1)
+    unit = reduce(common_unit, units) if units else Fraction(1)
     factors = [int(piece.unit / unit) if piece.count and len(units) > 1 else 1 for piece in steps]
     spans = [(piece.low * f, piece.high * f) for piece, f in zip(steps, factors, strict=True) if piece.count]
     base = min((low for low, _ in spans), default=0)
@@ -191,7 +191,8 @@ def wrapped(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-def _common_unit(a: Fraction, b: Fraction) -> Fraction:
+def common_unit(a: Fraction, b: Fraction) -> Fraction:
+    """The largest unit of which both are whole multiples."""
     return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
 
 

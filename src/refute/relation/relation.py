@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
@@ -17,8 +18,9 @@ from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
 from refute.relation.arrays import truths
 from refute.relation.binding import bind
-from refute.relation.encode import encode_columns
+from refute.relation.encode import first_codes
 from refute.relation.encoded import Encoded
+from refute.relation.encoding import Encoding
 from refute.relation.mask import condition_mask, predicate_mask
 from refute.relation.once import Once
 from refute.relation.source import ArrowSource, Source, source_of
@@ -31,8 +33,10 @@ Mask = NDArray[np.bool_]
 class Relation:
     """Columns as integers, computed when first asked for and kept. Safe to use from many threads."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, whole: Relation | None = None) -> None:
+        """The relation over a source; `whole` is one that starts with the same rows, whose codes are taken if known."""
         self._source = source
+        self._whole = None if whole is None else weakref.ref(whole)  # which may itself hold on to what is made of us
         self._positions: dict[str, int] = {}
         self._repeated: set[str] = set()
         for position, name in enumerate(source.names):
@@ -65,7 +69,7 @@ class Relation:
 
     def head(self, n: int) -> Relation:
         """The first n rows as a relation of their own, without a copy."""
-        return Relation(self._source.slice(0, n))
+        return Relation(self._source.slice(0, n), self)
 
     def filter(self, mask: Mask) -> Relation:
         """The rows for which the mask is true as a relation of their own."""
@@ -106,19 +110,21 @@ class Relation:
     ) -> tuple[Encoded, ...]:
         """The columns as integers that compare across columns as the values do; gapless over all of them if `dense`."""
         unique = tuple(sorted(set(names)))
-        for asked in ((True, dense), (ordered, True), (True, True)):
-            known = self._once.peek(("encoded", unique, *asked))
-            if known is not None:
-                break
-        else:
+        known = self._known_codes(unique, ordered, dense)
+        if known is None:
             known = self._once.get(
-                ("encoded", unique, ordered, dense),
-                lambda: encode_columns(
-                    [self._readable(name) for name in unique], ordered=ordered, dense=dense, threads=threads
-                ),
+                ("encoded", unique, ordered, dense), lambda: self._codes(unique, ordered, dense, threads)
             )
         by_name: dict[str, Encoded] = dict(zip(unique, known, strict=True))
         return tuple(by_name[name] for name in names)
+
+    def encoding(self, names: tuple[str, ...]) -> Encoding:
+        """The keys of columns that are compared with each other, by which rows that come later are held against these.
+
+        It knows the values of this table, and grows by what is extended: use it from one thread at a time.
+        """
+        unique = tuple(sorted(set(names)))
+        return self._once.get(("encoding", unique), lambda: Encoding.fit(self._readable(name) for name in unique))
 
     def is_null(self, name: str) -> Mask:
         """Which rows are null (or NaN) in this column. Do not write to it."""
@@ -149,6 +155,24 @@ class Relation:
     def bind(self, constraint: DenialConstraint, *, rule: str | None = None) -> None:
         """Checks that the rule fits the table; raises SchemaError naming column, type, rule and the nearest name."""
         bind(self, constraint, rule)
+
+    def _known_codes(self, names: tuple[str, ...], ordered: bool, dense: bool) -> tuple[Encoded, ...] | None:
+        """Codes that were made before and will do."""
+        for asked in ((True, dense), (ordered, True), (True, True), (ordered, dense)):
+            known: tuple[Encoded, ...] | None = self._once.peek(("encoded", names, *asked))
+            if known is not None:
+                return known
+        return None
+
+    def _codes(self, names: tuple[str, ...], ordered: bool, dense: bool, threads: int) -> tuple[Encoded, ...]:
+        """New codes, or the first of those that the whole table has."""
+        whole = None if self._whole is None else self._whole()
+        if whole is not None:
+            known = whole._known_codes(names, ordered, dense) or whole._known_codes(names, ordered, False)
+            if known is not None:
+                return first_codes(known, self.n_rows, dense=dense)
+        columns = [self._readable(name) for name in names]
+        return Encoding.of_table(columns, ordered=ordered, dense=dense, threads=threads)
 
     def _readable(self, name: str) -> pa.ChunkedArray:
         column = self.column(name)

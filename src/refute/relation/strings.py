@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels import encoding_strings as kernel
@@ -40,7 +41,7 @@ class Strings:
 
 def string_codes(pieces: Pieces, *, ordered: bool) -> tuple[list[Ints], int, bool]:
     """Codes over one dictionary, their size, and whether they are ordered. Sorts strings only if that was asked for."""
-    strings = pieces.each(_strings_of, pieces.arrays)
+    strings = pieces.each(strings_of, pieces.arrays)
     width = _common_width(strings)
     if width in _FIXED:
         return *_fixed_codes(pieces, strings, width), True
@@ -59,11 +60,23 @@ def string_codes(pieces: Pieces, *, ordered: bool) -> tuple[list[Ints], int, boo
     return *_dictionary_codes(pieces, ordered), ordered
 
 
-def _strings_of(array: pa.Array) -> Strings:
+def is_string(kind: pa.DataType) -> bool:
+    """Whether it is one of Arrow's types of text."""
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def string_ranks(pieces: Pieces) -> Ints:
+    """Dense ranks of the strings of the only column, none of which is null."""
+    codes, size, _ = string_codes(pieces, ordered=True)
+    return dense_codes(codes, size)[0][0]
+
+
+def strings_of(array: pa.Array) -> Strings:
+    """An array of strings as offsets into bytes, without a copy where it is no view."""
     valid = valid_bytes(array)
-    if not pa.types.is_string(array.type) and not pa.types.is_large_string(array.type):
+    if not pt.is_string(array.type) and not pt.is_large_string(array.type):
         array = array.cast(pa.large_string())
-    wide = pa.types.is_large_string(array.type)
+    wide = pt.is_large_string(array.type)
     offsets = read_only(stored(array, np.int64 if wide else np.int32, extra=1))
     held = array.buffers()[2]
     data = np.zeros(0, dtype=np.uint8) if held is None else np.frombuffer(held, dtype=np.uint8)
@@ -188,7 +201,7 @@ def _expected_strings(pieces: Pieces, words: int) -> int | None:
     """
     rows = sum(map(len, pieces.arrays))
     sample = pa.concat_arrays([_sampled(array, len(array) * SAMPLE // rows + 1) for array in pieces.arrays])
-    strings = [_strings_of(sample)]
+    strings = [strings_of(sample)]
     if sum(_varying(Pieces.apart(strings), strings, word).bit_count() for word in range(words)) <= MOST_BITS:
         return None
     distinct = pc.count_distinct(sample, mode="all").as_py()
