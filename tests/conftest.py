@@ -51,9 +51,9 @@ def _port() -> int:
 @pytest.fixture(scope="session")
 def spark(_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The classic session; its JVM serves Spark Connect as well."""
-    from refute.spark.archive import ClassArchive
-    from refute.spark.java import find_java
-    from refute.spark.session import BRIEF, start
+    from refute.spark.session.archive import ClassArchive
+    from refute.spark.session.java import find_java
+    from refute.spark.session.session import BRIEF, start
 
     settings = {
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

@@ -14,7 +14,7 @@ from refute.language.rulebook import Rule
 from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 
 DISTRIBUTED = Budget(driver_bytes=0, task_rows=16, tasks_per_core=1, sample_rows=1)
 SHUFFLES: dict[str, Callable[[DataFrame], DataFrame]] = {

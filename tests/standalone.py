@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 
 import refute as rf
-from refute.spark.java import find_java
+from refute.spark.session.java import find_java
 
 Process = subprocess.Popen[bytes]
 

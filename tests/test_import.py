@@ -30,8 +30,8 @@ def test_a_discovery_over_few_rows_loads_only_what_it_uses() -> None:
         "table = pyarrow.csv.read_csv(refute.data.TABLE).select(['city', 'state', 'zip', 'singleexemp', 'rate'])\n"
         "assert len(refute.discover(table, one_row=True, shared_values=0.0)) > 0"
     )
-    assert "refute.discover.tiles" in loaded
-    others = ("guided", "hydra", "refiners", "witness")
-    assert loaded.isdisjoint(f"refute.discover.{name}" for name in others)
+    assert "refute.discovery.evidence.tiles" in loaded
+    others = ("guided.guided", "hydra.hydra", "hydra.refiners", "guided.hunting")
+    assert loaded.isdisjoint(f"refute.discovery.{name}" for name in others)
     assert loaded.isdisjoint(("refute.detect.detector", "refute.detect.local", "refute.plan.compile"))
     assert loaded.isdisjoint(("pandas", "polars", "pyspark", "ruamel.yaml", "lark", "rich", "click"))

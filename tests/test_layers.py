@@ -16,14 +16,14 @@ FILES = sorted(ROOT.rglob("*.py"))
 # From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
 ROWS = (
     ("errors", "data"),
-    ("writing", "display"),
+    ("writing", "display", "runtime"),
     ("language",),
     ("kernels",),
     ("relation",),
     ("index",),
     ("plan",),
     ("detect",),
-    ("discover",),
+    ("discovery",),
     ("live",),
     ("spark",),
     ("report",),
@@ -67,8 +67,8 @@ def test_a_file_imports_only_from_layers_below_its_own(file: Path) -> None:
         target = parts[1] if len(parts) > 1 and parts[1] in HEIGHT else "__init__"
         if target == layer:
             continue
-        if layer == "kernels":
-            pytest.fail(f"kernels import nothing of ours, yet this imports {name}")
+        if layer == "kernels" and target != "runtime":
+            pytest.fail(f"kernels import nothing of ours but room for arrays, yet this imports {name}")
         if layer == "cli" and target == "__init__":
             continue  # the command line is a user of the public names
         assert HEIGHT[target] < HEIGHT[layer], f"{layer} may not import {name}"

@@ -40,9 +40,8 @@ def test_every_public_name_exists_and_is_listed_by_dir() -> None:
         assert name in dir(refute)
 
 
-def test_a_folder_does_not_hide_the_function_of_its_name() -> None:
-    importlib.import_module("refute.discover.options")
-    assert callable(refute.discover)
+def test_no_folder_hides_a_function() -> None:
+    importlib.import_module("refute.discovery.options")
     assert refute.discover is importlib.import_module("refute.api.discovery").discover
 
 

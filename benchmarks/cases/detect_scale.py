@@ -18,7 +18,7 @@ from refute.detect.detector import Detector
 from refute.language.predicate import Column
 from refute.language.rulebook import RuleBook
 from refute.relation import Relation
-from refute.relation.together import available_cores
+from refute.runtime.threads import available_cores
 
 ONE_THREAD = "refute, one thread"
 ONE_BY_ONE = "refute, one rule at a time"

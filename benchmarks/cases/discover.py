@@ -19,14 +19,14 @@ from benchmarks.measure import Measurement
 from benchmarks.tables import MILLION, read, tax
 from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
-from refute.discover import discover
-from refute.discover import search as search_module
-from refute.discover.inversion import inverted
-from refute.discover.local import LocalPairs
-from refute.discover.options import Options
-from refute.discover.predicates import predicate_space
-from refute.discover.table import LocalTable
-from refute.discover.work import Budget
+from refute.discovery import discover
+from refute.discovery import search as search_module
+from refute.discovery.inversion.inverted import inverted
+from refute.discovery.local import LocalPairs
+from refute.discovery.options import Options
+from refute.discovery.space.predicates import predicate_space
+from refute.discovery.table import LocalTable
+from refute.discovery.work import Budget
 from refute.relation import Relation
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

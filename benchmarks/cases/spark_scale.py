@@ -99,7 +99,7 @@ def counting(path: str) -> Callable[[], Told]:
 def discovering(path: str, engine: str) -> Callable[[], Told]:
     """All rules of a table with nothing fetched, or with its rows here: for a process of its own."""
     import refute
-    from refute.discover.options import Progress
+    from refute.discovery.options import Progress
 
     options: dict[str, Any] = {"engine": "local"}
     if engine == "spark":

@@ -32,7 +32,7 @@ refute.discover({ROWS})
 """
 KERNEL = """
 import numpy, pyarrow.csv
-from refute.kernels.encoding import bounds
+from refute.kernels.encode.integers import bounds
 bounds(numpy.arange(9), numpy.zeros(0, numpy.uint8))
 """
 FASTADC = f"""

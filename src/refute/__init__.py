@@ -7,8 +7,6 @@ The errors that every call can raise are in `refute.errors`.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from refute import errors
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from refute.api.discovery import discover
     from refute.api.functions import check, count, explain, verify, violations
     from refute.detect.results import Verdict
-    from refute.discover import Discovery
+    from refute.discovery import Discovery
     from refute.language.constraint import DenialConstraint
     from refute.language.load import load_rules
     from refute.language.parser import parse
@@ -47,7 +45,7 @@ __all__ = [
 
 _HOMES = {
     "DenialConstraint": "refute.language.constraint",
-    "Discovery": "refute.discover",
+    "Discovery": "refute.discovery",
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
     "Verdict": "refute.detect.results",
@@ -70,17 +68,6 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """The package, whose public names win over folders: importing `refute.discover` leaves `discover` the function."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 import refute as rf
 from refute.errors import RuleError
-from refute.relation.files import read_local
+from refute.relation.read.files import read_local
 
 METHODS = ("auto", "sweep", "range_search", "refine")
 

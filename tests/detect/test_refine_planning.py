@@ -8,7 +8,7 @@ import pytest
 from refute.detect.refine import Tuning
 from refute.detect.refine.order import greedy_hll, pair_cardinality, plan, stage_of
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
-from refute.kernels.hyperloglog import estimate, sketch
+from refute.kernels.refinement.hyperloglog import estimate, sketch
 from refute.plan.problem import Comparison, Problem
 
 ROWS = 20_000

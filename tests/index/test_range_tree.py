@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from problems import listed
 from refute.index.range_tree import SortedSides, tree_bytes
-from refute.kernels import range_tree_visits as kernel
-from refute.kernels.range_tree import plant
+from refute.kernels.range_search import visits as kernel
+from refute.kernels.range_search.range_tree import plant
 
 Order = tuple[NDArray[np.int64], NDArray[np.int64], int]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from refute.kernels.box_forest import bit_tables, enclosing_boxes, grow_forest, interleave
-from refute.kernels.dominance_boxes import count_partners, find_pair, list_pairs, share_out
-from refute.kernels.dominance_divide import count_divided, sequence_numbers
-from refute.kernels.dominance_sweeps import count_below, find_above, find_above_coded
-from refute.kernels.dominance_tables import NONE, first_clash, first_repeat, keep_two
-from refute.kernels.sorting import sorted_positions
+from refute.kernels.dominance.boxes import count_partners, find_pair, list_pairs, share_out
+from refute.kernels.dominance.divide import count_divided, sequence_numbers
+from refute.kernels.dominance.forest import bit_tables, enclosing_boxes, grow_forest, interleave
+from refute.kernels.dominance.sweeps import count_below, find_above, find_above_coded
+from refute.kernels.dominance.tables import NONE, first_clash, first_repeat, keep_two
+from refute.kernels.sort.sorting import sorted_positions
 
 Matrix = NDArray[np.int32]
 

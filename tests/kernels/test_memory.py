@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from refute.kernels.memory import empty, full, give_back
+from refute.runtime.arrays import empty, full, give_back
 
 SIZE = 1 << 17  # bytes that are kept
 

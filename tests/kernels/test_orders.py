@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.kernels.distinct import Tally, sum_of_squared_counts
-from refute.kernels.grouping import common_values, matching_keys, number_by_table, number_groups
-from refute.kernels.ranking import dense_ranks
-from refute.kernels.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
+from refute.kernels.sort.distinct import Tally, sum_of_squared_counts
+from refute.kernels.sort.grouping import common_values, matching_keys, number_by_table, number_groups
+from refute.kernels.sort.ranking import dense_ranks
+from refute.kernels.sort.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
 
 SIZES = [1, 2, 11, 2000, 2**15, 2**20, 2**31, 2**45, 2**62]
 

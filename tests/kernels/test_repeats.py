@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from refute.kernels.repeats import repeated_positions
+from refute.kernels.sort.repeats import repeated_positions
 
 
 def _repeated(keys: NDArray[np.int64]) -> set[int]:

@@ -110,7 +110,9 @@ def test_a_reader_that_crashes_is_told_from_one_that_says_why(tmp_path: Path, mo
     file.write_bytes(b"nothing of ORC")
     with pytest.raises(DataError, match=r"cannot read '.*t\.orc': .*ORC"):
         read_local(file)
-    monkeypatch.setattr("refute.relation.isolated._READ_ORC", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr(
+        "refute.relation.read.isolated._READ_ORC", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    )
     with pytest.raises(DataError, match=r"cannot read '.*t\.orc': the file is damaged"):
         read_local(file)
 

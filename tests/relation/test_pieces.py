@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from refute.kernels.memory import empty, full
-from refute.relation import Relation, pieces
-from refute.relation.string_table import StringTable
-from refute.relation.together import together
+from refute.relation import Relation
+from refute.relation.encode import pieces
+from refute.relation.encode.string_table import StringTable
+from refute.runtime.arrays import empty, full
+from refute.runtime.threads import together
 
 ROWS = 3_000
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from refute.errors import SchemaError
 from refute.relation import Relation
-from refute.relation.dictionary import SPAN, Dictionary
-from refute.relation.encoding import Encoding
-from refute.relation.keys import Keys
-from refute.relation.spaces import Far, Listed
-from refute.relation.strings import strings_of
+from refute.relation.encode.dictionary import SPAN, Dictionary
+from refute.relation.encode.encoding import Encoding
+from refute.relation.encode.keys import Keys
+from refute.relation.encode.spaces import Far, Listed
+from refute.relation.encode.strings import strings_of
 from relation.columns import KINDS, Sample, samples
 
 REALMS = sorted({kind.realm for kind in KINDS})

@@ -13,8 +13,8 @@ import pytest
 
 from misfits import MISFITS
 from refute.errors import DataError, OptionError
-from refute.relation.files import read_local
-from refute.relation.schema import Schema
+from refute.relation.read.files import read_local
+from refute.relation.read.schema import Schema
 
 
 def types(given: Any) -> dict[str, str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.relation import Relation
-from refute.relation.strings import SAMPLE
+from refute.relation.encode.strings import SAMPLE
 
 LETTERS = st.characters(min_codepoint=0, max_codepoint=127)
 

@@ -15,9 +15,9 @@ import refute as rf
 from refute.errors import DataError, did_you_mean
 from refute.language.parser import parse
 from refute.relation import Relation, read_local
-from refute.relation.csv_header import column_names
-from refute.relation.frame_source import PandasSource
-from refute.relation.schema import Schema
+from refute.relation.read.csv_header import column_names
+from refute.relation.read.schema import Schema
+from refute.relation.sources.frames import PandasSource
 
 WIDE = 20_000
 

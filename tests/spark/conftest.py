@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from refute.spark.warning import calm
+from refute.spark.session.warning import calm
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

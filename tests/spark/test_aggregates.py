@@ -19,7 +19,7 @@ from refute.spark.answer import aggregates, spread
 from refute.spark.answer.native import Aggregate
 from refute.spark.budget import Budget, cores
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from thorough import crossed
 
 pytestmark = pytest.mark.spark

@@ -20,11 +20,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import refute as rf
 from misfits import MISFITS
 from refute.errors import DataError, InferredTypesWarning, OptionError
-from refute.relation.files import read_local
-from refute.relation.schema import CellType, Schema
-from refute.spark.cells import cast, misfit
-from refute.spark.frames import frame_of
-from refute.spark.opening import open_source
+from refute.relation.read.files import read_local
+from refute.relation.read.schema import CellType, Schema
+from refute.spark.source.cells import cast, misfit
+from refute.spark.source.frames import frame_of
+from refute.spark.source.opening import open_source
 
 pytestmark = pytest.mark.spark
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from refute.cli.app import run
-from refute.spark import archive as archives
-from refute.spark.archive import ClassArchive
-from refute.spark.cache import UntrustedCacheWarning, cache_directory, own_folder
-from refute.spark.java import Java, find_java
-from refute.spark.session import _places
+from refute.spark.session import archive as archives
+from refute.spark.session.archive import ClassArchive
+from refute.spark.session.cache import UntrustedCacheWarning, cache_directory, own_folder
+from refute.spark.session.java import Java, find_java
+from refute.spark.session.session import _places
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_cache_in_the_current_folder_is_no_users_cache(tmp_path: Path, monkeyp
 
 def test_a_temporary_cache_is_gone_after_the_process(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    code = "from refute.spark.java import find_java; print(find_java().launcher_home)"
+    code = "from refute.spark.session.java import find_java; print(find_java().launcher_home)"
     told = subprocess.run(
         [sys.executable, "-c", code],
         env={

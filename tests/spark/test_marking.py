@@ -18,8 +18,8 @@ from refute.language.rulebook import RuleBook
 from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
-from refute.spark.opening import open_source
+from refute.spark.source.frames import frame_of
+from refute.spark.source.opening import open_source
 
 pytestmark = pytest.mark.spark
 

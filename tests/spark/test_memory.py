@@ -37,10 +37,10 @@ RULES = (
 )
 DRIVER = """
 import json, sys, time
-from refute.discover.options import options_of
+from refute.discovery.options import options_of
 from refute.language.rulebook import RuleBook
 from refute.spark.budget import Budget
-from refute.spark.discover import discover_on_spark
+from refute.spark.discovery import discover_on_spark
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 

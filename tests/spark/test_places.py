@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from refute.errors import DataError, OptionError
-from refute.spark.places import require_file_system, require_table, write_table, write_text
+from refute.spark.source.places import require_file_system, require_table, write_table, write_text
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from refute.spark.progress import Stages, watching
+from refute.spark.session.progress import Stages, watching
 
 pytestmark = pytest.mark.spark
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from refute.errors import EngineError
-from refute.spark.archive import ClassArchive
-from refute.spark.java import find_java
-from refute.spark.memory import memory_for_spark, memory_here
 from refute.spark.session import session
+from refute.spark.session.archive import ClassArchive
+from refute.spark.session.java import find_java
+from refute.spark.session.memory import memory_for_spark, memory_here
 
 LIFE = """
 import os
 from pyspark.sql import SparkSession
 from refute.spark.session import session
-from refute.spark.warning import calm
+from refute.spark.session.warning import calm
 
 before = dict(os.environ)
 first = session("local[2]", brief=True)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from refute.errors import OptionError
 from refute.spark.session import session
-from refute.spark.settings import adjust, check_files
+from refute.spark.session.settings import adjust, check_files
 
 STARTED = """
 import sys
@@ -31,7 +31,7 @@ def word(batches):
         yield batch.slice(0, carried.WORD)
 
 
-from refute.spark.warning import calm
+from refute.spark.session.warning import calm
 with calm():
     print(found.range(0, 9, 1, 1).mapInArrow(word, "id long").count())
 import psutil

@@ -19,7 +19,7 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.plan.form import Form
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from spark_laws import check, check_many
 from standalone import environment, standalone
 from thorough import THOROUGH

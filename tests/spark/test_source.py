@@ -19,11 +19,11 @@ from pyspark.sql import functions as F
 
 import refute as rf
 from refute.errors import DataError, EngineError, InferredTypesWarning, RefuteError, SchemaError
-from refute.relation.files import read_local
-from refute.spark import csv_source
-from refute.spark.failures import plain_failures
-from refute.spark.frames import frame_of
-from refute.spark.opening import open_source
+from refute.relation.read.files import read_local
+from refute.spark.session.failures import plain_failures
+from refute.spark.source import csv as csv_source
+from refute.spark.source.frames import frame_of
+from refute.spark.source.opening import open_source
 from thorough import examples
 
 pytestmark = pytest.mark.spark

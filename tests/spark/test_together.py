@@ -18,11 +18,11 @@ from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
-from refute.spark import measuring
+from refute.spark import checking as measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
-from refute.spark.positions import Layout
+from refute.spark.source.frames import frame_of
+from refute.spark.source.positions import Layout
 
 pytestmark = pytest.mark.spark
 

@@ -20,7 +20,7 @@ from refute.report.violations import Violations
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.expressions import literal
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 
 pytestmark = pytest.mark.spark
 

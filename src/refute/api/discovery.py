@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_path, on_spark, spark_table
-from refute.discover import Discovery, Measure, Method, Progress, RuleSort
-from refute.discover.options import options_of
-from refute.discover.search import kinds_of, search
-from refute.discover.table import LocalTable
+from refute.discovery import Discovery, Measure, Method, Progress, RuleSort
+from refute.discovery.options import options_of
+from refute.discovery.search import kinds_of, search
+from refute.discovery.table import LocalTable
 from refute.errors import OptionError, did_you_mean
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
-from refute.relation.files import read_local
+from refute.relation.read.files import read_local
 
 
 def discover(
@@ -52,7 +52,7 @@ def discover(
     Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
     rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
     `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`.
-    The other options are those of `refute.discover.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
+    The other options are those of `refute.discovery.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
     verified by then are returned, flagged partial.
     """
     options = options_of(
@@ -85,8 +85,8 @@ def discover(
         raise OptionError(f"where must be a condition as text, not {where!r}")
     given = given_schema(table, schema, header)
     if on_spark(table, engine):
-        from refute.spark.discover import GATHERED, discover_on_spark
-        from refute.spark.opening import open_source
+        from refute.spark.discovery import GATHERED, discover_on_spark
+        from refute.spark.source.opening import open_source
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from refute.errors import OptionError, SchemaError, did_you_mean, whole_number
 from refute.plan.method import MethodName
 from refute.relation import Relation
-from refute.relation.files import read_local
-from refute.relation.schema import Schema
+from refute.relation.read.files import read_local
+from refute.relation.read.schema import Schema
 
 if TYPE_CHECKING:
     from refute.detect.engine import Engine

@@ -16,7 +16,7 @@ from refute.cli.terminal import say
 from refute.display import in_one_line
 
 if TYPE_CHECKING:
-    from refute.discover import Discovered
+    from refute.discovery import Discovered
 
 _SHOWN = 20
 

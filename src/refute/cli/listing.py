@@ -46,7 +46,7 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
     all are there. Elsewhere Spark leaves such a file in the folder of each rule.
     """
     if place.table is not None:
-        from refute.spark.places import write_table
+        from refute.spark.source.places import write_table
 
         assert data.session is not None
         found = [(result.name, report.violations(result).to_spark()) for result in _broken(report)]
@@ -78,7 +78,7 @@ def _elsewhere(data: Opened, place: Place) -> str | None:
     if place.address is not None:
         return place.address
     if data.session is not None:
-        from refute.spark.listing import shares_files
+        from refute.spark.source.files import shares_files
 
         if not shares_files(data.session):  # a path means what Spark takes it for, maybe on another machine
             return place.text

@@ -57,7 +57,7 @@ class Place:
                 f"{self.flag} {self.text}: only Spark writes there, and --engine local runs without it; name a path of "
                 "this machine, or leave out --engine local."
             )
-        from refute.spark.places import require_file_system, require_table
+        from refute.spark.source.places import require_file_system, require_table
 
         if self.table is not None:
             require_table(data.session, self.table)
@@ -76,7 +76,7 @@ class Place:
     def write(self, text: str, data: Opened) -> None:
         """Write a text: on this machine as a file, elsewhere as the only file of a folder."""
         if self.address is not None:
-            from refute.spark.places import write_text
+            from refute.spark.source.places import write_text
 
             assert data.session is not None
             write_text(data.session, self.address, text)

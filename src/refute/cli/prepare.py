@@ -22,8 +22,8 @@ def command(options: Shared) -> Exit:
     change and this is called again. Nothing needs it.
     """
     try:
-        from refute.spark.archive import ClassArchive
-        from refute.spark.java import find_java
+        from refute.spark.session.archive import ClassArchive
+        from refute.spark.session.java import find_java
     except ImportError as error:
         raise EngineError(
             f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`."

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from refute.discover import Progress
+    from refute.discovery import Progress
 
 PATIENCE = 2.0  # seconds of work that need no bar
 
@@ -47,7 +47,7 @@ def counting(what: str, total: int, quiet: bool, *, spark: bool = False) -> Iter
 
 def _stages(tell: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
     """What tells the stages of the Spark that the command has started."""
-    from refute.spark.progress import watching
+    from refute.spark.session.progress import watching
 
     return watching(lambda stages: tell(str(stages)))
 

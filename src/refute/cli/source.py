@@ -90,7 +90,7 @@ def open_data(
     driver_bytes: int | None = None,
 ) -> Opened:
     """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
-    from refute.relation.schema import Schema
+    from refute.relation.read.schema import Schema
 
     given = Schema.of(schema, header=header)  # so that a mistake is told before Spark starts
     if engine == "local":
@@ -104,7 +104,7 @@ def open_data(
         return Opened(Relation.of(read_local(data, given)))
     try:
         from refute.spark.session import session
-        from refute.spark.warning import ignore_pandas_warning
+        from refute.spark.session.warning import ignore_pandas_warning
     except ImportError as error:
         raise EngineError(
             f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`, "
@@ -144,8 +144,8 @@ def _aside(start: Callable[[], SparkSession]) -> SparkSession:
 
 
 def _hint_at_preparing() -> None:
-    from refute.spark.archive import ClassArchive
-    from refute.spark.java import find_java
+    from refute.spark.session.archive import ClassArchive
+    from refute.spark.session.java import find_java
 
     if not ClassArchive.of(find_java()).exists:
         say("refute: Spark starts in about half the time after `refute prepare`, which is needed once", err=True)

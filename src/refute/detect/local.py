@@ -20,7 +20,7 @@ from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
 from refute.relation.binding import check_column
-from refute.relation.together import chosen_threads, together
+from refute.runtime.threads import chosen_threads, together
 
 
 class LocalEngine:

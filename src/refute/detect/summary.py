@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.weighted import WeightedPartners, weighted_partners
-from refute.kernels.distinct import Tally, distinct_values, mix, numbered
+from refute.kernels.sort.distinct import Tally, distinct_values, mix, numbered
 from refute.language.conditions import columns_of
 from refute.language.predicate import Column
 from refute.language.rulebook import Rule

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.distinct import mix, numbered
-from refute.kernels.dominance_weighted import weight_below
+from refute.kernels.dominance.weighted import weight_below
+from refute.kernels.sort.distinct import mix, numbered
 from refute.plan.problem import Comparison, Problem
 
 MOST_ORDERS = 2

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.index.kd_tree import LEAF, KdTree
-from refute.kernels import dual_tree as kernel
-from refute.kernels.box_pairs import IMPOSSIBLE, Axes, Tree, compare, widen
+from refute.kernels.dominance.pairs import IMPOSSIBLE, Axes, Tree, compare, widen
+from refute.kernels.range_search import dual_tree as kernel
 
 Ints = NDArray[np.signedinteger]
 Int32s = NDArray[np.int32]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels import kd_tree as kernel
+from refute.kernels.range_search import kd_tree as kernel
 
 Int32s = NDArray[np.int32]
 

@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels import range_tree as tree_kernel
-from refute.kernels import sort_reduced as kernel
-from refute.kernels.sorting import segment_order, segment_starts, sorted_positions
+from refute.kernels.range_search import range_tree as tree_kernel
+from refute.kernels.range_search import sort_reduced as kernel
+from refute.kernels.sort.sorting import segment_order, segment_starts, sorted_positions
 
 Ints = NDArray[np.signedinteger]
 Int32s = NDArray[np.int32]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.encoding_strings import Bytes, Ints, word_at
+from refute.kernels.encode.strings import Bytes, Ints, word_at
 
 _TOP = np.uint64(1 << 63)
 

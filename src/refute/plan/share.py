@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, TypeVar
 
 from refute.plan.step import Step
-from refute.relation.once import Once
+from refute.runtime.once import Once
 
 T = TypeVar("T")
 Told = Callable[[Step], None]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from refute.language.operators import Operator
 from refute.relation.arrays import numbers, truths
-from refute.relation.exact import compare_distinct
-from refute.relation.floats import Floats, floats_of
-from refute.relation.integers import Steps, integers_of
+from refute.relation.encode.exact import compare_distinct
+from refute.relation.encode.floats import Floats, floats_of
+from refute.relation.encode.integers import Steps, integers_of
 
 Mask = NDArray[np.bool_]
 

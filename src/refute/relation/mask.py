@@ -17,8 +17,8 @@ from refute.language.predicate import Column, Predicate
 from refute.relation.arrays import truths
 from refute.relation.binding import check_column, check_predicate
 from refute.relation.constants import FUNCTIONS, UFUNCS, constant_mask
-from refute.relation.encoded import Ints
-from refute.relation.exact import comparable
+from refute.relation.encode.encoded import Ints
+from refute.relation.encode.exact import comparable
 from refute.relation.types import Family
 
 if TYPE_CHECKING:

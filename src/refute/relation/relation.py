@@ -18,13 +18,13 @@ from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
 from refute.relation.arrays import truths
 from refute.relation.binding import bind
-from refute.relation.encode import first_codes
-from refute.relation.encoded import Encoded
-from refute.relation.encoding import Encoding
+from refute.relation.encode.columns import first_codes
+from refute.relation.encode.encoded import Encoded
+from refute.relation.encode.encoding import Encoding
 from refute.relation.mask import condition_mask, predicate_mask
-from refute.relation.once import Once
-from refute.relation.source import ArrowSource, Source, source_of
+from refute.relation.sources.protocol import ArrowSource, Source, source_of
 from refute.relation.types import READABLE, ColumnType, Family
+from refute.runtime.once import Once
 
 T = TypeVar("T")
 Mask = NDArray[np.bool_]

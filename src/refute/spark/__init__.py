@@ -2,7 +2,7 @@
 
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
-from refute.spark.frames import frame_of
 from refute.spark.session import session
+from refute.spark.source.frames import frame_of
 
 __all__ = ["Budget", "SparkEngine", "frame_of", "session"]

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from refute.relation.together import available_cores
-from refute.spark.listing import shares_files
+from refute.runtime.threads import available_cores
+from refute.spark.source.files import shares_files
 
 _HEAP_SHARE = 4  # parts of the driver's heap, of which rows on their way may take one
 _DEFAULT_HEAP = "1g"

@@ -15,10 +15,10 @@ from refute.detect.engine import ClashingRow
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 from refute.spark.expressions import quoted
-from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
-from refute.spark.frames import frame_of
-from refute.spark.keeping import forgotten_at_exit
 from refute.spark.session import is_connect
+from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
+from refute.spark.source.frames import frame_of
+from refute.spark.source.keeping import forgotten_at_exit
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:

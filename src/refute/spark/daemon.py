@@ -11,7 +11,7 @@ import gc
 import numpy as np
 from pyspark.daemon import manager
 
-import refute.spark.discover.looking
+import refute.spark.discovery.looking
 import refute.spark.grid.tasks  # noqa: F401  for the workers
 from refute.kernels.tiling import text_windows
 

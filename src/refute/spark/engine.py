@@ -24,21 +24,21 @@ from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
 from refute.spark.budget import Budget
+from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes
-from refute.spark.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
-from refute.spark.jobs import stoppable
-from refute.spark.keeping import Kept, forgotten_at_exit, kept
-from refute.spark.listing import shares_files
 from refute.spark.marking import marked, split_by_marks
-from refute.spark.measuring import measure
-from refute.spark.opening import open_source, session_of
-from refute.spark.renaming import by_code_point, plain_names, renamed
 from refute.spark.rule import SparkRule
-from refute.spark.schema import bind, empty_relation
 from refute.spark.session import is_connect
-from refute.spark.source import Source
+from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
+from refute.spark.session.jobs import stoppable
+from refute.spark.source.files import shares_files
+from refute.spark.source.keeping import Kept, forgotten_at_exit, kept
+from refute.spark.source.opening import open_source, session_of
+from refute.spark.source.renaming import by_code_point, plain_names, renamed
+from refute.spark.source.source import Source
+from refute.spark.source.types import bind, empty_relation
 from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")

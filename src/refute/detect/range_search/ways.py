@@ -12,7 +12,7 @@ from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_
 from refute.detect.range_search.expansion import expanded, included
 from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
 from refute.detect.sweep.points import Points
-from refute.kernels import running
+from refute.kernels.range_search import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.share import Share, tell
 from refute.plan.step import OwnPairs, Step, named

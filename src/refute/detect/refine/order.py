@@ -10,7 +10,7 @@ import numpy as np
 
 from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose, Stage, leading_reflexive
 from refute.detect.refine.tuning import Tuning
-from refute.kernels.hyperloglog import estimate, sketch
+from refute.kernels.refinement.hyperloglog import estimate, sketch
 from refute.plan.problem import Comparison, Ints, Problem
 from refute.plan.share import Share
 

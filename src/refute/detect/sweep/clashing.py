@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import mixed, numbered, ranked
-from refute.kernels.clashes import Table, sum_of_squares, tally_groups
-from refute.kernels.sorting import segment_sizes
+from refute.kernels.dominance.clashes import Table, sum_of_squares, tally_groups
+from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
 from refute.plan.share import Share
 

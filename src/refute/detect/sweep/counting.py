@@ -21,13 +21,13 @@ from refute.detect.sweep.reduce import combined, reduce, refined
 from refute.detect.sweep.tallies import BoxPairs, Tally, choose_tally
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
-from refute.kernels.clashes import clashes_of
-from refute.kernels.distinct import sum_of_squared_counts
-from refute.kernels.memory import empty, full, give_back
+from refute.kernels.dominance.clashes import clashes_of
+from refute.kernels.sort.distinct import sum_of_squared_counts
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell, within
 from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term
-from refute.relation.together import together
+from refute.runtime.arrays import empty, full, give_back
+from refute.runtime.threads import together
 
 Longs = NDArray[np.int64]
 

@@ -13,12 +13,19 @@ from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.dominance_divide import count_divided, sequence_numbers
-from refute.kernels.memory import empty
-from refute.kernels.sorting import gather_row, numbers_below, segment_order, segment_starts, sorted_positions, taken
+from refute.kernels.dominance.divide import count_divided, sequence_numbers
+from refute.kernels.sort.sorting import (
+    gather_row,
+    numbers_below,
+    segment_order,
+    segment_starts,
+    sorted_positions,
+    taken,
+)
 from refute.plan.problem import Comparison, Ints
 from refute.plan.share import Share
-from refute.relation.together import together
+from refute.runtime.arrays import empty
+from refute.runtime.threads import together
 
 Longs = NDArray[np.int64]
 

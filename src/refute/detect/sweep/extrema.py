@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import fewest_values, mixed, ranked
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.dominance_tables import (
+from refute.kernels.dominance.tables import (
     NONE,
     first_above,
     first_above_entry,
@@ -23,9 +23,9 @@ from refute.kernels.dominance_tables import (
     spread_cells,
     spread_entries,
 )
-from refute.kernels.memory import empty, full
 from refute.plan.problem import Comparison, Ints
 from refute.plan.share import Share
+from refute.runtime.arrays import empty, full
 
 Codes = tuple[Ints, Ints]
 

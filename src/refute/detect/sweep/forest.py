@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
-from refute.kernels.box_forest import BitTables, bit_tables, enclosing_boxes, grow_forest, interleave
-from refute.kernels.dominance_boxes import Trees, count_partners, find_pair, list_pairs, share_out
-from refute.kernels.memory import empty, full, give_back
-from refute.kernels.sorting import gather_column, segment_order, segment_starts, sorted_positions, taken
+from refute.kernels.dominance.boxes import Trees, count_partners, find_pair, list_pairs, share_out
+from refute.kernels.dominance.forest import BitTables, bit_tables, enclosing_boxes, grow_forest, interleave
+from refute.kernels.sort.sorting import gather_column, segment_order, segment_starts, sorted_positions, taken
 from refute.plan.problem import Comparison, Rows
-from refute.relation.together import together
+from refute.runtime.arrays import empty, full, give_back
+from refute.runtime.threads import together
 
 LEAF = 12
 

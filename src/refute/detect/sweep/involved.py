@@ -15,12 +15,12 @@ from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked, reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
-from refute.kernels.clashes import flag_clashes
-from refute.kernels.dominance_sweeps import flag_two_orders
-from refute.kernels.memory import empty, full
+from refute.kernels.dominance.clashes import flag_clashes
+from refute.kernels.dominance.sweeps import flag_two_orders
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell
 from refute.plan.step import Step, named
+from refute.runtime.arrays import empty, full
 
 Flags = NDArray[np.bool_]
 

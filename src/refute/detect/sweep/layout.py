@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import combined, fewest_values, ranked, shared
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.memory import empty, full, give_back
-from refute.kernels.ranking import ranks_in_groups
-from refute.kernels.sorting import gather_column, segment_bounds, segment_order, segment_starts, sorted_positions, taken
+from refute.kernels.sort.ranking import ranks_in_groups
+from refute.kernels.sort.sorting import (
+    gather_column,
+    segment_bounds,
+    segment_order,
+    segment_starts,
+    sorted_positions,
+    taken,
+)
 from refute.plan.problem import Comparison, Ints, Reading
 from refute.plan.share import Share
+from refute.runtime.arrays import empty, full, give_back
 
 MAX_TREE = 3  # dimensions of a Fenwick tree
 

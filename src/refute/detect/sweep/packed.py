@@ -13,12 +13,12 @@ from refute.detect.sweep.layout import Dimensions
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import Tuning
-from refute.kernels.dominance_packed import add_digit, bucket_sizes, count_packed, deal_block, sort_buckets
-from refute.kernels.memory import empty, full, give_back
-from refute.kernels.sorting import BUCKET, DIGIT, segment_sizes
+from refute.kernels.dominance.packed import add_digit, bucket_sizes, count_packed, deal_block, sort_buckets
+from refute.kernels.sort.sorting import BUCKET, DIGIT, segment_sizes
 from refute.plan.problem import Ints, Reading
 from refute.plan.share import Share
-from refute.relation.together import together
+from refute.runtime.arrays import empty, full, give_back
+from refute.runtime.threads import together
 
 _WIDEST = 62  # bits of a key
 _BLOCK = 1 << 15  # points whose keys are made at a time

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refute.kernels.sorting import common_positions, numbers_below
+from refute.kernels.sort.sorting import common_positions, numbers_below
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 
 INT32 = 2**31

@@ -10,13 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from refute.detect.sweep.points import INT32, Points, distinct, normal
-from refute.kernels.distinct import distinct_values
-from refute.kernels.grouping import common_values, matching_keys, number_by_table, number_groups
-from refute.kernels.memory import empty
-from refute.kernels.ranking import dense_ranks
-from refute.kernels.repeats import repeated_positions
+from refute.kernels.sort.distinct import distinct_values
+from refute.kernels.sort.grouping import common_values, matching_keys, number_by_table, number_groups
+from refute.kernels.sort.ranking import dense_ranks
+from refute.kernels.sort.repeats import repeated_positions
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.plan.share import Share
+from refute.runtime.arrays import empty
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from refute.detect.local import LocalEngine
 from refute.spark.answer.native import Filter
 from refute.spark.answer.way import Extent, Way
 from refute.spark.answer.witness import Clash
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 
 Numbers = NDArray[np.int64]

@@ -19,8 +19,8 @@ from refute.relation import Relation
 from refute.spark.answer.narrowing import is_short_decimal, narrowed, widened
 from refute.spark.budget import Budget, largest_result, width
 from refute.spark.expressions import quoted
-from refute.spark.frames import first_rows
-from refute.spark.source import Source
+from refute.spark.source.frames import first_rows
+from refute.spark.source.source import Source
 from refute.spark.worker import ROW_COLUMN
 
 _FEW = 256  # rows that tell how wide texts are

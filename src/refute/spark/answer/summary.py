@@ -21,7 +21,7 @@ from refute.relation import Family, Relation
 from refute.spark.answer.pairing import Pairing
 from refute.spark.answer.witness import Conditions
 from refute.spark.expressions import all_of, as_number, column, literal
-from refute.spark.frames import frame_of
+from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 
 MOST_DISTINCT = 500_000

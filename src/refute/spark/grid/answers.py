@@ -20,7 +20,6 @@ from refute.relation.shown import shown_row
 from refute.spark.answer.witness import Totals
 from refute.spark.blocks import PACKED as FOUND
 from refute.spark.blocks import Batches, unpacked
-from refute.spark.frames import frame_of
 from refute.spark.grid.division import Division
 from refute.spark.grid.packing import Blocks
 from refute.spark.grid.sending import Sending
@@ -42,6 +41,7 @@ from refute.spark.grid.tasks import (
     Send,
     Survey,
 )
+from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
 
 Ints = NDArray[np.int64]

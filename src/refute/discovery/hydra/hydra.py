@@ -1,0 +1,257 @@
+"""Hydra (Bleifuss, Kruse and Naumann, VLDB 2017): approximate the rules from a sample, then find what breaks them.
+
+Random and focused sampling give a preliminary evidence set (section 4), its inversion preliminary rules (section 5).
+All pairs that violate one of these complete the evidence (theorem 2); they are found by refining cluster pairs along a
+tree of predicates that puts frequent and selective ones first (section 6.4), inequalities that follow one another in
+pairs by IEJoin. Unlike the paper, a cluster pair that stands for few pairs is not refined further but looked at as a
+whole (true pairs are always evidence), and once more pairs were looked at than the table has, all of them are. A rule
+whose branch of the tree is done, and that no evidence breaks, is verified: a search that is stopped returns those.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discovery.evidence.agreements import picked
+from refute.discovery.evidence.codebook import codebook
+from refute.discovery.evidence.counted import Evidence, merged
+from refute.discovery.evidence.sampling import pair_evidence
+from refute.discovery.evidence.tiles import rectangle_evidence, tile_evidence
+from refute.discovery.hydra.foci import foci
+from refute.discovery.hydra.refiners import ClusterPairs, Refiners
+from refute.discovery.inversion.inverted import inverted
+from refute.discovery.inversion.minimal import minimal
+from refute.discovery.options import Options
+from refute.discovery.result.approximate import violating_pairs
+from refute.discovery.result.outcome import Outcome
+from refute.discovery.space.slots import Space
+from refute.discovery.tuning import STANDARD, Tuning
+from refute.discovery.work import Budget
+from refute.kernels.evidence.clues import own_positions
+from refute.relation import Relation
+
+_DRAW = 1 << 20
+
+Choice = tuple[int, int]  # a slot and the mask of its accepted states
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node of the tree: the predicate that leads to it, whether a rule ends here, what follows, and the rules of it.
+
+    Rules are told by the predicates that are not on the way to the node's parent: whole ones below the root.
+    """
+
+    choice: Choice | None
+    ends: bool = False
+    children: list[Node] = field(default_factory=list)
+    rules: list[frozenset[Choice]] = field(default_factory=list)
+
+
+class Hydra:
+    """One run of the algorithm."""
+
+    def __init__(self, relation: Relation, space: Space, options: Options, tuning: Tuning = STANDARD) -> None:
+        self._relation = relation
+        self._book = book = codebook(relation, space, options.nulls)
+        self._space = space
+        self._options = options
+        self._tuning = tuning
+        self._budget = Budget(options)
+        self._random = np.random.default_rng(options.seed)
+        self._refiners = Refiners(relation, book.space, options.nulls)
+        self._evidence = Evidence.empty(book.space)
+        self._place = np.full(relation.n_rows, -1, np.int64)
+        self._passed: list[frozenset[Choice]] = []
+
+    def run(self, budget: Budget) -> Outcome:
+        """The rules of the table, or those verified until the time was up."""
+        self._budget = budget
+        sample = self._random_sample()
+        self._focused_sample()
+        boxes, complete = inverted(
+            self._space,
+            self._evidence.states,
+            self._budget,
+            self._options.max_predicates,
+            mirrored=True,
+            tuning=self._tuning,
+        )
+        nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
+        checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
+        self._budget.tell("completion", evidences=len(self._evidence), candidates=len(checked))
+        complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
+        if not complete:
+            return self.so_far()
+        boxes, complete = inverted(
+            self._space,
+            self._evidence.states,
+            self._budget,
+            self._options.max_predicates,
+            mirrored=True,
+            tuning=self._tuning,
+        )
+        return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
+
+    def so_far(self) -> Outcome:
+        """The rules whose branches of the tree are done and that no evidence breaks."""
+        masks = np.empty((len(self._passed), len(self._space.slots)), np.uint8)
+        masks[:] = [slot.kind.full for slot in self._space.slots]
+        for n, rule in enumerate(self._passed):
+            for slot, mask in rule:
+                masks[n, slot] = mask
+        boxes = self._space.boxes(masks)
+        held = boxes[violating_pairs(boxes, self._evidence) == 0]
+        return Outcome(held, self._evidence, False, counted=False, method="hydra")
+
+    def _random_sample(self) -> Evidence:
+        """Section 4.2: every tuple with some random others."""
+        self._budget.tell("random sample")
+        n = self._relation.n_rows
+        parts = []
+        step = max(1, _DRAW // self._tuning.partners)
+        for start in range(0, n, step):
+            s = np.repeat(np.arange(start, min(start + step, n)), self._tuning.partners)
+            parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s))))
+            if self._budget.expired:
+                break
+        self._evidence = merged(self._space, parts)
+        return self._evidence
+
+    def _focused_sample(self) -> None:
+        """Section 4.3: the focus that last gave most unseen evidences per pair comes next."""
+        self._budget.tell("focused sample", evidences=len(self._evidence))
+        listed = foci(self._relation, self._space)
+        queue = [(-np.inf, number) for number in range(len(listed))]
+        heapq.heapify(queue)
+        while queue and not self._budget.expired:
+            _, number = heapq.heappop(queue)
+            s, t = listed[number].draw(self._random)
+            if not len(s):
+                continue
+            before = len(self._evidence)
+            self._evidence = merged(self._space, [self._evidence, pair_evidence(self._book, s, t)])
+            efficiency = (len(self._evidence) - before) / len(s)
+            if efficiency >= self._tuning.efficiency:
+                heapq.heappush(queue, (-efficiency, number))
+
+    def _choices(self, boxes: NDArray[np.uint64]) -> list[frozenset[Choice]]:
+        full = [slot.kind.full for slot in self._space.slots]
+        return [
+            frozenset((k, mask) for k, mask in enumerate(row) if mask != full[k])
+            for row in self._space.masks(boxes).tolist()
+        ]
+
+    def _selectivities(self, sample: Evidence) -> dict[Choice, float]:
+        """The share of random pairs that satisfy each choice."""
+        states, counts = sample.states, sample.counts
+        total = max(1, int(counts.sum()))
+        return {
+            (k, mask): (float(counts[(mask >> states[:, k]) & 1 == 1].sum()) + 0.5) / total
+            for k, slot in enumerate(self._space.slots)
+            for mask in slot.kind.conjunctions
+        }
+
+    def _complete(self, root: Node) -> bool:
+        """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
+        n = self._relation.n_rows
+        looked = 0
+        passing: list[Node] = []  # branches that are done but for the pairs that wait to be looked at
+        pending: list[ClusterPairs] = []
+        waiting = 0
+        for child in root.children:
+            for found in self._below(child, np.arange(n), np.arange(n)):
+                pending.append(found)
+                waiting += int(found.sizes.sum())
+                if waiting >= self._tuning.batch_pairs:
+                    self._look(pending)
+                    looked, waiting, pending = looked + waiting, 0, []
+                    if self._budget.expired:
+                        return False
+                    self._pass(passing)
+                    if looked > n * (n - 1):
+                        everything, complete = tile_evidence(self._book, self._budget, n)
+                        self._evidence = merged(self._space, [self._evidence, everything])
+                        return complete
+            passing.append(child)
+            if self._budget.expired:
+                break
+        self._look(pending)
+        if self._budget.expired:
+            return False
+        self._pass(passing)
+        return True
+
+    def _pass(self, branches: list[Node]) -> None:
+        """Notes that all violations of the rules of these branches are evidence by now."""
+        for branch in branches:
+            self._passed.extend(branch.rules)
+        branches.clear()
+
+    def _below(self, child: Node, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
+        """Cluster pairs of true pairs that include all that violate a rule of the node, depth first."""
+        assert child.choice is not None
+        paired = [] if child.ends or not self._refiners.is_order(*child.choice) else self._ordered(child)
+        for second in paired:
+            assert second.choice is not None
+            for refined in self._refiners.refine_twice(child.choice, second.choice, s, t):
+                yield from self._followed(second, refined, second.children)
+        if len(paired) < len(child.children) or child.ends:
+            rest = [one for one in child.children if one not in paired]
+            for refined in self._refiners.refine(*child.choice, s, t):
+                yield from self._followed(child, refined, rest)
+
+    def _ordered(self, node: Node) -> list[Node]:
+        return [one for one in node.children if one.choice is not None and self._refiners.is_order(*one.choice)]
+
+    def _followed(self, node: Node, refined: ClusterPairs, children: list[Node]) -> Iterator[ClusterPairs]:
+        """Cluster pairs below a node, given those that satisfy all on the way to it."""
+        if node.ends:
+            yield refined
+            return
+        few = refined.sizes <= self._tuning.few_pairs
+        if few.any():
+            yield refined.where(few)
+        for a, b in refined.where(~few).each():
+            for one in children:
+                yield from self._below(one, a, b)
+
+    def _look(self, pending: list[ClusterPairs]) -> None:
+        """The evidence of all pairs of these cluster pairs."""
+        for found in pending:
+            s, t, ranges = found.s, found.t, found.ranges
+            own = np.full(len(s), -1, np.int64)
+            own_positions(s, t, ranges, self._place, own)
+            facts = picked(self._book.facts, s, t)
+            parts = np.array_split(ranges, max(1, min(len(ranges), 8)))
+            tasks = [np.ascontiguousarray(part) for part in parts if len(part)]
+            part, _ = rectangle_evidence(self._book, facts, tasks, self._budget, own)
+            self._evidence = merged(self._space, [self._evidence, part])
+        self._budget.tell("completion", evidences=len(self._evidence))
+
+
+def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> Node:
+    """The tree of the rules: at every node the choice with the most rules per selectivity comes first."""
+    root = Node(None)
+    _grow(root, rules, selectivity)
+    return root
+
+
+def _grow(node: Node, rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> None:
+    while rules:
+        frequency: dict[Choice, int] = {}
+        for rule in rules:
+            for choice in rule:
+                frequency[choice] = frequency.get(choice, 0) + 1
+        best = max(sorted(frequency), key=lambda choice: frequency[choice] / selectivity[choice])
+        child = Node(best, rules=[rule for rule in rules if best in rule])
+        with_it = [rule - {best} for rule in child.rules]
+        rules = [rule for rule in rules if best not in rule]
+        child.ends = any(not rule for rule in with_it)
+        _grow(child, [rule for rule in with_it if rule], selectivity)
+        node.children.append(child)

@@ -1,0 +1,157 @@
+"""From evidence to rules: every maximal box that holds no point, found from scratch or from the boxes before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from refute.discovery.evidence.counted import Evidence
+from refute.discovery.inversion.cube import Masks, cube_masks, fits_cube
+from refute.discovery.space.slots import WORD, Space, States, Words, mirror_masks
+from refute.discovery.tuning import STANDARD, Tuning
+from refute.discovery.work import Budget, Crew
+from refute.kernels.inversion.approximate import invert_approximately
+from refute.kernels.inversion.cut import cut_boxes
+from refute.kernels.inversion.hitting import invert
+from refute.language.nulls import Nulls
+
+_ROOM = 1 << 12
+_NO_LIMIT = 1 << 40
+
+
+def inverted(
+    space: Space,
+    states: States,
+    budget: Budget,
+    max_predicates: int | None = None,
+    *,
+    mirrored: bool = False,
+    tuning: Tuning = STANDARD,
+) -> tuple[Words, bool]:
+    """The maximal boxes that hold none of the points, sorted, and whether the search was finished.
+
+    Where the cube of all states is small beside the points, it is searched; else hitting sets are (see both kernels).
+    `mirrored` says that with every point its mirror image is there, as in evidence of pairs taken in both roles: in a
+    symmetric space only half of the boxes are then searched for. Without any point there is no rule: a table of fewer
+    than two rows teaches nothing.
+    """
+    if not len(states) or not space.slots:
+        return np.empty((0, space.words), np.uint64), True
+    halved = mirrored and space.is_symmetric
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    search = cube_masks if fits_cube(space, len(states), tuning) else hitting_masks
+    masks, complete = search(space, np.ascontiguousarray(states), budget, limit, tuning, halved=halved)
+    if halved:
+        swapped = mirror_masks(space, masks)
+        masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
+    boxes = space.boxes(masks)
+    return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def hitting_masks(
+    space: Space, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
+) -> tuple[Masks, bool]:
+    """The masks (N, K) of the maximal boxes as minimal hitting sets; for spaces of any size."""
+    choices = space.half_of_choices if halved else space.choices
+
+    def invert_below(start: Words, stop: int, out: Words) -> int:
+        return int(invert(choices, states, start, limit, stop, budget.halt, out))
+
+    split = len(states) >= tuning.split or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
+    return _searched(space, invert_below, budget, split=split)
+
+
+def inverted_approximately(
+    space: Space,
+    evidence: Evidence,
+    most: int,
+    budget: Budget,
+    max_predicates: int | None = None,
+    *,
+    tuning: Tuning = STANDARD,
+) -> tuple[Words, bool]:
+    """The maximal boxes that hold at most `most` ordered pairs, sorted, and whether the search was finished."""
+    if not len(evidence) or not space.slots:
+        return np.empty((0, space.words), np.uint64), True
+    choices = space.choices
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    order = np.argsort(-evidence.counts, kind="stable")
+    states, counts = np.ascontiguousarray(evidence.states[order]), evidence.counts[order]
+
+    def invert_below(start: Words, stop: int, out: Words) -> int:
+        return int(invert_approximately(choices, states, counts, start, limit, most, stop, budget.halt, out))
+
+    masks, complete = _searched(space, invert_below, budget, split=len(states) >= tuning.split // 4)
+    boxes = space.boxes(masks)
+    return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def _searched(
+    space: Space, invert_below: Callable[[Words, int, Words], int], budget: Budget, *, split: bool
+) -> tuple[Masks, bool]:
+    """The masks (N, K) that a search finds, and whether it was finished.
+
+    The search is given the choices made and allowed, the number of choices at which to stop and room for results. Where
+    it is worth to `split` it, the nodes with two choices become tasks for all threads.
+    """
+    width = space.choices.siblings.shape[1]
+    root = np.zeros((2, width), np.uint64)
+    root[1] = np.bitwise_or.reduce(space.choices.siblings, axis=0)
+
+    def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
+        room = _ROOM
+        while True:
+            out = np.zeros((room, 2 * width), np.uint64)
+            count = invert_below(start, stop, out)
+            if count <= room:
+                return [*found, out[:count].copy()]
+            room = count
+
+    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
+    started, complete = first.run([2 if split else 0])
+    nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
+    unfinished = nodes[:, width:].any(axis=1)
+    tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
+    crew: Crew[list[Words], Words] = Crew(budget, list, search)
+    results, finished = crew.run(tasks) if tasks else ([], True)
+    chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
+    return _masks(space, chosen), complete and finished
+
+
+def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
+    """The maximal boxes once more points are seen, sorted."""
+    limit = _NO_LIMIT if max_predicates is None else max_predicates
+    found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
+    ordered: Words = found[np.lexsort(found.T[::-1])]
+    return ordered
+
+
+def widened(
+    space: Space, boxes: Words, points: Words, wider: Space, budget: Budget, max_predicates: int | None = None
+) -> tuple[Words, bool]:
+    """The maximal boxes in a widened space, sorted, and whether all were found.
+
+    boxes, points: all maximal boxes in the space, and the points that they refuse, of which none is null in a slot that
+    was widened. Where a comparison with null is never true, each box stays what it is, as no predicate accepts the new
+    state. Where nulls are equal, `=` accepts a state that `<=` does not, so that a rule with the one no longer follows
+    from that with the other: the points are inverted again.
+    """
+    if any(slot.kind.nulls is Nulls.EQUAL for slot, old in zip(wider.slots, space.slots, strict=True) if slot != old):
+        states = wider.states(space.widened_points(points, wider))
+        return inverted(wider, states, budget, max_predicates)
+    masks = space.masks(boxes)
+    for k, (slot, old) in enumerate(zip(wider.slots, space.slots, strict=True)):
+        masks[masks[:, k] == old.kind.full, k] = slot.kind.full
+    moved = wider.boxes(masks)
+    return moved[np.lexsort(moved.T[::-1])], True
+
+
+def _masks(space: Space, chosen: Words) -> Masks:
+    """Sets of choices (N, X) as masks per slot (N, K)."""
+    masks = np.empty((len(chosen), len(space.slots)), np.uint8)
+    masks[:] = [slot.kind.full for slot in space.slots]
+    for c, (slot, mask) in enumerate(zip(space.choices.slot, space.choices.mask, strict=True)):
+        picked = (chosen[:, c // WORD] >> np.uint64(c % WORD)) & np.uint64(1) != 0
+        masks[picked, slot] = mask
+    return masks

@@ -1,0 +1,188 @@
+"""What a discovery gives back: rules, best first, and what was not searched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.discovery.options import Options
+from refute.discovery.result.kinds import RuleSort, sort_of
+from refute.discovery.result.rank import Ranks
+from refute.discovery.space.slots import Space, Words
+from refute.discovery.table import Table
+from refute.language.constraint import DenialConstraint
+from refute.language.nulls import Nulls
+from refute.language.render import render_english, render_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from refute.language.rulebook import RuleBook
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """One rule that the data obeys, or nearly so.
+
+    `violations` are ordered pairs (rows, for a rule about one row), exact on all rows; `error` is by the chosen
+    measure. `group` numbers rules over the same columns, from the best one on. `pairs` are the violations of an
+    almost-rule.
+    """
+
+    constraint: DenialConstraint
+    sort: RuleSort
+    violations: int
+    error: float
+    score: float
+    succinctness: float
+    coverage: float
+    surprise: float
+    group: int
+    pairs: tuple[tuple[int, ...], ...] = ()
+    _table: Table | None = field(default=None, repr=False, compare=False)
+    _nulls: Nulls = field(default=Nulls.SQL, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return render_text(self.constraint)
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English."""
+        return render_english(self.constraint)
+
+    @property
+    def support(self) -> int:
+        """How many rows have a partner that the rule speaks about; counted on all rows when asked."""
+        assert self._table is not None
+        return self._table.support(self.constraint, self._nulls)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """The rules of a table, best first; they are put into words only when asked for.
+
+    `complete` is False when the search was stopped early: then `rules` are those verified on all rows by then. `notes`
+    say what was not searched. `almost` are rules that a handful of pairs break, with those pairs.
+    """
+
+    table: Table
+    space: Space
+    options: Options
+    boxes: Words = field(repr=False)
+    ranks: Ranks = field(repr=False)
+    violations: NDArray[np.int64] = field(repr=False)
+    errors: NDArray[np.float64] = field(repr=False)
+    complete: bool
+    method: str
+    evidences: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    almost: tuple[Discovered, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the search was stopped before it was complete."""
+        return not self.complete
+
+    @cached_property
+    def rules(self) -> list[Discovered]:
+        """All rules, best first."""
+        return self.top(len(self.boxes))
+
+    def top(self, n: int) -> list[Discovered]:
+        """The n best rules."""
+        masks = self.space.masks(self.boxes[:n])
+        groups = self.groups
+        found = []
+        for k, row in enumerate(masks.tolist()):
+            constraint = self.space.constraint(row)
+            found.append(
+                Discovered(
+                    constraint=constraint,
+                    sort=sort_of(constraint),
+                    violations=int(self.violations[k]),
+                    error=float(self.errors[k]),
+                    score=float(self.ranks.score[k]),
+                    succinctness=float(self.ranks.succinctness[k]),
+                    coverage=float(self.ranks.coverage[k]),
+                    surprise=float(self.ranks.surprise[k]),
+                    group=int(groups[k]),
+                    _table=self.table,
+                    _nulls=self.options.nulls,
+                )
+            )
+        return found
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """A number per rule; rules over the same columns have the same one, numbered in order of their best rule."""
+        names = sorted({name for slot in self.space.slots for name in slot.columns})
+        used = self.space.masks(self.boxes) != np.array([slot.kind.full for slot in self.space.slots], np.uint8)
+        reads = np.zeros((len(self.boxes), len(names)), np.bool_)
+        for k, slot in enumerate(self.space.slots):
+            for name in slot.columns:
+                reads[:, names.index(name)] |= used[:, k]
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in reads], np.int64)
+
+    def book(self, n: int | None = None) -> RuleBook:
+        """The n best rules (all of them by default) as a rule book of proposed rules."""
+        from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
+        from refute.language.rulebook.naming import distinct
+
+        chosen = self.rules if n is None else self.top(n)
+        names = distinct(suggest_name(rule.constraint) for rule in chosen)
+        rules = tuple(
+            Rule(
+                name=name,
+                constraint=rule.constraint,
+                nulls=self.options.nulls,
+                description=rule.sentence,
+                status=Status.PROPOSED,
+            )
+            for name, rule in zip(names, chosen, strict=True)
+        )
+        return RuleBook(rules, tuple(Entry.of(rule) for rule in rules), Dataset(nulls=self.options.nulls))
+
+    def to_yaml(self, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
+        """The n best rules (all of them by default) as a rule file, each with `status: proposed`."""
+        return self.book(n).to_yaml(path)
+
+    def to_arrow(self, n: int | None = None) -> pa.Table:
+        """The n best rules (all of them by default), one per row."""
+        chosen = self.rules if n is None else self.top(n)
+        return pa.table({name: pa.array([read(rule) for rule in chosen], kind) for name, kind, read in _COLUMNS})
+
+    def to_pandas(self, n: int | None = None) -> pd.DataFrame:
+        """The n best rules (all of them by default), one per row."""
+        return self.to_arrow(n).to_pandas()
+
+
+_COLUMNS: Sequence[tuple[str, pa.DataType, Callable[[Discovered], object]]] = (
+    ("rule", pa.string(), lambda rule: rule.text),
+    ("kind", pa.string(), lambda rule: rule.sort.value),
+    ("sentence", pa.string(), lambda rule: rule.sentence),
+    ("violations", pa.int64(), lambda rule: rule.violations),
+    ("error", pa.float64(), lambda rule: rule.error),
+    ("support", pa.int64(), lambda rule: rule.support),
+    ("score", pa.float64(), lambda rule: rule.score),
+    ("succinctness", pa.float64(), lambda rule: rule.succinctness),
+    ("coverage", pa.float64(), lambda rule: rule.coverage),
+    ("surprise", pa.float64(), lambda rule: rule.surprise),
+    ("group", pa.int64(), lambda rule: rule.group),
+)

@@ -1,0 +1,106 @@
+"""Which predicates are worth asking of a table: the rules of the papers, with their thresholds as options."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from refute.discovery.options import Options
+from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.states import kind_of
+from refute.discovery.table import Table
+from refute.errors import OptionError, did_you_mean
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Row
+from refute.relation import Family
+
+
+def predicate_space(table: Table, options: Options) -> tuple[Space, tuple[str, ...]]:
+    """The slots to search, and a sentence for each thing that is left out.
+
+    What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
+    and which hold nulls. `Space.widened` lets a space tell the nulls that come later.
+    """
+    names, notes = _columns(table, options)
+    slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
+    if options.cross_columns or options.one_row:
+        for a, b, ordered in comparable_columns(table, names, options):
+            if options.cross_columns:
+                slots.append(_slot(table, options, Column(Row.S, a), Column(Row.T, b), ordered))
+            if options.one_row:
+                slots.extend(_slot(table, options, Column(r, a), Column(r, b), ordered) for r in Row)
+    if options.constants:
+        for name in names:
+            least = max(1.0, options.constant_share * table.n_rows)
+            for constant in table.frequent(name, options.constants, least):
+                slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
+    return Space(tuple(slot for slot in slots if slot.kind.operators)), notes
+
+
+def check_fits(table: Table, space: Space) -> None:
+    """Raises OptionError unless the space can tell how the rows of the table compare."""
+    for slot in space.slots:
+        for name in slot.columns:
+            if name not in table.names:
+                raise OptionError(f"the space reads column {name!r}, which is not there")
+            if table.null_count(name) and slot.kind != slot.kind.widened:
+                raise OptionError(f"column {name!r} holds nulls, and the space does not tell them; widen it")
+
+
+def _columns(table: Table, options: Options) -> tuple[list[str], tuple[str, ...]]:
+    """The columns that can be compared, in the table's order, and what is said of the others."""
+    wanted = list(table.names) if options.columns is None else list(options.columns)
+    for name in wanted:
+        if name not in table.names:
+            raise OptionError(f"there is no column {name!r}.{did_you_mean(name, table.names)}")
+    names, notes = [], []
+    for name in dict.fromkeys(table.names):
+        if name not in wanted:
+            continue
+        if list(table.names).count(name) > 1:
+            notes.append(f"column {name!r} was left out: the table has it more than once")
+            continue
+        kind = table.type_of(name)
+        if kind.family is Family.UNSUPPORTED:
+            notes.append(f"column {name!r} was left out: values of type {kind.arrow_type} cannot be compared")
+        elif table.n_rows and table.null_count(name) == table.n_rows:
+            notes.append(f"column {name!r} was left out: it holds no values")
+        else:
+            names.append(name)
+    return names, tuple(notes)
+
+
+def is_ordered(table: Table, name: str) -> bool:
+    """Whether discovery orders the column: numbers, dates and timestamps are ordered, all else only told apart."""
+    family = table.type_of(name).family
+    return family.is_number or family.is_temporal
+
+
+def _slot(table: Table, options: Options, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
+    nullable = any(table.null_count(c.name) for c in (left, right) if isinstance(c, Column))
+    kind = kind_of(
+        ordered=ordered and is_ordered(table, left.name),
+        nullable=nullable,
+        nulls=options.nulls,
+        operators=tuple(op for op in Operator if op in options.operators),
+    )
+    return Slot(left, right, kind)
+
+
+def comparable_columns(table: Table, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
+    """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too."""
+    families = {name: table.type_of(name).family for name in names}
+    shared: dict[tuple[str, str], float] = {}
+    for family in dict.fromkeys(families.values()):
+        peers = [name for name in names if families[name] is family]
+        if len(peers) > 1:
+            shared |= table.shared_values(peers)
+    pairs = []
+    for a, b in combinations(names, 2):
+        if shared.get((a, b), 0.0) <= options.shared_values:
+            continue
+        comparable = not families[a].is_number
+        if not comparable:
+            first, second = sorted((abs(table.mean(a)), abs(table.mean(b))))
+            comparable = second == 0.0 or first / second > options.average_ratio
+        pairs.append((a, b, comparable))
+    return pairs

@@ -1,0 +1,130 @@
+"""Work split over threads that can be stopped: by a time limit, by Ctrl-C, and with what was done kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from refute.discovery.options import Options, Progress
+from refute.runtime.threads import chosen_threads
+
+_BEAT = 0.05  # seconds between looks at the clock
+State = TypeVar("State")
+Task = TypeVar("Task")
+
+
+class Budget:
+    """The time a discovery may take and the threads it may use, and where its progress is told."""
+
+    def __init__(self, options: Options) -> None:
+        self.threads = chosen_threads(options.threads)
+        self._report = options.progress
+        self._started = time.monotonic()
+        self._limit = options.time_limit
+        self._stop = threading.Event()
+        self.halt = np.zeros(1, np.int64)  # what kernels look at while they run
+        self._share = 1.0
+        self._patient = False
+        self.evidences = self.candidates = self.verified = 0
+
+    @property
+    def expired(self) -> bool:
+        """Whether to stop: the user interrupted, or this phase's share of the time is used up."""
+        if self._patient:
+            return False
+        if self._stop.is_set():
+            return True
+        return self._limit is not None and time.monotonic() - self._started > self._limit * self._share
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user asked to stop."""
+        return self._stop.is_set()
+
+    def interrupt(self) -> None:
+        """Let all work stop after the task at hand."""
+        self._stop.set()
+
+    @contextmanager
+    def within(self, share: float) -> Iterator[None]:
+        """Within this block only the given share of the whole time limit may pass."""
+        before, self._share = self._share, share
+        try:
+            yield
+        finally:
+            self._share = before
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Within this block nothing expires: what little is left to do with the rules found gets done."""
+        self._patient = True
+        try:
+            yield
+        finally:
+            self._patient = False
+
+    def tell(
+        self, phase: str, *, evidences: int | None = None, candidates: int | None = None, verified: int | None = None
+    ) -> None:
+        """Report the phase and whichever numbers changed."""
+        self.evidences = self.evidences if evidences is None else evidences
+        self.candidates = self.candidates if candidates is None else candidates
+        self.verified = self.verified if verified is None else verified
+        if self._report is not None:
+            self._report(Progress(phase, self.evidences, self.candidates, self.verified))
+
+
+class Crew(Generic[State, Task]):
+    """Threads that take tasks from one queue, each carrying a state of its own from task to task."""
+
+    def __init__(self, budget: Budget, start: Callable[[], State], work: Callable[[State, Task], State]) -> None:
+        self._budget = budget
+        self._start = start
+        self._work = work
+
+    def run(self, tasks: Iterable[Task]) -> tuple[list[State], bool]:
+        """The final state of every thread, and whether all tasks were done."""
+        queue = iter(tasks)
+        lock = threading.Lock()
+        left = threading.Event()
+
+        def loop() -> State:
+            state = self._start()
+            while True:
+                with lock:
+                    task = next(queue, _NOTHING)
+                if isinstance(task, _Nothing):
+                    return state
+                if self._budget.expired:
+                    left.set()
+                    return state
+                state = self._work(state, task)
+
+        with ThreadPoolExecutor(self._budget.threads) as pool:
+            futures = [pool.submit(loop) for _ in range(self._budget.threads)]
+            try:
+                while wait(futures, timeout=_BEAT).not_done:
+                    self._budget.halt[0] = self._budget.expired
+            except KeyboardInterrupt:
+                self._budget.interrupt()
+                self._budget.halt[0] = 1
+                wait(futures)
+            finally:
+                halted = bool(self._budget.halt[0])
+                self._budget.halt[0] = 0
+        if halted:
+            left.set()
+        return [future.result() for future in futures], not left.is_set()
+
+
+class _Nothing:
+    """No task is left."""
+
+
+_NOTHING = _Nothing()

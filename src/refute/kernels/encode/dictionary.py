@@ -1,0 +1,131 @@
+"""Byte strings to numbers that stay: open addressing over strings that lie one after the other.
+
+String i of a dictionary is `held[starts[i]:starts[i + 1]]`. A slot holds 32 bits of a string's hash above one more
+than its number; 0 is free. The place of a slot is taken from the same 32 bits, so that a table is made larger without
+looking at a string. An empty `valid` means that every row is valid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+from refute.kernels.encode.strings import Bytes, Ints, word_at
+
+Words = NDArray[np.uint64]
+Longs = NDArray[np.int64]
+
+BLOCK = 256  # strings that are read before they are looked up
+UNKNOWN = -2  # the number of a string that the dictionary does not have
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_ONE = np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def add_strings(
+    data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, known: int, out: Longs
+) -> int:
+    """Numbers strings into `out`, -1 where invalid; new ones are put behind the `known`, whose number comes back.
+
+    There must be room for all strings in `held` and `starts`, and for twice as many in `slots`. O(bytes) expected.
+    """
+    tags = np.empty(BLOCK, np.uint64)
+    for begin in range(0, len(offsets) - 1, BLOCK):
+        end = min(begin + BLOCK, len(offsets) - 1)
+        _hash_block(data, offsets, begin, end, tags)
+        for i in range(begin, end):
+            if len(valid) and not valid[i]:
+                out[i] = -1
+                continue
+            first, last, tag = offsets[i], offsets[i + 1], tags[i - begin]
+            slot, number = _found(data, first, last, tag, slots, held, starts)
+            out[i] = number if number >= 0 else known
+            if number < 0:
+                slots[slot] = (tag << _HALF) | np.uint64(known + 1)
+                at = starts[known]
+                for byte in range(last - first):
+                    held[at + byte] = data[first + byte]
+                known += 1
+                starts[known] = at + last - first
+    return known
+
+
+@njit(cache=True, nogil=True)
+def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, out: Longs) -> int:
+    """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
+    unknown = 0
+    tags = np.empty(BLOCK, np.uint64)
+    for begin in range(0, len(offsets) - 1, BLOCK):
+        end = min(begin + BLOCK, len(offsets) - 1)
+        _hash_block(data, offsets, begin, end, tags)
+        for i in range(begin, end):
+            if len(valid) and not valid[i]:
+                out[i] = -1
+                continue
+            _, number = _found(data, offsets[i], offsets[i + 1], tags[i - begin], slots, held, starts)
+            out[i] = number
+            if number < 0:
+                unknown += 1
+    return unknown
+
+
+@njit(cache=True, nogil=True)
+def larger(slots: Words, out: Words) -> None:
+    """Puts the entries of a table into a larger one, which is empty. O(slots)."""
+    wrap = np.uint64(len(out) - 1)
+    for i in range(len(slots)):
+        entry = slots[i]
+        if entry != 0:
+            slot = (entry >> _HALF) & wrap
+            while out[slot] != 0:
+                slot = (slot + _ONE) & wrap
+            out[slot] = entry
+
+
+@njit(cache=True, nogil=True)
+def _found(
+    data: Bytes, first: int, last: int, tag: np.uint64, slots: Words, held: Bytes, starts: Longs
+) -> tuple[np.uint64, np.int64]:
+    """The slot and number of a string; where it is not known, the slot that it would take, and UNKNOWN."""
+    wrap = np.uint64(len(slots) - 1)
+    slot = tag & wrap
+    while True:
+        entry = slots[slot]
+        if entry == 0:
+            return slot, np.int64(UNKNOWN)
+        if entry >> _HALF == tag:
+            number = np.int64(entry & _LOW) - 1
+            if same(data, first, last, held, starts[number], starts[number + 1]):
+                return slot, number
+        slot = (slot + _ONE) & wrap
+
+
+@njit(cache=True, nogil=True)
+def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -> None:
+    """Hashes of some strings ahead of looking them up, so that looking up one does not wait for reading the next."""
+    for i in range(begin, end):
+        tags[i - begin] = _hashed(data, offsets[i], offsets[i + 1])
+
+
+@njit(cache=True, nogil=True)
+def _hashed(data: Bytes, first: int, last: int) -> np.uint64:
+    """32 bits that depend on all bytes and their number."""
+    hashed = np.uint64(last - first) * _MULTIPLIER
+    for at in range(first, last, 8):
+        hashed = (hashed ^ word_at(data, at, last)) * _MULTIPLIER
+        hashed ^= hashed >> _HALF
+    return hashed & _LOW
+
+
+@njit(cache=True, nogil=True)
+def same(data: Bytes, first: int, last: int, other: Bytes, start: int, end: int) -> bool:
+    """Whether two strings are equal."""
+    if last - first != end - start:
+        return False
+    different = np.uint64(0)
+    for at in range(0, last - first, 8):
+        different |= word_at(data, first + at, last) ^ word_at(other, start + at, end)
+    return bool(different == 0)

@@ -1,0 +1,316 @@
+"""Strings kept in order while others come between them: blocks of a few hundred, in a directory.
+
+Strings are numbers of a dictionary: string i is `held[starts[i]:starts[i + 1]]`. Row b of `nodes` has the numbers of
+block b in order, then how many there are and how many bytes all of its strings begin with in common; row b of `words`
+has the eight bytes that follow these, which decide most comparisons without a look at the strings. `directory` has the
+blocks in order, `count` of them, each with the places in `held` where its first string starts and ends. The order is
+that of the bytes, which for UTF-8 is that of code points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+from refute.kernels.encode.strings import Bytes, Ints, word_at
+
+Nodes = NDArray[np.int32]
+Words = NDArray[np.uint64]
+Longs = NDArray[np.int64]
+
+BLOCK = 256
+LEAST_LOADED, MOST_LOADED = 128, 224  # strings of a block that is filled at once
+LEAST_SPLIT = BLOCK // 4  # strings that the smaller part of a full block has, where it is split
+SIZE = BLOCK
+SKIP = BLOCK + 1
+WIDTH = BLOCK + 2  # of a row of `nodes`
+_SPARE = 16  # strings that come in rising order take up one part in 2^16 of their gap each
+
+
+@njit(cache=True, nogil=True)
+def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, directory: Longs) -> int:
+    """Fills blocks with numbers that are in order; how many blocks. O(n)."""
+    count = 0
+    first = 0
+    while first < len(order):
+        size = min(MOST_LOADED, len(order) - first)
+        if size == MOST_LOADED:
+            size = _cut(held, starts, order[first : first + size], LEAST_LOADED)
+        for i in range(size):
+            nodes[count, i] = order[first + i]
+        first += size
+        nodes[count, SIZE] = size
+        _look_again(held, starts, nodes, words, count)
+        directory[count, 0] = count
+        _see_first(starts, nodes, directory, count)
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def walk(nodes: Nodes, directory: Longs, count: int, out: Longs) -> None:
+    """Fills `out` with all numbers in order. O(n)."""
+    at = 0
+    for place in range(count):
+        block = directory[place, 0]
+        for i in range(nodes[block, SIZE]):
+            out[at] = nodes[block, i]
+            at += 1
+
+
+@njit(cache=True, nogil=True)
+def insert(
+    new: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, directory: Longs, count: int, around: Longs
+) -> int:
+    """Puts numbers, which are in order themselves, between those that are there; the new number of blocks.
+
+    Row i of `around` gets the numbers before and behind new[i], -1 for none. There must be room for as many more
+    blocks as there are, or new numbers if these are fewer, and one for each LEAST_SPLIT new numbers.
+    O(m (log n + BLOCK)).
+    """
+    place = 0
+    for j in range(len(new)):
+        number = new[j]
+        first, last = starts[number], starts[number + 1]
+        if count == 0:
+            nodes[0, 0], nodes[0, SIZE], nodes[0, SKIP] = number, 1, last - first
+            words[0, 0], directory[0, 0], count = 0, 0, 1
+            _see_first(starts, nodes, directory, 0)
+            around[j, 0] = around[j, 1] = -1
+            continue
+        place, at = _place(held, first, last, held, starts, nodes, words, directory, count, place)
+        around[j, 0], around[j, 1] = _neighbours(nodes, directory, count, place, at)
+        block = directory[place, 0]
+        if nodes[block, SIZE] == BLOCK:
+            kept = BLOCK  # strings that come in rising order leave full blocks behind
+            if at < BLOCK:
+                kept = _cut(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
+            for other in range(count, place + 1, -1):
+                for i in range(3):
+                    directory[other, i] = directory[other - 1, i]
+            directory[place + 1, 0] = count
+            for i in range(kept, BLOCK):
+                nodes[count, i - kept] = nodes[block, i]
+            nodes[block, SIZE] = kept
+            nodes[count, SIZE] = BLOCK - kept
+            _look_again(held, starts, nodes, words, block)
+            _look_again(held, starts, nodes, words, count)
+            if kept < BLOCK:
+                _see_first(starts, nodes, directory, place + 1)
+            if at >= kept:
+                at -= kept
+                block = count
+                place += 1
+            count += 1
+        size = nodes[block, SIZE]
+        for i in range(size, at, -1):
+            nodes[block, i] = nodes[block, i - 1]
+            words[block, i] = words[block, i - 1]
+        nodes[block, at] = number
+        nodes[block, SIZE] = size + 1
+        if at == 0:
+            _see_first(starts, nodes, directory, place)
+        skip = nodes[block, SKIP]
+        if (at == 0 or at == size) and (size == 0 or _common(held, starts, nodes[block, 0], nodes[block, size]) < skip):
+            _look_again(held, starts, nodes, words, block)
+        else:
+            words[block, at] = word_at(held, first + skip, last)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def before(
+    data: Bytes,
+    offsets: Ints,
+    rows: Longs,
+    held: Bytes,
+    starts: Longs,
+    nodes: Nodes,
+    words: Words,
+    directory: Longs,
+    count: int,
+    out: Longs,
+) -> None:
+    """Fills `out` with the number of the last string that is not above the string of each row, -1 for none."""
+    for j in range(len(rows)):
+        out[j] = -1
+        if count:
+            first, last = offsets[rows[j]], offsets[rows[j] + 1]
+            place, at = _place(data, first, last, held, starts, nodes, words, directory, count, count // 2)
+            out[j] = _neighbours(nodes, directory, count, place, at)[0]
+
+
+@njit(cache=True, nogil=True)
+def label_gaps(order: Longs, first_new: int, recent: int, limit: int, labels: Longs) -> bool:
+    """Gives labels between those of their neighbours to numbers from `first_new` on; False where a gap has no room.
+
+    `order` has runs of new numbers in order, each between two old ones, or -1 where there is none; old labels are even
+    and lie in (-limit, limit). A run is spread evenly over its gap. Where only the number before it, or only that
+    behind it, is from `recent` on, more will likely come at that end: the run then takes up little of its gap. O(n).
+    """
+    start = 1
+    while start < len(order) - 1:
+        if order[start] < first_new:
+            start += 1
+            continue
+        end = start
+        while order[end] >= first_new:
+            end += 1
+        left, right = order[start - 1], order[end]
+        low = labels[left] if left >= 0 else -limit
+        high = labels[right] if right >= 0 else limit
+        even = np.int64(-2)
+        step = ((high - low) // (end - start + 1)) & even
+        if step < 2:
+            return False
+        close = ((high - low) >> _SPARE) & even
+        rising, falling = left >= recent, right >= recent
+        if rising != falling and close >= 2:
+            step = min(step, close)
+        base = high - step * (end - start + 1) if falling and not rising else low
+        for i in range(start, end):
+            labels[order[i]] = base + step * (i - start + 1)
+        start = end
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _place(
+    data: Bytes,
+    first: int,
+    last: int,
+    held: Bytes,
+    starts: Longs,
+    nodes: Nodes,
+    words: Words,
+    directory: Longs,
+    count: int,
+    near: int,
+) -> tuple[int, int]:
+    """The place of a block in the directory, and in the block the number of strings that are not above this one.
+
+    Looks near the place `near` first: strings that are asked for in order cost less the closer they lie.
+    """
+    low, high = 0, count  # blocks before `low` begin with a string that is not above, those from `high` on with one
+    reach = 1
+    while near < high:
+        if _above(held, directory[near, 1], directory[near, 2], data, first, last):
+            high = near
+        else:
+            low = near + 1
+            near += reach
+            reach *= 2
+    while low < high:
+        middle = (low + high) // 2
+        if _above(held, directory[middle, 1], directory[middle, 2], data, first, last):
+            high = middle
+        else:
+            low = middle + 1
+    if low == 0:
+        return 0, 0
+    place = low - 1
+    block = directory[place, 0]
+    size, skip = nodes[block, SIZE], nodes[block, SKIP]
+    if _shared(data, first, last, held, directory[place, 1], directory[place, 2], skip) < skip:
+        return place, size
+    word = word_at(data, first + skip, last)
+    low, high = 0, size  # of the strings whose word is less
+    while low < high:
+        middle = (low + high) // 2
+        if words[block, middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    high = size
+    if low < size and words[block, low] != word:
+        high = low
+    while low < high:  # nobody before `low` is above, and the string at `high` is, or there is none
+        middle = (low + high) // 2
+        number = nodes[block, middle]
+        other = words[block, middle]
+        if other > word or (other == word and _above(held, starts[number], starts[number + 1], data, first, last)):
+            high = middle
+        else:
+            low = middle + 1
+    return place, low
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(nodes: Nodes, directory: Longs, count: int, place: int, at: int) -> tuple[int, int]:
+    """The numbers on both sides of a place in a block, -1 for none."""
+    block = directory[place, 0]
+    left, right = -1, -1
+    if at > 0:
+        left = nodes[block, at - 1]
+    elif place > 0:
+        left = nodes[directory[place - 1, 0], nodes[directory[place - 1, 0], SIZE] - 1]
+    if at < nodes[block, SIZE]:
+        right = nodes[block, at]
+    elif place + 1 < count:
+        right = nodes[directory[place + 1, 0], 0]
+    return left, right
+
+
+@njit(cache=True, nogil=True)
+def _cut(held: Bytes, starts: Longs, numbers: Ints, least: int) -> int:
+    """Where to cut numbers in order, `least` or later: where two neighbours have least in common.
+
+    The strings of a block then have the more in common (Bayer and Unterauer 1977 cut the pages of a prefix B-tree so).
+    """
+    found, shared = least, len(held)
+    for i in range(least, len(numbers)):
+        common = _common(held, starts, numbers[i - 1], numbers[i])
+        if common < shared:
+            found, shared = i, common
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _see_first(starts: Longs, nodes: Nodes, directory: Longs, place: int) -> None:
+    """Notes where the first string of a block lies."""
+    number = nodes[directory[place, 0], 0]
+    directory[place, 1], directory[place, 2] = starts[number], starts[number + 1]
+
+
+@njit(cache=True, nogil=True)
+def _look_again(held: Bytes, starts: Longs, nodes: Nodes, words: Words, block: int) -> None:
+    """Finds anew what the strings of a block begin with, and the words that follow."""
+    size = nodes[block, SIZE]
+    skip = _common(held, starts, nodes[block, 0], nodes[block, size - 1]) if size else 0
+    nodes[block, SKIP] = skip
+    for i in range(size):
+        number = nodes[block, i]
+        words[block, i] = word_at(held, starts[number] + skip, starts[number + 1])
+
+
+@njit(cache=True, nogil=True)
+def _common(held: Bytes, starts: Longs, one: int, other: int) -> int:
+    """How many bytes two strings begin with in common."""
+    length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])
+    return _shared(held, starts[one], starts[one + 1], held, starts[other], starts[other + 1], length)
+
+
+@njit(cache=True, nogil=True)
+def _shared(data: Bytes, first: int, last: int, other: Bytes, start: int, end: int, most: int) -> int:
+    """How many bytes two strings begin with in common, up to `most`."""
+    length = min(last - first, end - start, most)
+    at = 0
+    while at < length:
+        if word_at(data, first + at, last) != word_at(other, start + at, end):
+            break
+        at += 8
+    while at < length and data[first + at] == other[start + at]:
+        at += 1
+    return min(at, length)
+
+
+@njit(cache=True, nogil=True)
+def _above(data: Bytes, first: int, last: int, other: Bytes, start: int, end: int) -> bool:
+    """Whether a string is greater than another."""
+    length, other_length = last - first, end - start
+    for at in range(0, min(length, other_length), 8):
+        one, two = word_at(data, first + at, last), word_at(other, start + at, end)
+        if one != two:
+            return bool(one > two)
+    return length > other_length

@@ -1,0 +1,196 @@
+"""Approximate inversion: all maximal boxes that hold points of at most a given total weight.
+
+As in ADCMiner (Livshits, Heidari, Ilyas and Kimelfeld), MMCS with one more branch: besides the choices that refuse the
+branching point there is the case that no choice ever does, as long as the weight of such points stays within the limit.
+A box is a result as soon as its weight is within the limit and every weaker box exceeds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+from refute.kernels.inversion.choices import Choices, Local, begun, gather, once_refused, ones, parted
+
+Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def _weight(bits: Array, weights: Array) -> Scalar:
+    """The total weight of the points of a bitset."""
+    total = np.int64(0)
+    for b in range(bits.shape[0]):
+        word = bits[b]
+        while word != _ZERO:
+            low = word & (~word + _ONE)
+            total += weights[b * 64 + ones(low - _ONE)]
+            word ^= low
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _gain(alone: Array, gained: Array, weights: Array, enough: Scalar) -> Scalar:
+    """The weight of the points in both bitsets, counted until it exceeds `enough`."""
+    total = np.int64(0)
+    for b in range(alone.shape[0]):
+        word = alone[b] & gained[b]
+        while word != _ZERO:
+            low = word & (~word + _ONE)
+            total += weights[b * 64 + ones(low - _ONE)]
+            word ^= low
+        if total > enough:
+            return total
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    choices: Choices,
+    local: Local,
+    weights: Array,
+    uncovered: Array,
+    alone: Array,
+    chosen: Array,
+    candidates: Array,
+    limits: Array,
+    out: Array,
+) -> Scalar:
+    """Search below a node. limits: depth, most predicates, predicates so far, results so far, most weight, depth to
+    stop at."""
+    if local.halt[0] != 0:
+        return 0
+    depth, most = limits[0], limits[4]
+    words = uncovered.shape[0]
+    total = _weight(uncovered, weights)
+    if total <= most:
+        for d in range(depth):
+            for w in range(4):
+                if choices.weaker[chosen[d], w] == 0:
+                    break
+                if total + _gain(alone[d], local.gained[chosen[d], w], weights, most - total) <= most:
+                    return 0
+        if depth > 0:
+            at = limits[3]
+            if at < out.shape[0]:
+                for d in range(depth):
+                    out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
+            limits[3] += 1
+        return 0
+    if depth == limits[5] and depth > 0:
+        at = limits[3]
+        if at < out.shape[0]:
+            for d in range(depth):
+                out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
+            for x in range(candidates.shape[0]):
+                out[at, candidates.shape[0] + x] = candidates[x]
+        limits[3] += 1
+        return 0
+    lost = np.int64(0)  # the weight of points that no candidate refuses
+    point, fewest, heaviest = np.int64(-1), np.int64(1 << 60), np.int64(-1)
+    for b in range(words):
+        word = uncovered[b]
+        while word != _ZERO:
+            low = word & (~word + _ONE)
+            p = b * 64 + ones(low - _ONE)
+            word ^= low
+            count = np.int64(0)
+            for x in range(candidates.shape[0]):
+                count += ones(candidates[x] & local.refusers[p, x])
+            if count == 0:
+                lost += weights[p]
+                if lost > most:
+                    return 0
+            elif weights[p] > most:  # it must be refused: the fewer ways, the better
+                if heaviest <= most or count < fewest:
+                    point, fewest, heaviest = p, count, weights[p]
+            elif heaviest <= most and weights[p] > heaviest:
+                point, fewest, heaviest = p, count, weights[p]
+    if point < 0:
+        return 0
+    left = candidates.copy()
+    branch = np.empty_like(candidates)
+    for x in range(candidates.shape[0]):
+        branch[x] = candidates[x] & local.refusers[point, x]
+        left[x] = candidates[x] & ~branch[x]
+    if lost + weights[point] <= most:
+        _search(choices, local, weights, uncovered, alone, chosen, left.copy(), limits, out)
+    next_alone = np.empty((depth + 1, words), np.uint64)
+    next_uncovered = np.empty(words, np.uint64)
+    next_candidates = np.empty_like(candidates)
+    spent = limits[2]
+    for x in range(branch.shape[0]):
+        while branch[x] != _ZERO:
+            low = branch[x] & (~branch[x] + _ONE)
+            choice = x * 64 + ones(low - _ONE)
+            branch[x] ^= low
+            if spent + choices.weight[choice] > limits[1]:
+                continue
+            refused = local.refused[choice]
+            for b in range(words):
+                next_alone[depth, b] = uncovered[b] & refused[b]
+                next_uncovered[b] = uncovered[b] & ~refused[b]
+                for d in range(depth):
+                    next_alone[d, b] = alone[d, b] & ~refused[b]
+            chosen[depth] = choice
+            needed = True
+            for d in range(depth + 1):
+                for w in range(4):
+                    if choices.weaker[chosen[d], w] == 0:
+                        break
+                    if _gain(next_alone[d], local.gained[chosen[d], w], weights, np.int64(0)) == 0:
+                        needed = False
+                        break
+                if not needed:
+                    break
+            if not needed:
+                continue
+            left[x] |= low
+            slot = choices.slot[choice]
+            for y in range(candidates.shape[0]):
+                next_candidates[y] = left[y] & ~choices.siblings[slot, y]
+            limits[0] = depth + 1
+            limits[2] = spent + choices.weight[choice]
+            _search(choices, local, weights, next_uncovered, next_alone, chosen, next_candidates.copy(), limits, out)
+            limits[0] = depth
+            limits[2] = spent
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def invert_approximately(
+    choices: Choices,
+    states: Array,
+    weights: Array,
+    start: Array,
+    limit: Scalar,
+    most: Scalar,
+    stop: Scalar,
+    halt: Array,
+    out: Array,
+) -> Scalar:
+    """How many maximal boxes below `start` hold points of weight `most` at the most; the first are written to `out`.
+
+    states: (E, K) uint8 points; weights: (E,) int64; start: (2, X) the choices made so far, and those still allowed;
+    limit: most predicates of a rule; stop: number of choices at which unfinished nodes are emitted as results too (0
+    for never), so that they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
+    and, if unfinished, those still allowed.
+    """
+    chosen, depth, spent = begun(choices, start)
+    rows = once_refused(choices, states, chosen[:depth])
+    local = gather(choices, states, rows, halt)
+    uncovered, alone = parted(local, chosen[:depth])
+    limits = np.zeros(6, np.int64)
+    limits[0] = depth
+    limits[1] = limit
+    limits[2] = spent
+    limits[4] = most
+    limits[5] = stop
+    _search(choices, local, weights[rows], uncovered, alone, chosen, start[1].copy(), limits, out)
+    return limits[3]

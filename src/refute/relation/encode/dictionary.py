@@ -1,0 +1,123 @@
+"""Byte strings by numbers that stay, and labels between which there is room for more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.kernels.encode import dictionary as kernel
+from refute.kernels.encode.dictionary import UNKNOWN
+from refute.relation.arrays import ALL_VALID, Bytes, read_only
+from refute.relation.encode.string_order import StringOrder
+from refute.relation.encode.strings import Strings
+
+Longs = NDArray[np.int64]
+
+SPAN = 2**60  # labels lie in (-SPAN, SPAN)
+_ROWS = 1 << 16  # strings for which room is made at once
+_MOST = 2**31 - 1  # strings; numbers and hashes share a word
+
+
+class Dictionary:
+    """Strings numbered from 0 by first appearance: a number is never given to another string.
+
+    For those who compare by order there is a label for each string, made when it is first asked for: labels sort as
+    the strings do, by their bytes. A new string gets a label within the gap where it belongs; once a gap is used up,
+    all get new labels, and `generation` grows. Labels are even, so that what is not known has a place too. Not for
+    use from several threads while strings are added.
+    """
+
+    def __init__(self, span: int = SPAN) -> None:
+        self.known = 0
+        self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
+        self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
+        self._slots: NDArray[np.uint64] = np.zeros(1 << 8, dtype=np.uint64)
+        self._order = StringOrder(span)
+
+    @property
+    def generation(self) -> int:
+        """How often all labels have been replaced. Labels of one generation compare with each other."""
+        return self._order.generation
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is in use, without what is reserved for more."""
+        return int(self._starts[self.known]) + 8 * self.known + self._slots.nbytes + self._order.nbytes
+
+    def add(self, strings: Strings) -> Longs:
+        """The number of each string, -1 for null; strings that are not known become so."""
+        rows = len(strings.offsets) - 1
+        out = np.empty(rows, dtype=np.int64)
+        for first in range(0, rows, _ROWS):
+            last = min(first + _ROWS, rows)
+            offsets = strings.offsets[first : last + 1]
+            self._make_room(last - first, int(offsets[-1] - offsets[0]))
+            valid, part = strings.valid[first:last], out[first:last]
+            held = (self._slots, self._held, self._starts)
+            self.known = int(kernel.add_strings(strings.data, offsets, valid, *held, self.known, part))
+        return out
+
+    def find(self, strings: Strings) -> tuple[Longs, int]:
+        """The number of each string, -1 for null, UNKNOWN for those that are not known; how many these are."""
+        out = np.empty(len(strings.offsets) - 1, dtype=np.int64)
+        held = (self._slots, self._held, self._starts)
+        return out, int(kernel.find_strings(strings.data, strings.offsets, strings.valid, *held, out))
+
+    def labels(self, numbers: Longs, strings: Strings) -> Longs:
+        """The label of each string, given the numbers that `find` or `add` gave for them.
+
+        What is not known gets the odd number above the label of the last known string below it: it compares rightly
+        with everything known, is equal to nothing that is, but may be equal to others that are not. Those of null mean
+        nothing.
+        """
+        labels = self._order.labels(self._held, self._starts, self.known)
+        if self.known == 0:
+            return np.full(len(numbers), self._order.lowest + 1, dtype=np.int64)
+        found = np.take(labels, numbers, mode="clip")
+        rows = np.flatnonzero(numbers == UNKNOWN)
+        if len(rows):
+            below = self._order.before(self._held, self._starts, strings.data, strings.offsets, rows)
+            found[rows] = np.where(below < 0, self._order.lowest, labels[below]) + 1
+        return found
+
+    def strings(self) -> pa.Array:
+        """All strings in the order of their numbers, without a copy. Valid until more are added."""
+        starts = self._starts[: self.known + 1]
+        buffers = [None, pa.py_buffer(starts), pa.py_buffer(self._held)]
+        return pa.Array.from_buffers(pa.large_binary(), self.known, buffers)
+
+    def _make_room(self, strings: int, size: int) -> None:
+        """Makes sure that so many strings of so many bytes fit in."""
+        if self.known + strings > _MOST:
+            raise MemoryError(f"a dictionary holds up to {_MOST:,} strings")
+        used = int(self._starts[self.known])
+        self._held = grown(self._held, used, used + size)
+        self._starts = grown(self._starts, self.known + 1, self.known + strings + 1)
+        needed = 1 << (2 * (self.known + strings)).bit_length()
+        if needed > len(self._slots):
+            slots = np.zeros(needed, dtype=np.uint64)
+            kernel.larger(self._slots, slots)
+            self._slots = slots
+
+
+def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
+    """The array itself if it is as long as needed, else a longer one with the same start."""
+    if needed <= len(array):
+        return array
+    found = np.empty(max(needed, len(array) * 3 // 2), dtype=array.dtype)
+    found[:used] = array[:used]
+    return found
+
+
+def strings_of_words(words: NDArray[np.uint64], lengths: Longs | None = None, valid: Bytes = ALL_VALID) -> Strings:
+    """Numbers of 64 bits in rows as strings that sort as the rows do; of a row only the first `lengths` many."""
+    rows, width = words.shape
+    offsets = np.arange(rows + 1, dtype=np.int64) * width
+    if lengths is not None:
+        np.cumsum(lengths, out=offsets[1:])
+        words = words[np.arange(width) < lengths[:, None]]
+    data = words.astype(">u8").reshape(-1).view(np.uint8)
+    return Strings(read_only(data), read_only(offsets * 8), valid)

@@ -1,0 +1,171 @@
+"""Integers for the values of comparable columns that stay the same while rows come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from refute.errors import SchemaError
+from refute.relation.arrays import ALL_VALID, numbers, valid_bytes
+from refute.relation.encode.columns import encode_columns
+from refute.relation.encode.encoded import Encoded
+from refute.relation.encode.keys import Keys
+from refute.relation.encode.spaces import Placed, Space, space_of
+from refute.relation.types import READABLE, ColumnType, Family
+
+
+class Encoding:
+    """Keys for columns that are compared with each other: equal where values are, and in their order if that is asked.
+
+    Numbers, dates and times have keys that follow from their types alone: the number of units, or the bits of a float.
+    Strings, floats beside whole numbers, and numbers beyond 64 bits are kept in a dictionary that only grows. So the
+    key of a value that is known never changes, but for ordered keys of what is kept in a dictionary: these change, all
+    at once, when a gap between two of them is used up, and `generation` then tells so.
+
+    For all columns a and b, in any order of calls:
+    `codes(a)[i] == codes(b)[j]` iff their values are equal, and ordered keys of one generation compare as values do.
+    A value that was never fitted nor extended, where a dictionary is kept, has a key that is equal to that of no known
+    value; ordered, it lies rightly among all known ones. Two such values may have the same key: extend, to tell them
+    apart. Several threads may ask for unordered codes at once, but not while one extends.
+    """
+
+    def __init__(self, kinds: Iterable[pa.DataType] = ()) -> None:
+        self._space: Space | None = None
+        self._realm = ""
+        self._settle([_value_type(kind) for kind in kinds])
+
+    @classmethod
+    def fit(cls, columns: Iterable[pa.ChunkedArray | pa.Array]) -> Encoding:
+        """The encoding of the types of some columns, which knows their values."""
+        columns = list(columns)
+        encoding = cls(column.type for column in columns)
+        for column in columns:
+            encoding.extend(column)
+        return encoding
+
+    @staticmethod
+    def of_table(
+        columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool, threads: int = 1
+    ) -> tuple[Encoded, ...]:
+        """Small codes of columns of one table, on several threads: what methods over a table that is whole work with.
+
+        They are the same keys, read in the same way, less the smallest of them; but made in one pass, as tables of
+        extrema need small numbers and 32 bits are half the memory. For strings they are no numbers of a dictionary:
+        packing the bits that vary ranks a million strings in 13 to 240 ms, and a table of words of one length numbers
+        such as repeat in 25 ms, where a dictionary that can grow takes 70 ms to number and as much again to order
+        them. Nothing is remembered.
+        """
+        return encode_columns(columns, ordered=ordered, dense=dense, threads=threads)
+
+    @property
+    def generation(self) -> int:
+        """How often ordered keys have been replaced. Those of one generation compare with each other."""
+        return 0 if self._space is None else self._space.generation
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is remembered; 0 where types alone tell keys."""
+        return 0 if self._space is None else self._space.nbytes
+
+    def extend(self, column: pa.ChunkedArray | pa.Array) -> int:
+        """Makes the values of a column known; how many were not. Changes no key, but as said above."""
+        found = 0
+        for array in _arrays(column):
+            values, _ = _plain(array)
+            space = None if pt.is_null(values.type) else self._space_of(values.type)
+            before = None if space is None else space.known
+            if space is not None and before is not None:
+                space.keys(values, ordered=False, extend=True)
+                found += (space.known or 0) - before
+        return found
+
+    def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False, extend: bool = False) -> Keys:
+        """The keys of a column's rows; with `extend`, values that are not known become so first."""
+        arrays = _arrays(column)
+        if extend and len(arrays) > 1:  # all at first, so that the keys of all chunks are of one generation
+            self.extend(column)
+            extend = False
+        parts = [self._placed(array, ordered, extend) for array in arrays]
+        values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
+        return Keys(values, valid, ordered, self.generation, unknown)
+
+    def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
+        values, indices = _plain(array)
+        if pt.is_null(values.type):
+            rows = len(array)
+            return Placed(np.zeros(rows, np.int64), np.zeros(rows, np.uint8), np.empty(0, np.int64))
+        placed = self._space_of(values.type).keys(values, ordered=ordered, extend=extend)
+        return placed if indices is None else _through(indices, placed)
+
+    def _space_of(self, kind: pa.DataType) -> Space:
+        """The space, which an encoding of nothing but nulls gets by the first column that has a type."""
+        if self._space is None:
+            self._settle([kind])
+        realm = ColumnType.of("", kind).family.realm
+        if self._space is None or realm != self._realm:
+            raise SchemaError(f"keys that were made for a {self._realm} cannot be had for {kind}")
+        return self._space
+
+    def _settle(self, kinds: list[pa.DataType]) -> None:
+        families = {kind: ColumnType.of("", kind).family for kind in kinds if not pt.is_null(kind)}
+        if Family.UNSUPPORTED in families.values():
+            raise SchemaError(f"{', '.join(map(str, families))} cannot be compared; {READABLE}")
+        realms = {family.realm for family in families.values()}
+        if len(realms) > 1:
+            raise SchemaError(f"{', '.join(map(str, families))} cannot be compared with each other")
+        if realms:
+            self._space, self._realm = space_of(families), realms.pop()
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pt.is_dictionary(kind) else kind
+
+
+def _arrays(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
+    """The chunks of a column, one at least."""
+    if isinstance(column, pa.Array):
+        return [column]
+    return column.chunks or [pa.array([], type=column.type)]
+
+
+def _plain(array: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """An array of values, and for rows that point to them, where they do. Entries are not worth it if they are more."""
+    if not pt.is_dictionary(array.type):
+        return array, None
+    values = array.dictionary
+    if pt.is_string_view(values.type):
+        values = values.cast(pa.large_string())
+    return (values, array.indices) if len(values) <= len(array) else (values.take(array.indices), None)
+
+
+def _through(indices: pa.Array, entries: Placed) -> Placed:
+    """The keys of rows that point to entries."""
+    valid = valid_bytes(indices)
+    rows = numbers(indices, null=0)
+    if len(entries.values) == 0:
+        return Placed(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.uint8), entries.unknown)
+    if len(entries.valid):
+        valid = entries.valid[rows] & valid if len(valid) else entries.valid[rows]
+    unknown = entries.unknown
+    if len(unknown):
+        is_unknown = np.zeros(len(entries.values), dtype=np.bool_)
+        is_unknown[unknown] = True
+        found = is_unknown[rows]
+        unknown = np.flatnonzero(found & valid.view(np.bool_) if len(valid) else found)
+    return Placed(entries.values[rows], valid, unknown)
+
+
+def _joined(parts: list[Placed]) -> Placed:
+    """The keys of rows that lie one after the other."""
+    starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+    valid = ALL_VALID
+    if any(len(part.valid) for part in parts):
+        valid = np.concatenate([p.valid if len(p.valid) else np.ones(len(p.values), np.uint8) for p in parts])
+    return Placed(
+        np.concatenate([part.values for part in parts]),
+        valid,
+        np.concatenate([part.unknown + start for part, start in zip(parts, starts, strict=True)]),
+    )

@@ -1,0 +1,191 @@
+"""Where the values of comparable types have their places as integers of 64 bits, whatever rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from refute.errors import SchemaError
+from refute.kernels.encode.dictionary import UNKNOWN
+from refute.relation.arrays import Bytes
+from refute.relation.encode.dictionary import SPAN, Dictionary, strings_of_words
+from refute.relation.encode.exact import unit_of
+from refute.relation.encode.floats import floats_of
+from refute.relation.encode.integers import Wide, common_unit, integers_of
+from refute.relation.encode.strings import Strings, is_string, strings_of
+from refute.relation.encode.whole_numbers import WholeNumbers, float_keys, scaled
+
+Longs = NDArray[np.int64]
+
+_SIGN = 2**63
+_NEAR = 2**61 - 1  # numbers of a larger amount are kept in a dictionary where types go beyond 64 bits
+_NONE: Longs = np.empty(0, dtype=np.int64)
+
+
+class Placed(NamedTuple):
+    """The keys of an array's rows, which rows are valid, and the rows whose value is not known."""
+
+    values: Longs
+    valid: Bytes
+    unknown: Longs
+
+
+class Space(Protocol):
+    """The keys of all values of some types."""
+
+    @property
+    def generation(self) -> int:
+        """How often ordered keys have been replaced."""
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is remembered."""
+
+    @property
+    def known(self) -> int | None:
+        """How many values are remembered; None where all have keys from the start."""
+
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """The keys of an array's rows; with `extend`, values that are not known become so first."""
+
+
+def space_of(kinds: Iterable[pa.DataType]) -> Space:
+    """The space of types that compare with each other: it depends on the types alone, never on the rows."""
+    kinds = list(kinds)
+    if any(is_string(kind) for kind in kinds):
+        return Listed(strings_of)
+    whole = [kind for kind in kinds if not pt.is_floating(kind)]
+    if not whole:
+        return FloatBits()
+    unit = reduce(common_unit, map(unit_of, whole))
+    reach = max(_reach(kind) * int(unit_of(kind) / unit) for kind in whole)
+    numbers = WholeNumbers(unit, reach)
+    if len(whole) < len(kinds):
+        return Listed(numbers.among_floats)
+    if reach <= _SIGN:
+        return Whole(numbers, 0)
+    return Whole(numbers, -_SIGN) if all(pt.is_uint64(kind) for kind in whole) else Far(numbers)
+
+
+def _reach(kind: pa.DataType) -> int:
+    """A bound for the stored integers of a type: they lie in [-reach, reach)."""
+    if pt.is_decimal(kind):
+        return int(10**kind.precision)
+    unsigned = pt.is_unsigned_integer(kind) or pt.is_boolean(kind)
+    return int(2 ** (kind.bit_width if unsigned else kind.bit_width - 1))
+
+
+class _Fixed:
+    """A space where every value has its key from the start."""
+
+    generation = 0
+    nbytes = 0
+    known = None
+
+
+class Whole(_Fixed):
+    """Whole numbers that fit 64 bits by their types: the number of units, plus a constant of the type."""
+
+    def __init__(self, numbers: WholeNumbers, shift: int) -> None:
+        self._numbers = numbers
+        self._shift = shift
+
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """The numbers; raises SchemaError where a wider type than the space was made for holds one that is beyond."""
+        steps = integers_of(array)
+        factor = self._numbers.factor(array.type)
+        beyond = isinstance(steps, Wide)
+        if not isinstance(steps, Wide) and steps.count:
+            low, high = (bound * factor + self._shift for bound in (steps.low, steps.high))
+            beyond = low < -_SIGN or high >= _SIGN
+        if isinstance(steps, Wide) or beyond:
+            raise SchemaError(f"a value of {array.type} is beyond the types that keys were made for")
+        return Placed(scaled(steps.values, steps.valid, factor, self._shift), steps.valid, _NONE)
+
+
+class FloatBits(_Fixed):
+    """Floats: their bits as a whole number, turned round below zero; -0.0 is 0.0, and NaN is null."""
+
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """The bits; raises SchemaError for what is no float."""
+        if not pt.is_floating(array.type):
+            raise SchemaError(f"keys that were made for floats cannot be had for {array.type}; cast it to a float")
+        return Placed(*float_keys(floats_of(array)), _NONE)
+
+
+class Far:
+    """Whole numbers that may go beyond 64 bits: those of less than 2^61 in amount as such, all others by a dictionary.
+
+    The labels of the dictionary come above, or below, the numbers that are their own keys.
+    """
+
+    def __init__(self, numbers: WholeNumbers) -> None:
+        self._numbers = numbers
+        self._dictionary = Dictionary()
+
+    @property
+    def generation(self) -> int:
+        """How often the ordered keys of far numbers have been replaced."""
+        return self._dictionary.generation
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the far numbers."""
+        return self._dictionary.nbytes
+
+    @property
+    def known(self) -> int:
+        """How many far numbers are remembered."""
+        return self._dictionary.known
+
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """Numbers that are near as such, and far ones by the dictionary."""
+        values, valid, far = self._numbers.near(array, _NEAR)
+        if len(far) == 0:
+            return Placed(values, valid, far)
+        words = self._numbers.words(array, far)
+        strings = strings_of_words(words)
+        found, unknown = (self._dictionary.add(strings), 0) if extend else self._dictionary.find(strings)
+        if ordered:
+            beyond = _NEAR + 1 + SPAN
+            negative = words[:, 0] < _SIGN
+            values[far] = self._dictionary.labels(found, strings) + np.where(negative, -beyond, beyond)
+        else:
+            values[far] = found + (_NEAR + 1 - UNKNOWN)
+        return Placed(values, valid, far[found == UNKNOWN] if unknown else _NONE)
+
+
+class Listed:
+    """Values that are kept in a dictionary, as strings that sort as they do."""
+
+    def __init__(self, strings: Callable[[pa.Array], Strings]) -> None:
+        self._strings = strings
+        self._dictionary = Dictionary()
+
+    @property
+    def generation(self) -> int:
+        """How often ordered keys have been replaced."""
+        return self._dictionary.generation
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the dictionary."""
+        return self._dictionary.nbytes
+
+    @property
+    def known(self) -> int:
+        """How many values are remembered."""
+        return self._dictionary.known
+
+    def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
+        """Numbers of the dictionary, or its labels."""
+        strings = self._strings(array)
+        found, unknown = (self._dictionary.add(strings), 0) if extend else self._dictionary.find(strings)
+        rows = np.flatnonzero(found == UNKNOWN) if unknown else _NONE
+        return Placed(self._dictionary.labels(found, strings) if ordered else found, strings.valid, rows)

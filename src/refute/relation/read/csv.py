@@ -1,0 +1,136 @@
+"""CSV files read with Arrow; cells become numbers, dates or booleans only where nothing is lost."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
+from refute.relation.read.csv_header import empty_file, header_of, other_header
+from refute.relation.read.csv_types import FEW, CsvType, all_fit
+from refute.relation.read.schema import Schema
+from refute.relation.read.unreadable import reading
+
+_BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
+
+
+def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
+    """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
+
+    Without a schema, a column's type is told from the cells of all files. Files without a single byte, which Spark
+    writes for tasks without rows, are passed over. Raises DataError where a file is malformed or does not fit the
+    schema, or where headers differ.
+    """
+    parts: dict[Path, pa.Table] = {}
+    given = None if schema is None or schema.header else schema.names
+    for file in files:
+        with reading(file):
+            if file.stat().st_size:
+                parts[file] = read_text(file, delimiter, given)
+    if not parts:
+        raise empty_file(str(files[0]))
+    (first, head), *others = parts.items()
+    names = head.column_names
+    for file, part in others:
+        if part.column_names != names:
+            raise other_header(str(file), part.column_names, str(first), names)
+    if schema is not None:
+        schema.require(names, str(first))
+        typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
+        return [typed.get(file, typed[first].slice(0, 0)) for file in files]
+    whole = pa.concat_tables(parts.values())
+    if 0 < len(whole) <= FEW:
+        whole = typed_cells(whole, names)
+    else:
+        whole = whole.cast(pa.schema(list(zip(names, map(column_type, whole.columns), strict=True))))
+    counts = [len(parts[file]) if file in parts else 0 for file in files]
+    return [whole.slice(end - count, count) for end, count in zip(accumulate(counts), counts, strict=True)]
+
+
+def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) -> pa.Table:
+    """The cells of a file as text: null where empty, the empty string where written as two quotes.
+
+    Where names are given, the file has no header.
+    """
+    header, has_rows = _opening(file, delimiter, names)
+    if not has_rows:  # of which Arrow makes nothing where the header's line has no end
+        return pa.schema([(name, pa.string()) for name in header]).empty_table()
+    converting = csv.ConvertOptions(
+        column_types={name: pa.string() for name in header},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    small = file.stat().st_size <= _BLOCKS[0]  # and not worth threads, of which each would hold memory for all columns
+    options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, use_threads=not small)
+    for block in _BLOCKS:
+        options.block_size = block
+        try:
+            text = csv.read_csv(file, options, _parsing(delimiter), converting)
+            return text if small and not _has_quotes(file) else _with_line_feeds(text)
+        except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
+            if "straddl" not in str(error) or block == _BLOCKS[-1]:
+                raise
+    raise AssertionError("the last block has returned or raised")
+
+
+def _has_quotes(file: Path) -> bool:
+    """Whether the file has any; without, no cell has a line break."""
+    with pa.input_stream(str(file), compression="detect") as stream:
+        return any(b'"' in piece for piece in iter(lambda: stream.read(_BLOCKS[0]), b""))
+
+
+def _with_line_feeds(text: pa.Table) -> pa.Table:
+    """The table with CR LF in cells as LF, as Spark has it."""
+    if len(text) <= FEW:  # looked at all at once, since each call costs more than such a column
+        if not pc.any(pc.match_substring(cells_of(text), "\r\n")).as_py():
+            return text
+    return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=text.column_names)
+
+
+def read_header(file: Path, delimiter: str) -> tuple[str, ...]:
+    """The names of the columns; raises DataError where two are equal."""
+    return _opening(file, delimiter)[0]
+
+
+def _opening(file: Path, delimiter: str, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], bool]:
+    """The names of the columns, those given or else those of the first line, and whether any row follows."""
+    with (
+        pa.input_stream(str(file), compression="detect") as stream,
+        io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
+    ):
+        names = header_of(text, delimiter, str(file)) if given is None else tuple(given)
+        return names, any(line.strip("\r\n") for line in text)
+
+
+def column_type(column: pa.ChunkedArray) -> pa.DataType:
+    """The narrowest type that every cell of a text column fits, else text."""
+    if column.null_count == len(column):
+        return pa.string()
+    kind = next((kind for kind in CsvType if _all_match(column, kind) and castable(column, kind)), None)
+    return pa.string() if kind is None else ARROW_TYPES[kind]
+
+
+def column_fits(column: pa.ChunkedArray) -> dict[CsvType, bool]:
+    """Which types every cell of a text column fits; without cells all of them."""
+    return {kind: _all_match(column, kind) and castable(column, kind) for kind in CsvType}
+
+
+def _all_match(column: pa.ChunkedArray, kind: CsvType) -> bool:
+    if len(column) <= FEW:
+        return all_fit(column.to_pylist(), kind)
+    return pc.all(pc.match_substring_regex(column, kind.value)).as_py() is not False
+
+
+def _parsing(delimiter: str) -> csv.ParseOptions:
+    return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)

@@ -1,0 +1,132 @@
+"""Files read in this process with Arrow, for small data and for machines without Spark."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from refute.errors import DataError
+from refute.relation.read.csv import column_type, read_csv
+from refute.relation.read.formats import Format, common_format, format_of, in_order
+from refute.relation.read.isolated import read_orc
+from refute.relation.read.json import read_json
+from refute.relation.read.partitions import partition_values
+from refute.relation.read.schema import Schema, types_of_their_own
+from refute.relation.read.unreadable import reading
+from refute.relation.spelling import check_spelling
+
+
+def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
+    """The table in a file, in a folder of files of one format, or in all files that match a glob, in order of name.
+
+    In CSV an empty cell is null, whatever the type of its column, and `NA`, `nan` or `null` are text like any other.
+    Folders named `column=value` below a folder add that column. A schema says which columns of CSV and JSON to read,
+    and of which types.
+    """
+    files = local_files(str(path))
+    kind = common_format([str(file) for file in files], str(path))
+    tables = _read_each(files, kind, schema, str(path))
+    if kind is Format.JSON or len(files) > 1:
+        names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
+        check_spelling(names)
+    try:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(f"the files of {str(path)!r} do not fit together: {error}") from error
+    return _with_partitions(whole, [len(table) for table in tables], files, str(path))
+
+
+def local_files(path: str) -> list[Path]:
+    """The files that a path, folder or glob names, in order; of a folder only those of a format that can be told."""
+    if not path.strip():
+        raise nameless()
+    if glob.has_magic(path) and not _exists(Path(path)):
+        matches = [Path(match) for match in glob.glob(path, recursive=True)]
+        found = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
+        if not found:
+            raise DataError(f"no file matches {path!r}")
+    else:
+        place = Path(path)
+        if not _exists(place):
+            raise DataError(f"there is no file or folder {path!r}")
+        found = [place] if place.is_file() else _below(place)
+    for file in found:
+        _check_name(file)
+    return sorted(set(found), key=lambda file: in_order(file.as_posix()))
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
+        return False
+
+
+def _check_name(file: Path) -> None:
+    """Raises DataError for a name that is not text, which neither Arrow nor Spark can open."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"the name of the file {str(file)!r} is not UTF-8; rename it") from error
+
+
+def nameless() -> DataError:
+    """The error for an empty text where a path or table is meant."""
+    return DataError("the path is empty; give a path, a glob or the name of a catalog table")
+
+
+def _below(folder: Path) -> list[Path]:
+    found = (file for file in folder.rglob("*") if file.is_file() and format_of(file.name))
+    return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
+
+
+def _read_each(files: Sequence[Path], kind: Format, schema: Schema | None, path: str) -> list[pa.Table]:
+    if kind.delimiter is not None:
+        return read_csv(files, kind.delimiter, schema)
+    if kind is Format.JSON:
+        return read_json(files, schema)
+    if schema is not None:
+        raise types_of_their_own(kind.value, path)
+    tables = []
+    for file in files:
+        with reading(file):
+            table = _READERS[kind](file)
+            if kind is Format.ARROW:  # whose lengths and offsets, damaged, may point anywhere
+                table.validate(full=True)
+            tables.append(table.rename_columns(table.column_names))  # which fails here where a name is not text
+    return tables
+
+
+def _with_partitions(whole: pa.Table, counts: Sequence[int], files: Sequence[Path], path: str) -> pa.Table:
+    """The table with one more column for each `column=value` among its files' folders, typed as in a CSV file."""
+    by_file = [partition_values(file.as_posix(), Path(path).as_posix()) for file in files]
+    for name in by_file[0]:
+        cells = [values.get(name) for values in by_file]
+        indices = pa.array([i for i, count in enumerate(counts) for _ in range(count)], pa.int32())
+        text = pa.chunked_array([pa.array(cells, pa.string())])
+        column = text.cast(column_type(text)).take(indices)
+        if name not in whole.column_names:
+            whole = whole.append_column(name, column)
+    return whole
+
+
+def _read_parquet(file: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.read_table(file, partitioning=None)
+
+
+def _read_feather(file: Path) -> pa.Table:
+    from pyarrow import feather
+
+    return feather.read_table(file)
+
+
+_READERS = {
+    Format.PARQUET: _read_parquet,
+    Format.ORC: read_orc,
+    Format.ARROW: _read_feather,
+}

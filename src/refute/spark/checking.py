@@ -1,0 +1,121 @@
+"""Findings for many rules about one Spark table: fetched, read and counted together wherever that can be."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from refute.detect.results import Timed
+from refute.errors import RefuteError, SchemaError
+from refute.language.rulebook import Rule
+from refute.spark.answer.spread import distinct_rows
+from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
+from refute.spark.rule import SparkRule
+from refute.spark.session.failures import plain_failures
+from refute.spark.session.jobs import Crew
+from refute.spark.source.types import bind
+
+if TYPE_CHECKING:
+    from refute.spark.engine import SparkEngine
+
+_RULES_AT_ONCE = 4
+
+
+def measure(
+    engine: SparkEngine, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None
+) -> list[Timed]:
+    """A finding for each rule, in order. Jobs of several rules run side by side."""
+    check_fit(engine, rules)
+    prepared = [engine.prepared(rule) for rule in rules]
+    _fetch_together(engine, prepared)
+    counted: list[DistinctRows] = []
+    if counts:  # verifying looks at the first rows first
+        prepared, counted = _with_values_together(engine, prepared)
+    with ExitStack() as stack, Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
+        prepared = _with_blocks_together(engine, prepared, stack)
+        # What is shared is begun first, so that no thread waits for what none has begun.
+        for values in counted:
+            crew.submit("count values", _read, engine, values)
+        jobs = [crew.submit(one.rule.name, _timed, engine, one, counts, progress) for one in prepared]
+        return crew.results(jobs)
+
+
+def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> None:
+    """Fetch the columns of all rules at once, where all of them may come here; else each rule sees to itself."""
+    gathering = engine.gathering
+    if not all(one.is_small for one in rules):
+        return
+    names = tuple(dict.fromkeys(name for one in rules for name in one.columns))
+    if gathering.fits(names, engine.source.most_rows(), kept=True, native=all(one.bound.is_native for one in rules)):
+        with gathering.rows(names, identified=True, kept=True):
+            pass
+
+
+def _with_blocks_together(engine: SparkEngine, rules: Sequence[SparkRule], stack: ExitStack) -> list[SparkRule]:
+    """The rules, those that tasks answer with the same blocks: the table is then read once for all of them."""
+    able = [one.may_share_blocks for one in rules]
+    if sum(able) < 2:
+        return list(rules)
+    together = [one.bound for one, is_able in zip(rules, able, strict=True) if is_able]
+    blocks = stack.enter_context(engine.kept_blocks(together, named=True))
+    return [one.sharing(blocks=blocks) if is_able else one for one, is_able in zip(rules, able, strict=True)]
+
+
+def _timed(engine: SparkEngine, prepared: SparkRule, counts: bool, progress: Callable[[Rule], None] | None) -> Timed:
+    started = time.perf_counter()
+    with plain_failures(engine.source.name):
+        finding, values = prepared.measure(counts)
+    if progress is not None:
+        progress(prepared.rule)
+    return Timed(finding, values, time.perf_counter() - started)
+
+
+def _with_values_together(
+    engine: SparkEngine, rules: Sequence[SparkRule]
+) -> tuple[list[SparkRule], list[DistinctRows]]:
+    """The rules, with the same counts of values where they read few distinct ones, all of them taken together."""
+    able = [number for number, one in enumerate(rules) if one.may_share_values]
+    if len(able) < 2:
+        return list(rules), []
+    sample = engine.gathering.glimpse(tuple(dict.fromkeys(name for number in able for name in rules[number].columns)))
+    most = min(MOST_SHARED, engine.source.most_rows() / LEAST_REPEATS)
+    units: list[tuple[tuple[str, ...], list[int]]] = []
+    for number in able:
+        columns = rules[number].columns
+        for i, (names, unit) in enumerate(units):
+            both = tuple(dict.fromkeys((*names, *columns)))
+            if distinct_rows(sample.select(list(both))) <= most:
+                units[i] = both, [*unit, number]
+                break
+        else:
+            if distinct_rows(sample.select(list(columns))) <= most:
+                units.append((columns, [number]))
+    sharing, counted = list(rules), []
+    for names, unit in units:
+        if len(unit) > 1:
+            values = DistinctRows(tuple(engine.names[name] for name in names), engine.plain_types, engine.plain)
+            counted.append(values)
+            for number in unit:
+                sharing[number] = rules[number].sharing(values=values)
+    return sharing, counted
+
+
+def _read(engine: SparkEngine, values: DistinctRows) -> None:
+    """Count the values; a failure comes to the rules that ask for them."""
+    with contextlib.suppress(RefuteError), plain_failures(engine.source.name):
+        _ = values.table
+
+
+def check_fit(engine: SparkEngine, rules: Sequence[Rule]) -> None:
+    """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
+    problems: list[str] = []
+    for rule in rules:
+        try:
+            bind(engine.types, rule)
+        except SchemaError as error:
+            problems.append(str(error))
+    if problems:
+        raise SchemaError("\n".join(problems))

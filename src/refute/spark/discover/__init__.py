@@ -1,5 +1,0 @@
-"""Discovery where the rows are: what tasks look at, and what of it comes to the driver."""
-
-from refute.spark.discover.search import GATHERED, discover_on_spark
-
-__all__ = ["GATHERED", "discover_on_spark"]

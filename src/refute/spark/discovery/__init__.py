@@ -1,0 +1,5 @@
+"""Discovery where the rows are: what tasks look at, and what of it comes to the driver."""
+
+from refute.spark.discovery.search import GATHERED, discover_on_spark
+
+__all__ = ["GATHERED", "discover_on_spark"]

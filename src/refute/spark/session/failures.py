@@ -1,0 +1,261 @@
+"""What Spark says when something fails, in hundreds of lines of Java, as one plain sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote, urlsplit
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+
+from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.spark.session.probe import found_wanting, remedy
+from refute.spark.session.warning import calm
+
+# A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
+LAYOUT_CHANGED = (
+    "refute: Spark now cuts the files into other tasks than when the positions of their rows were learnt (the cluster "
+    "or a setting changed); ask Refute for this DataFrame again, or name the columns that identify a row: key=[...]"
+)
+
+
+class LayoutChangedError(EngineError):
+    """Spark has cut files into other tasks than when the positions of their rows were learnt."""
+
+
+class JobsCancelledError(EngineError):
+    """The user, or whoever runs the cluster, has cancelled jobs: nothing else is tried in their place."""
+
+
+CUTS_TRIED = 3  # how often a question is asked where Spark cuts files in another way each time
+_CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_LONGEST = 300
+
+
+@contextlib.contextmanager
+def plain_failures(what: str | None = None) -> Iterator[None]:
+    """Errors of Spark raised meanwhile come out as errors of Refute; `what` names the data they are about."""
+    try:
+        with _unlogged(), calm():
+            yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise explained(error, what) from error
+
+
+def explained(error: Exception, what: str | None = None) -> RefuteError:
+    """The error of Refute that tells what an error of Spark is about."""
+    text = str(error)
+    for pattern, build in _KNOWN:
+        found = re.search(pattern, text)
+        if found:
+            return build(found, text, what)
+    return EngineError(f"Spark failed{_on(what)}: {_gist(text)}")
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """PySpark writes some errors to stderr before it raises them; meanwhile it does not."""
+
+    def drop(record: logging.LogRecord) -> bool:
+        return False
+
+    loggers = [PySparkLogger.getLogger(name) for name in _CONTEXT_LOGGERS]
+    for logger in loggers:
+        logger.addFilter(drop)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(drop)
+
+
+def _on(what: str | None) -> str:
+    return f" on {what!r}" if what is not None else ""
+
+
+def _file(text: str, what: str | None) -> str:
+    """The file that an error is about, as a user would write it."""
+    found = re.search(r"while reading file (\S+?)\.?\s", text)
+    if found:
+        return repr(unquote(re.sub(r"^file:/+", "/", found.group(1))))
+    return repr(what) if what is not None else "a file"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
+
+
+def _gist(text: str) -> str:
+    """The line that tells the cause: the last `Caused by`, else what Java or Spark says first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
+    java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    raised = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", text, re.MULTILINE)
+    first = (raised[-1:] or causes[-1:] or java or lines or ["no reason was given"])[0]
+    unknown_host = re.search(r"UnknownHostException: (\S+)", first)
+    if unknown_host:
+        return f"there is no host {unknown_host.group(1)!r}"
+    first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
+    first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
+    return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
+
+
+def _missing_path(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"there is no file or folder {what or found.group(1)!r}")
+
+
+def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"the header of {_file(text, what)} ({found.group(1).strip()}) is not that of the files beside it, or of the "
+        f"given schema ({found.group(2).strip()})"
+    )
+
+
+def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"{_file(text, what)} has a row with more or fewer cells than its header: {_short(found.group(1))!r}"
+    )
+
+
+def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"{_file(text, what)} has a row that does not fit its format or schema: {_gist(text)}")
+
+
+def _unreadable(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"cannot read {_file(text, what)}: {_gist(text)}")
+
+
+def _merge(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"the files of {what!r} do not fit together: {_gist(text)}")
+
+
+def _column(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    hint = re.search(r"Did you mean one of the following\? \[(.*?)\]", text)
+    known = f" Its columns are {hint.group(1).replace('`', '')}." if hint else ""
+    return SchemaError(f"there is no column {found.group(1)!r}{_on(what)}.{known}")
+
+
+def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(f"there is no table {what or found.group(1)!r}")
+
+
+def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    where = "the DataFrame" if what is None else repr(what)
+    return DataError(
+        f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish; "
+        "rename one of them"
+    )
+
+
+def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return SchemaError(
+        f"a column{_on(what)} is of Spark's type TIME, which this session has switched off; set "
+        "spark.sql.timeType.enabled to true, or leave the column out"
+    )
+
+
+def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return DataError(
+        f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
+        "engine='local'"
+    )
+
+
+def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    scheme, lacking = found.groups()
+    scheme = scheme or (urlsplit(what).scheme if what is not None else "") or "such"
+    why = f" (it lacks the class {lacking})" if lacking else ""
+    return DataError(
+        f"Spark has no file system for {scheme}:// addresses{why}; add one, as with --conf spark.jars.packages=..., "
+        "or name another place"
+    )
+
+
+def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark ran out of memory{_on(what)}; give its executors more (spark.executor.memory, or spark.driver.memory "
+        "where it runs locally), or cut the data into more tasks (spark.sql.shuffle.partitions)"
+    )
+
+
+def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(f"the connection to Spark is lost{_on(what)}: {_gist(text)}")
+
+
+def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return LayoutChangedError(
+        f"Spark cut the input{_on(what)} into different tasks than a moment ago (the cluster or a setting changed), so "
+        "row positions are no longer valid; run again, or give a key"
+    )
+
+
+def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return LayoutChangedError(f"Spark lost an executor that held rows{_on(what)}; run again, or give a key")
+
+
+def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
+    return JobsCancelledError(
+        f"the jobs of Spark{_on(what)} were cancelled" + (f", with the job group {group.group(1)!r}" if group else "")
+    )
+
+
+def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    told = found_wanting()
+    if told is None:
+        told = f"a Python worker of Spark failed to import what it needs ({_short(found.group(0))}); {remedy()}"
+    return EngineError(told)
+
+
+def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    theirs, ours = found.groups()
+    return EngineError(
+        f"the Python of Spark's executors is version {theirs}, and that of this process {ours}: both need the same "
+        f"minor version; {remedy()}"
+    )
+
+
+def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return EngineError(
+        f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}); "
+        f"{remedy()}"
+    )
+
+
+def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
+
+
+_RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataError, EngineError, SchemaError)}
+
+_KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]], ...] = (
+    (re.escape(LAYOUT_CHANGED), _layout),
+    (r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \S+ not found", _lost_rows),
+    (r"refute\.errors\.(\w+): (.*)", _in_worker),
+    (r"PYTHON_VERSION_MISMATCH[^\n]*?version: (\S+) than that in driver: ([\d.]*\d)", _python_version),
+    (r'Cannot run program "([^"]*python[^"]*)"[^:\n]*: ([^\n]*)', _no_program),
+    (r"(?:ModuleNotFoundError|ImportError): [^\n]*|\[PACKAGE_NOT_INSTALLED\][^\n]*", _import),
+    (r"OutOfMemoryError|exit code:? 137|Container killed by YARN for exceeding|OOMKilled", _memory),
+    (r"CSV header does not conform to the schema\.\s+Header: (.*)\s+Schema: (.*)", _header),
+    (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ((?s:.*?)) SQLSTATE", _malformed_cells),
+    (r"Number of column in CSV header is not equal to number of fields[^\n]*\s+Header[^\n]*", _malformed),
+    (r"\[MALFORMED_RECORD_IN_PARSING|\[INVALID_JSON_RECORD_TYPE", _malformed),
+    (r"\[COLUMN_ALREADY_EXISTS\] The column `((?:[^`]|``)*)`", _same_name),
+    (r"\[UNSUPPORTED_TIME_TYPE", _times),
+    (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\.? SQLSTATE", _no_such_type),
+    (r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.? SQLSTATE", _missing_path),
+    (r'No FileSystem for scheme "([^"]+)"|Class (\S+FileSystem) not found', _scheme),
+    (r"\[(?:UNRESOLVED_COLUMN|FIELD_NOT_FOUND)[^\]]*\][^`]*`((?:[^`]|``)*)`", _column),
+    (r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+)", _table),
+    (r"CANNOT_MERGE_SCHEMAS?|Failed to merge fields|CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", _merge),
+    (r"\[FAILED_READ_FILE|\[UNABLE_TO_INFER_SCHEMA|InvalidProtocolBufferException|org\.apache\.orc\.", _unreadable),
+    (r"AccessDeniedException|AccessControlException|Permission denied", _unreadable),
+    (r"StatusCode\.UNAVAILABLE|Py4JNetworkError|Connection reset|Connection refused|ConnectException", _lost),
+    (r"Answer from Java side is empty|SESSION_CLOSED|SparkContext was (?:shut down|stopped)|stopped SparkCont", _lost),
+    (r"\[SPARK_JOB_CANCELLED\]|\[OPERATION_CANCELED\]|cancelled part of cancelled job", _cancelled),
+)

@@ -1,0 +1,80 @@
+"""Cells of text files on Spark: held against a given schema, and cast to its types."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from refute.errors import InferredTypesWarning
+from refute.relation.read.schema import CellType, Schema
+from refute.spark.expressions import quoted
+from refute.spark.session.failures import plain_failures
+from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Text files opened: the typed frame, and the layout of its rows where a pass has told it."""
+
+    frame: DataFrame
+    layout: Layout | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a pass over all cells tells: the layout of the rows, and the columns that have no cell at all."""
+
+    layout: Layout
+    empty: tuple[str, ...]
+
+
+def checked(cells: DataFrame, schema: Schema, path: str) -> Checked:
+    """The facts of one pass over all cells; raises DataError where one does not fit the type of its column."""
+    numbered = list(enumerate(schema.types.items()))
+    filled = [F.count(_cell(name, kind)).alias(f"cells {i}") for i, (name, kind) in numbered]
+    wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
+    with plain_failures(path):
+        rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), *filled, *wrong).collect()
+    for i, (name, kind) in numbered:
+        found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
+        if found:
+            raise kind.misfit(found[0], name, path)
+    empty = [name for i, (name, _) in numbered if not any(row[f"cells {i}"] for row in rows)]
+    return Checked(Layout.of(rows), tuple(empty))
+
+
+def misfit(name: str, kind: CellType) -> Column:
+    """The cell where it is no value of the type, else null."""
+    assert kind.pattern is not None
+    cell = _cell(name, kind)
+    return F.when(~cell.rlike(kind.pattern) | cell.try_cast(_spark_name(kind)).isNull(), cell)
+
+
+def cast(name: str, kind: CellType) -> Column:
+    """A checked column of text as one of values, under its name."""
+    return _cell(name, kind).cast(_spark_name(kind)).alias(name)
+
+
+def announce(path: str, types: Mapping[str, str]) -> None:
+    """Warn of types that nobody gave."""
+    told = ", ".join(f"{name} {kind}" for name, kind in types.items())
+    warnings.warn(
+        f"the column types of {path!r} were inferred: {told}. Pass a schema to set them",
+        InferredTypesWarning,
+        stacklevel=2,
+    )
+
+
+def _cell(name: str, kind: CellType) -> Column:
+    """The text of a cell; an empty one is null, unless the column is of text."""
+    cell = F.col(quoted(name))
+    return cell if kind.pattern is None else F.nullif(cell, F.lit(""))
+
+
+def _spark_name(kind: CellType) -> str:
+    """The name that means this type whatever a session takes `timestamp` for."""
+    return "timestamp_ltz" if kind.name == "timestamp" else kind.name

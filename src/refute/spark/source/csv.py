@@ -1,0 +1,219 @@
+"""CSV files as Spark DataFrames of the types that the local reader gives: told from all cells by the same patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from refute.relation.read.csv import column_fits, read_header
+from refute.relation.read.csv_header import empty_file, header_of
+from refute.relation.read.csv_types import CsvType, narrowest
+from refute.relation.read.schema import CellType, Schema
+from refute.relation.read.unreadable import reading
+from refute.spark.expressions import quoted
+from refute.spark.session.failures import plain_failures
+from refute.spark.session.warning import calm
+from refute.spark.source.cells import Scan, announce, cast, checked
+from refute.spark.source.files import Listing, not_utf8
+from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+
+_NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
+_LARGE = 16 << 20  # bytes of a file from which on it pays to read it in parts, by several tasks
+_SAMPLE = 1000  # rows that tell which types a column cannot have
+
+_SPARK_TYPES = {
+    CsvType.INTEGER: "bigint",
+    CsvType.BIG_INTEGER: "decimal(38,0)",
+    CsvType.FLOAT: "double",
+    CsvType.BOOLEAN: "boolean",
+    CsvType.DATE: "date",
+    CsvType.TIMESTAMP: "timestamp_ntz",
+}
+_BITS = {kind: 1 << position for position, kind in enumerate(CsvType)}
+_LARGEST_INTEGER = 10**18 - 1  # what the pattern of whole numbers admits
+_SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
+_HEADER_LINES = 50  # lines that a header with line breaks in its names may take
+
+
+def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
+    """The files as a DataFrame, of the given schema or of types told from every cell, with a warning that says so."""
+    if not listing.filled:
+        raise empty_file(listing.path)
+    if schema is None or schema.header:
+        names, header = _header(session, listing), True
+    else:
+        names, header = schema.names, False
+    if schema is not None:
+        schema.require(names, listing.path)
+    has_breaks = _has_broken_lines(session, listing)
+    split = len(names) > 1 and listing.largest >= _LARGE and not has_breaks
+    text = _Text(session, listing, names, split, header)
+    if schema is not None:
+        found = checked(text.frame(all_cells=True), schema, listing.path)
+        return Scan(text.typed(schema.types), found.layout)
+    possible = text.sampled()
+    with plain_failures(listing.path):
+        cells = located(text.frame(all_cells=True))
+        rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), *_fits(possible)).collect()
+    types = _types(possible, rows)
+    announce(listing.path, {name: kind.name for name, kind in types.items()})
+    return Scan(text.typed(types), Layout.of(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The cells of CSV files as text: null where empty, the empty string where written as two quotes."""
+
+    session: SparkSession
+    listing: Listing
+    names: tuple[str, ...]
+    split: bool
+    header: bool
+
+    def frame(self, *, all_cells: bool = False) -> DataFrame:
+        """The cells; with `all_cells` every row's number of cells is checked, whichever columns are asked for."""
+        reader = self._reader(all_cells)
+        schema = StructType([StructField(name, StringType()) for name in self.names])
+        frame = reader.schema(schema).csv(self.listing.paths)
+        return frame if self.header or self.split else _without_line_ends(frame, self.names[-1])
+
+    def sampled(self) -> dict[str, int]:
+        """The types that columns may have after a few rows have been seen: patterns of others need not be tried."""
+        with calm(), plain_failures(self.listing.path):
+            rows = self.frame().select(*map(quoted, self.names)).limit(_SAMPLE).toArrow()
+        return {
+            name: sum(_BITS[kind] for kind, fits in column_fits(column).items() if fits)
+            for name, column in zip(self.names, rows.columns, strict=True)
+        }
+
+    def typed(self, types: Mapping[str, CellType]) -> DataFrame:
+        """The columns of these types, in their order, as values; columns that folders carry follow."""
+        frame = self.frame()
+        cells = [self._cell(name, kind) for name, kind in types.items()]
+        return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
+
+    def _cell(self, name: str, kind: CellType) -> Column:
+        if kind.pattern is not None or self.split:
+            return cast(name, kind)
+        return F.replace(F.col(quoted(name)), F.lit("\r\n"), F.lit("\n")).alias(name)
+
+    def _reader(self, all_cells: bool) -> DataFrameReader:
+        assert self.listing.format.delimiter is not None
+        return self.session.read.options(
+            header=self.header,
+            sep=self.listing.format.delimiter,
+            quote='"',
+            escape='"',
+            nullValue=_NO_CELL,
+            emptyValue="",
+            mode="FAILFAST",
+            enforceSchema=not _all_named(self.names),
+            multiLine=not self.split,
+            columnPruning=not all_cells,
+            **self.listing.options,
+        )
+
+
+def _without_line_ends(frame: DataFrame, last: str) -> DataFrame:
+    """The cells where lines may end in CR LF, and the first line break is an LF within a cell.
+
+    Spark takes the first break of a file for the end of all lines, and then leaves a CR in the last cell of each. A
+    header, where there is one, holds no break but its own.
+    """
+    cell = F.col(quoted(last))
+    return frame.withColumn(last, F.when(cell != "\r", F.regexp_replace(cell, r"\r\z", "")))
+
+
+def _all_named(names: Sequence[str]) -> bool:
+    """Whether Spark can compare the headers of files with these names: it knows none for a column without a name."""
+    return not any(name == f"_c{position}" for position, name in enumerate(names))
+
+
+def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
+    """The names of the columns, of the first file in order."""
+    assert listing.format.delimiter is not None
+    first = listing.filled[0]
+    if listing.here:
+        with reading(Path(first)):
+            return read_header(Path(first), listing.format.delimiter)
+    with plain_failures(first):
+        lines = session.read.text(listing.paths[0]).select("value").head(_HEADER_LINES)
+    return header_of((row["value"] + "\n" for row in lines), listing.format.delimiter, first)
+
+
+def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
+    """Whether a cell may hold a line break: some line then has an odd number of quotes.
+
+    Raises DataError where the text is not UTF-8: Spark would take all that it cannot read for the same letter.
+    """
+    line = F.col("value")
+    quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
+    with plain_failures(listing.path):
+        asked = (F.max(quotes % 2), F.bool_and(F.is_valid_utf8(line)))
+        odd, is_text = session.read.text(listing.paths).select(*asked).collect()[0]
+    if is_text is False:
+        raise not_utf8(session, listing)
+    return bool(odd)
+
+
+def _fits(possible: Mapping[str, int]) -> list[Column]:
+    """For each column that may yet have a type, the types that all of its cells fit, as bits; null without cells."""
+    return [
+        F.bit_and(_cell_fits(F.col(quoted(name)), bits)).alias(f"fits {position}")
+        for position, (name, bits) in enumerate(possible.items())
+        if bits
+    ]
+
+
+def _cell_fits(cell: Column, bits: int) -> Column:
+    """The types, out of these bits, that a cell fits; patterns are tried one by one until one matches."""
+    found = F.when(cell.isNull(), F.lit(None).cast("int"))
+    for kind in CsvType:
+        if _BITS[kind] & bits:
+            found = found.when(_matches(kind, cell), _fitting(kind, cell, bits))
+    return found.otherwise(F.lit(0))
+
+
+def _matches(kind: CsvType, cell: Column) -> Column:
+    """Whether a cell is of a type: has its pattern, and is a day or time there is, unlike 2021-02-30.
+
+    Whole numbers and dates have their pattern if they are written as Spark would write them, which is cheaper to see.
+    """
+    value = cell.try_cast(_SPARK_TYPES[kind])
+    if kind is CsvType.INTEGER:
+        return (value.cast("string") == cell) & value.between(-_LARGEST_INTEGER, _LARGEST_INTEGER)
+    if kind is CsvType.DATE:
+        return (value.cast("string") == cell) & (F.length(cell) == 10) & (cell >= "0001")
+    if kind is CsvType.TIMESTAMP:
+        return cell.rlike(kind.value) & value.isNotNull()
+    return cell.rlike(kind.value)
+
+
+def _fitting(kind: CsvType, cell: Column, bits: int) -> Column:
+    """The types, out of these bits, that a cell of this narrowest type fits: whole numbers fit wider ones too."""
+    if kind not in (CsvType.INTEGER, CsvType.BIG_INTEGER):
+        return F.lit(_BITS[kind])
+    own = F.lit(bits & (_BITS[kind] | _BITS[CsvType.BIG_INTEGER]))
+    if not bits & _BITS[CsvType.FLOAT]:
+        return own
+    fits_float = (F.length(cell) <= _SURELY_EXACT) | cell.rlike(CsvType.FLOAT.value)
+    return F.when(fits_float, own.bitwiseOR(F.lit(_BITS[CsvType.FLOAT]))).otherwise(own)
+
+
+def _types(possible: Mapping[str, int], rows: Sequence[Row]) -> dict[str, CellType]:
+    """The type of every column after all rows have been seen; text where no row has a cell."""
+    known = {}
+    for position, (name, bits) in enumerate(possible.items()):
+        masks = [row[f"fits {position}"] for row in rows] if bits else []
+        seen = [mask for mask in masks if mask is not None]
+        fits = reduce(and_, seen) if seen else 0
+        kind = narrowest({kind: bool(fits & bit) for kind, bit in _BITS.items()})
+        known[name] = CellType.of("string" if kind is None else _SPARK_TYPES[kind], name)
+    return known

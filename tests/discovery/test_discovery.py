@@ -1,0 +1,281 @@
+"""What `discover` gives back: anchors, approximate rules, ranks, files, and partial results."""
+
+from __future__ import annotations
+
+import _thread
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracle import rows_in_violation, rows_of, violations
+from refute.discovery import Discovery, Progress, RuleSort, discover
+from refute.discovery.result.approximate import removed_greedily
+from refute.discovery.tuning import Tuning
+from refute.errors import OptionError
+from refute.language.constraint import DenialConstraint
+from refute.language.implication import equivalent
+from refute.language.load import load_rules
+from refute.language.rulebook import Status
+from thorough import examples
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the papers' tables are not here")
+
+
+def read(name: str) -> pa.Table:
+    options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    return pyarrow.csv.read_csv(SHARED / name, convert_options=options)
+
+
+def staff() -> pa.Table:
+    """The example of the Hydra paper (table 1)."""
+    return pa.table(
+        {
+            "ID": [103, 197, 338, 631, 664],
+            "Name": ["J. Miller", "J. Miller", "P. Smith", "S. Blake", "P. Dean"],
+            "Department": ["Sales", "Accounting", "Sales", "Accounting", "Sales"],
+            "D-Code": ["SAL", "ACT", "SAL", "ACT", "SAL"],
+            "Hired": [2008, 2012, 2012, 2012, 2016],
+            "Salary": [3200, 3500, 2900, 3200, 2700],
+        }
+    )
+
+
+def test_the_rules_of_hydras_example_are_found() -> None:
+    texts = {rule.text for rule in discover(staff(), cross_columns=False).rules}
+    assert "not (s.Department = t.Department and s.`D-Code` != t.`D-Code`)" in texts
+    assert "not (s.Name = t.Name and s.Hired = t.Hired)" in texts
+    assert {"not (s.ID < t.ID and s.Hired > t.Hired)", "not (s.ID <= t.ID and s.Hired > t.Hired)"} & texts
+
+
+@needs_data
+@pytest.mark.parametrize("method", ["tiles", "guided"])
+def test_the_airport_rules_are_those_of_the_peers(method: str) -> None:
+    table = read("airport_30k_original.csv")
+    assert len(discover(table, cross_columns=False, method=method)) == 28
+    found = {
+        frozenset((frozenset(column.name for column in p.columns), p.op.symbol) for p in rule.constraint.predicates)
+        for rule in discover(table, method=method).rules
+    }
+    expected = set()
+    for line in (SHARED / "constraints" / "airport_incdc_example.txt").read_text().splitlines():
+        parts = re.findall(r"t0\.(\w+)\(\w+\) (==|<>) t1\.(\w+)\(", line)
+        expected.add(frozenset((frozenset((a, b)), {"==": "=", "<>": "!="}[op]) for a, op, b in parts))
+    assert len(expected) == 31
+    assert found == expected
+
+
+@needs_data
+@pytest.mark.parametrize(("rows", "rules"), [(1_000, 11_748), (10_000, 10_552)])
+def test_the_tax_rules_are_as_many_as_the_peers_find(rows: int, rules: int) -> None:
+    table = read("tax_50k_clean.csv")
+    table = table.filter(pc.is_valid(table["rate"])).slice(0, rows)
+    assert len(discover(table, cross_columns=False)) == rules
+
+
+def test_rules_carry_what_people_ask_for(tmp_path: Path) -> None:
+    found = discover(staff(), cross_columns=False)
+    scores = [rule.score for rule in found.rules]
+    assert scores == sorted(scores, reverse=True)
+    assert [rule.text for rule in found.top(3)] == [rule.text for rule in found.rules[:3]]
+    best = next(rule for rule in found.rules if rule.sort is RuleSort.FD)
+    assert (best.violations, best.support, best.sentence.endswith(".")) == (0, 5, True)
+    assert {rule.sort for rule in found.rules} >= {RuleSort.KEY, RuleSort.FD, RuleSort.ORDER}
+    columns: dict[int, set[frozenset[str]]] = {}
+    for rule in found.rules:
+        columns.setdefault(rule.group, set()).add(frozenset(rule.constraint.columns))
+    assert all(len(sets) == 1 for sets in columns.values())
+    found.to_yaml(tmp_path / "rules.yaml", 5)
+    book = load_rules(tmp_path / "rules.yaml")
+    for read_back, rule in zip(book, found.top(5), strict=True):
+        assert equivalent(read_back.constraint, rule.constraint)
+    assert {read_back.status for read_back in book} == {Status.PROPOSED}
+    assert found.to_arrow(4).num_rows == len(found.to_pandas(4)) == 4
+
+
+def test_filters_narrow_the_search_and_are_said() -> None:
+    table = staff().append_column("Empty", pa.nulls(5, pa.string())).append_column("List", pa.array([[1]] * 5))
+    names = ["ID", "Hired", "Empty", "List"]
+    found = discover(table, columns=names, kinds=["key"], operators=["=", "!="], max_predicates=2)
+    assert [rule.text for rule in found.rules] == ["not (s.ID = t.ID)"]
+    assert len(found.notes) == 4
+    assert all(any(name in note for note in found.notes) for name in ("'Empty'", "'List'"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"error": 1.5},
+        {"method": "tils"},
+        {"measure": "g4"},
+        {"max_predicates": 0},
+        {"columns": ["Nam"]},
+        {"nulls": "?"},
+        {"max_predicates": "3"},
+        {"threads": True},
+        {"time_limit": "soon"},
+        {"seed": 0.5},
+        {"almost": None},
+        {"cross_columns": "yes"},
+        {"progress": 3},
+        {"kinds": "kee"},
+    ],
+)
+def test_options_that_make_no_sense_are_named(options: dict[str, object]) -> None:
+    (name,) = options
+    with pytest.raises(OptionError, match="there is no column 'Nam'" if name == "columns" else f"^{name} must "):
+        discover(staff(), **options)  # type: ignore[arg-type]
+
+
+def test_one_name_may_stand_for_a_list_of_one() -> None:
+    several = discover(staff(), columns=["Name"], operators=["="], kinds=["key"])
+    one = discover(staff(), columns="Name", operators="=", kinds="key")
+    assert [rule.text for rule in one.rules] == [rule.text for rule in several.rules]
+
+
+def errors_of(table: pa.Table, rule: DenialConstraint) -> dict[str, float]:
+    """g1, g2 and greedy g3 by the definition of a violation."""
+    found = violations(table, rule)
+    n = table.num_rows
+    pairs = np.array(found, np.int64).reshape(len(found), 2)
+    return {
+        "g1": len(found) / (n * (n - 1)),
+        "g2": len(rows_in_violation(found)) / n,
+        "g3": removed_greedily(pairs[:, 0], pairs[:, 1]) / n,
+    }
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=4, max_size=9),
+    st.sampled_from((0.05, 0.15, 0.3)),
+    st.sampled_from(("g1", "g2", "g3")),
+)
+@examples(40)
+def test_approximate_rules_are_the_minimal_ones_within_the_error(
+    rows: list[tuple[int, int]], error: float, measure: str
+) -> None:
+    table = pa.table({"a": [a for a, _ in rows], "b": [str(b) for _, b in rows]})
+    found = discover(table, cross_columns=False, error=error, measure=measure, threads=1)
+    slots = [[*slot.kind.conjunctions, slot.kind.full] for slot in found.space.slots]
+    full = tuple(slot.kind.full for slot in found.space.slots)
+    boxes = [(a, b) for a in slots[0] for b in slots[1] if (a, b) != full]
+    within = {box for box in boxes if errors_of(table, found.space.constraint(box))[measure] <= error}
+    expected = {b for b in within if not any(o != b and b[0] & ~o[0] == b[1] & ~o[1] == 0 for o in within)}
+    mirrored = {b: ({1: 4, 3: 6, 4: 1, 6: 3}.get(b[0], b[0]), b[1]) for b in expected}
+    kept = {tuple(row) for row in found.space.masks(found.boxes).tolist()}
+    assert kept <= expected
+    assert {frozenset((b, mirrored[b])) for b in expected} == {frozenset((b, mirrored[b])) for b in kept}
+    for rule in found.rules:
+        assert rule.violations == len(violations(table, rule.constraint))
+
+
+def test_almost_rules_come_with_the_pairs_that_break_them() -> None:
+    table = pa.table({"zip": [1, 1, 1, 2, 2, 3, 3], "city": ["a", "a", "x", "b", "b", "c", "c"]})
+    found = discover(table, cross_columns=False, almost=2)
+    rule = next(r for r in found.almost if r.text == "not (s.zip = t.zip and s.city != t.city)")
+    assert rule.violations == 4
+    assert rule.pairs == ((0, 2), (1, 2), (2, 0), (2, 1))
+    assert all(r.violations > 0 for r in found.almost)
+
+
+def test_constants_and_one_row_rules_are_found_when_asked_for() -> None:
+    table = pa.table({"kind": ["x", "x", "y", "y"], "low": [1, 2, 3, 4], "high": [2, 3, 4, 5]})
+    texts = {r.text for r in discover(table, one_row=True, constants=2, shared_values=0.1, max_predicates=2).rules}
+    assert "not (s.high <= s.low)" in texts or "not (s.low >= s.high)" in texts
+
+
+@given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.integers(0, 3)), min_size=2, max_size=9))
+@examples(40)
+def test_state_shares_are_those_of_all_pairs(rows: list[tuple[int | None, int | None]]) -> None:
+    table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
+    found = discover(table, shared_values=0.0, average_ratio=0.0, max_predicates=1, threads=1)
+    plain = rows_of(table)
+    n = len(plain)
+    for slot in found.space.slots:
+        shares = found.table.state_shares(slot)
+        for op in slot.kind.operators:
+            (predicate,) = slot.predicates(slot.kind.mask(op))[:1] or (None,)
+            if predicate is None or slot.kind.mask(op) == slot.kind.full:
+                continue
+            share = sum(s for k, s in enumerate(shares) if slot.kind.mask(op) >> k & 1)
+            assert share == pytest.approx(len(violations(table, DenialConstraint((predicate,)))) / (n * (n - 1)))
+
+
+def wide(rows: int) -> pa.Table:
+    random = np.random.default_rng(1)
+    return pa.table({f"c{k}": random.integers(0, 4 + 3 * k, rows) for k in range(14)})
+
+
+def holds(found: Discovery, table: pa.Table, some: int) -> None:
+    for rule in found.top(some):
+        assert not violations(table, rule.constraint)
+
+
+@pytest.mark.parametrize("method", ["guided", "tiles", "hydra"])
+def test_a_time_limit_gives_verified_rules_flagged_partial(method: str) -> None:
+    table = wide(3_000)
+    found = discover(table, cross_columns=False, method=method, time_limit=0.05)
+    assert found.partial
+    assert any("stopped" in note for note in found.notes)
+    holds(found, table.slice(0, 200), 20)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a process that runs tests for another ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_gives_verified_rules_flagged_partial() -> None:
+    phases: list[str] = []
+
+    def interrupt(progress: Progress) -> None:
+        phases.append(progress.phase)
+        if progress.phase == "inversion" and len(phases) > 1:
+            _thread.interrupt_main()
+
+    found = discover(wide(2_000), cross_columns=False, method="guided", progress=interrupt)
+    assert found.partial
+    assert "inversion" in phases
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    before = threading.active_count()
+    yield
+    assert threading.active_count() <= before
+
+
+@pytest.mark.usefixtures("quiet")
+def test_auto_gives_up_a_guided_search_that_all_pairs_would_beat() -> None:
+    random = np.random.default_rng(2)
+    table = pa.table({f"c{k}": random.integers(0, 3, 400) for k in range(5)})
+    found = discover(table, cross_columns=False, tuning=Tuning(few_rows=10))
+    assert found.complete
+    assert [r.text for r in found.rules] == [r.text for r in discover(table, cross_columns=False, method="tiles").rules]
+
+
+def test_rules_do_not_depend_on_the_order_of_columns() -> None:
+    table = staff()
+    texts = {frozenset(rule.constraint.predicates) for rule in discover(table, cross_columns=False).rules}
+    for first, second in list(combinations(table.column_names, 2))[:4]:
+        names = [second if n == first else first if n == second else n for n in table.column_names]
+        again = discover(table.select(names), cross_columns=False).rules
+        mirrored = {frozenset(r.constraint.predicates) for r in again} | {
+            frozenset(r.constraint.swapped().predicates) for r in again
+        }
+        assert texts <= mirrored

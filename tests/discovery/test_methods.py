@@ -1,0 +1,133 @@
+"""All methods give the same rules, on every kind of table and in both null modes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refute.discovery import discover
+from refute.discovery.local import LocalPairs
+from refute.discovery.options import Progress
+from refute.discovery.tuning import Tuning
+from refute.language.render import render_text
+from strategies import tables
+from thorough import examples
+
+
+def rules(table: pa.Table, method: str, tuning: Tuning | None = None, **options: Any) -> list[str]:
+    found = discover(table, method=method, threads=2, tuning=tuning or IMPATIENT, **options)
+    assert found.complete
+    return [render_text(rule.constraint) for rule in found.rules]
+
+
+IMPATIENT = Tuning(
+    prefix=3,
+    gauge=5,
+    drawn=4,
+    many_open=2,
+    few_looks=0,
+    many_values=2,
+    wave=3,
+    recut=10,
+    few_pairs=6,
+    partners=1,
+    batch_pairs=16,
+)
+"""Small limits, so that small tables exercise every step of the guided search and of Hydra."""
+
+
+@given(
+    tables(max_rows=14),
+    st.sampled_from(("sql", "equal")),
+    st.booleans(),
+    st.sampled_from((0, 0, 2)),
+    st.sampled_from(("guided", "hydra")),
+)
+@examples(60)
+def test_methods_agree(drawn: tuple[pa.Table, object], nulls: str, one_row: bool, constants: int, method: str) -> None:
+    table = drawn[0].select(drawn[0].column_names[:3])
+    options: dict[str, Any] = {"nulls": nulls, "one_row": one_row, "constants": constants, "max_predicates": 3}
+    options |= {"shared_values": 0.0, "average_ratio": 0.0}
+    assert rules(table, method, **options) == rules(table, "tiles", **options)
+
+
+@pytest.mark.parametrize("method", ["guided", "hydra"])
+@pytest.mark.parametrize("seed", range(4))
+def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size = 300
+    group = random.integers(0, 25, size)
+    value = group * 3 + random.integers(0, 3, size)
+    label = np.char.add("g", (group // 5).astype(str))
+    label[random.integers(0, size, 4)] = "wrong"
+    table = pa.table({"group": group, "value": value, "label": label, "noise": random.integers(0, 40, size)})
+    assert rules(table, method) == rules(table, "tiles")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+def test_rows_that_stand_for_others_settle_the_same_rules(
+    nulls: str, cross: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    size = 250
+    state = random.integers(0, 4, size)
+    zips = (state * 100 + random.integers(0, 60, size)).astype(object)
+    zips[random.integers(0, size, 3)] = None if nulls == "equal" else 7
+    table = pa.table(
+        {
+            "state": state,
+            "zip": pa.array(zips.tolist(), pa.int64()),
+            "salary": random.integers(0, 5, size),
+            "tax": state * 2 + random.integers(0, 2, size),
+            "name": np.char.add("n", random.integers(0, 200, size).astype(str)),
+        }
+    )
+    tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0)  # so that settling always pays, but never at first
+    monkeypatch.setattr(LocalPairs, "agree", lambda self, chosen: 1e10)
+    asked: list[object] = []
+    seen = LocalPairs.seen
+
+    def spy(self: LocalPairs, pairs: object, budget: object) -> object:
+        asked.append(pairs)
+        return seen(self, pairs, budget)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LocalPairs, "seen", spy)
+    options: dict[str, Any] = {"nulls": nulls, "cross_columns": cross, "shared_values": 0.0, "average_ratio": 0.0}
+    assert rules(table, "guided", tuning, **options) == rules(table, "tiles", **options)
+    assert asked
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stopped_hydra_returns_rules_that_hold(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size = 400
+    group = random.integers(0, 30, size)
+    table = pa.table(
+        {
+            "group": group,
+            "value": group * 3 + random.integers(0, 3, size),
+            "rank": np.argsort(random.random(size)),
+            "label": np.char.add("g", (group // 5).astype(str)),
+            "noise": random.integers(0, 40, size),
+        }
+    )
+    phases: list[str] = []
+
+    def stop(progress: Progress) -> None:
+        phases.append(progress.phase)
+        if progress.phase == "completion" and phases.count("completion") == 40:
+            raise KeyboardInterrupt
+
+    found = discover(table, method="hydra", threads=1, progress=stop, tuning=IMPATIENT)
+    assert found.partial
+    some = {rule.text for rule in found.rules}
+    assert some
+    assert some < set(rules(table, "tiles"))
