@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discover.test_space import OPERATORS, space_of
-from discover.test_tiles import NULLS, small_tables
+from discovery.test_space import OPERATORS, space_of
+from discovery.test_tiles import NULLS, small_tables
 from refute.detect import sweep
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.guided.boxed import Boxed

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discover.test_evidence import WIDE, atom, wide_points
-from discover.test_tiles import NULLS, small_tables
+from discovery.test_evidence import WIDE, atom, wide_points
+from discovery.test_tiles import NULLS, small_tables
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import Counts, Evidence
 from refute.discovery.evidence.tiles import Tally, evidence_of

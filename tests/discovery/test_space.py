@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discover.test_tiles import NULLS, small_tables
+from discovery.test_tiles import NULLS, small_tables
 from refute.discovery.evidence.codebook import codebook, facts_of
 from refute.discovery.evidence.tiles import tile_evidence
 from refute.discovery.guided.guided import Guided

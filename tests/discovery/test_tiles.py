@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discover.brute import check_discovered
+from discovery.brute import check_discovered
 from oracle import holds, rows_of
 from refute.discovery.evidence.codebook import codebook
 from refute.discovery.evidence.counted import Evidence
