@@ -1,4 +1,4 @@
-"""Runs a case: contestants take turns, so that a busy moment of the machine hits all of them alike."""
+"""Runs a case: contestants take turns, so a busy moment of the machine hits all of them alike."""
 
 from __future__ import annotations
 

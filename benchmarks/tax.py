@@ -88,7 +88,7 @@ class Domains:
         self.rate_of = codes.reshape(rate.shape).astype(np.uint32)
 
     def _rates(self, rng: np.random.Generator, salary_max: int) -> NDArray[np.int64]:
-        """Effective rates under rising marginal rates, so that they never fall as the salary rises."""
+        """Effective rates under rising marginal rates, so they never fall as the salary rises."""
         rate = np.zeros((len(STATES), len(self.salary)), np.int64)
         for state, name in enumerate(STATES):
             if name in NO_TAX:
@@ -143,7 +143,7 @@ def tax_parts(
 
 
 def _chunks(rows: int, seed: int, d: Domains) -> Iterator[tuple[int, dict[str, Codes]]]:
-    """First row and codes of each chunk; drawn in full and cut, so that tables are prefixes of longer ones."""
+    """First row and codes of each chunk; drawn in full and cut, so tables are prefixes of longer ones."""
     used = np.zeros(len(d.areacode), np.int64)
     for first in range(0, rows, CHUNK):
         rng = np.random.default_rng([seed, 2, first // CHUNK])

@@ -20,7 +20,7 @@ _UTC = dt.UTC
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of column: which Arrow types hold it, and a small pool of values, so that ties are common."""
+    """A type of column: which Arrow types hold it, and a small pool of values, so ties are common."""
 
     family: str
     arrow: pa.DataType

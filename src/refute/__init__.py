@@ -1,6 +1,6 @@
 """Refute: the pairs of rows that refute your data's rules, and the rules your data obeys.
 
-Names are loaded on first use, so that `import refute` costs next to nothing and starts neither Spark nor a compiler.
+Names are loaded on first use, so `import refute` costs next to nothing and starts neither Spark nor a compiler.
 The errors that every call can raise are in `refute.errors`.
 """
 

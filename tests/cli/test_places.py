@@ -22,7 +22,7 @@ FOREIGN = ("s3://bucket/out", "s3:/bucket/out", "hdfs://node:8020/out", "abfss:/
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A table with a clash; the current folder is its own, so that nothing strange is made there unseen."""
+    """A table with a clash; the current folder is its own, so nothing strange is made there unseen."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
     return "rows.csv"

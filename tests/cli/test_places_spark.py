@@ -23,7 +23,7 @@ CLASH = "zip -> city"
 
 @pytest.fixture
 def data(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A table with four violations; the current folder is its own, so that nothing strange is made there unseen."""
+    """A table with four violations; the current folder is its own, so nothing strange is made there unseen."""
     monkeypatch.chdir(tmp_path)
     pq.write_table(TABLE, "rows.parquet")
     return "rows.parquet"

@@ -1,7 +1,7 @@
 """The steps of a plan: those in `plans.txt`, and those that run.
 
 `plans.txt` has blocks of a shape (rows, and the distinct values of each column), a rule with the method, and the plan.
-`python tests/detect/test_plans.py` writes it anew; what changes is to be read before it is committed.
+`python tests/detect/test_plans.py` writes it again; what changes is to be read before it is committed.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ IMPATIENT = Tuning(
     partners=1,
     batch_pairs=16,
 )
-"""Small limits, so that small tables exercise every step of the guided search and of Hydra."""
+"""Small limits, so small tables exercise every step of the guided search and of Hydra."""
 
 
 @given(

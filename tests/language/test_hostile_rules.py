@@ -113,7 +113,7 @@ def test_plain_data_has_the_bounds_of_files() -> None:
 def ends(action: Callable[[], object]) -> bool:
     """Whether an action ends, be it in one of our errors: within ten times the CPU seconds that it should take at most.
 
-    What these tests are about took minutes or never ended, so that this is no measurement.
+    What these tests are about took minutes or never ended, so this is no measurement.
     """
     start = time.process_time()
     with contextlib.suppress(RefuteError):

@@ -39,7 +39,7 @@ rules:
 """
 RATE = np.random.default_rng(7).permutation(3000)
 ROWS = pa.table({"id": range(3000), "area": np.arange(3000) % 300, "pay": np.arange(3000), "rate": RATE})
-# Small tables are answered in the driver; here nothing is, so that executors have to run Python.
+# Small tables are answered in the driver; here nothing is, so executors have to run Python.
 DISTRIBUTED = """
 from refute.spark import engine
 from refute.spark.budget import Budget

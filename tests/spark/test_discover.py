@@ -98,7 +98,7 @@ def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small sizes, so that small tables are cut into blocks, parts and buckets, and every step is taken."""
+    """Small sizes, so small tables are cut into blocks, parts and buckets, and every step is taken."""
     sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6)
     monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
     monkeypatch.setattr(pairs, "_JOB_COST", 0.0)

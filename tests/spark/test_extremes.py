@@ -50,7 +50,7 @@ LABELLED = (
 
 
 def _table(seed: int, rows: int) -> pa.Table:
-    """Few groups of few rows, some of one; nulls in keys and values; `b` mostly below `a`, so that rules may hold."""
+    """Few groups of few rows, some of one; nulls in keys and values; `b` mostly below `a`, so rules may hold."""
     mixed = [(seed * 7919 + i * 104729) % 9973 for i in range(rows)]
     a = [value % 7 if value % 9 else None for value in mixed]
     return pa.table(

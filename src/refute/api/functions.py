@@ -76,7 +76,7 @@ def violations(
     """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read.
 
     With `persist` Spark keeps the columns that the rule reads until `close()` of what is returned, which also serves in
-    a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table anew after that.
+    a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table again then.
     """
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
@@ -112,7 +112,7 @@ def check(
 
     With `persist` Spark evaluates the table once and keeps it, in memory or on disk, until the report is there; that
     is for tables that are costly to evaluate, or that give other rows each time. The report shows rows with all their
-    columns, so that all are kept; the other functions keep those that they read.
+    columns, so all are kept; the other functions keep those that they read.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     if progress is not None and not callable(progress):
@@ -142,7 +142,7 @@ def explain(
 ) -> Plan:
     """How the rules would be answered: shape, method, the steps of `verify`, `count` and `check`, and the worst.
 
-    A table in memory is made ready as for an answer, so that the steps are those that would run; nothing is searched.
+    A table in memory is made ready as for an answer, so the steps are those that would run; nothing is searched.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)

@@ -18,7 +18,7 @@ from refute.errors import EngineError
 def command(options: Shared) -> Exit:
     """Make the archive of Java classes with which Spark starts in about half the time.
 
-    It takes a minute or so and 200 MB in the user's cache (REFUTE_CACHE_DIR), and is made anew when Java or Spark
+    It takes a minute or so and 200 MB in the user's cache (REFUTE_CACHE_DIR), and is made again when Java or Spark
     change and this is called again. Nothing needs it.
     """
     try:

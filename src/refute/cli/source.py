@@ -127,7 +127,7 @@ def open_data(
 
 
 def _aside(start: Callable[[], SparkSession]) -> SparkSession:
-    """Start Spark in a thread of its own, so that Ctrl-C ends this process at once, and Java then ends by itself.
+    """Start Spark in a thread of its own, so Ctrl-C ends this process at once, and Java then ends by itself.
 
     Also, Spark then leaves the meaning of Ctrl-C alone.
     """

@@ -65,7 +65,7 @@ class Detector:
         self._lock = threading.Lock()
 
     def verify(self, rule: Rule) -> Verdict:
-        """Whether the rule holds. Growing prefixes are looked at first, so that a broken rule costs little."""
+        """Whether the rule holds. Growing prefixes are looked at first, so a broken rule costs little."""
         for _, part in self._parts(rule):
             verdict = part.verify_all(rule, first_rows=False)
             if not verdict.holds:
@@ -236,7 +236,7 @@ class Detector:
 
 
 def _takes_one_pass(problem: Problem) -> bool:
-    """Whether group sizes answer the problem, so that neither a summary nor a search for a first pair saves work."""
+    """Whether group sizes answer the problem, so neither a summary nor a search for a first pair saves work."""
     return not problem.order and len(problem.differ) <= 1
 
 

@@ -87,7 +87,7 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
             return None
     for one in encoded:
         codes, size = one.values, one.size + 1
-        if size > _LARGEST_CODE:  # few values far apart: numbered, so that keys stay short
+        if size > _LARGEST_CODE:  # few values far apart: numbered, so keys stay short
             found = numbered(codes, room)
             if found is None:
                 return None
@@ -110,7 +110,7 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
 
 
 def _encoded(relation: Relation, rule: Rule, names: tuple[str, ...]) -> list[Encoded]:
-    """The columns as integers: as the rule compares them where it does, so that none is encoded twice."""
+    """The columns as integers: as the rule compares them where it does, so none is encoded twice."""
     known: dict[str, Encoded] = {}
     for predicate in rule.constraint.predicates:
         if predicate.is_two_row and isinstance(predicate.right, Column):

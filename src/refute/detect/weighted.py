@@ -117,7 +117,7 @@ def _points(problem: Problem, s_groups: Ints, t_groups: Ints) -> tuple[Ints, Int
 
 
 def _turned(points: Ints, ranks: tuple[int, int]) -> Ints:
-    """The points with both ranks reversed, so that above becomes below."""
+    """The points with both ranks reversed, so above becomes below."""
     return np.stack([points[0], ranks[0] - 1 - points[1], ranks[1] - 1 - points[2]])
 
 

@@ -26,7 +26,7 @@ Sides = tuple[Ints, Ints]  # one comparison: the values of side s and of side t
 
 CHUNK = 1 << 16  # pairs that one step of a listing returns at most
 PARALLEL = 1 << 14  # points from which a traversal is worth a second thread
-TASKS = 64  # pieces of a traversal per thread, so that uneven ones level out
+TASKS = 64  # pieces of a traversal per thread, so uneven ones level out
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _fits(values: Ints) -> bool:
 
 
 def _rise_together(s_columns: Sequence[Int32s], t_columns: Sequence[Int32s]) -> bool:
-    """Whether each t column is the s column plus a constant, so that one arrangement suits both sides."""
+    """Whether each t column is the s column plus a constant, so one arrangement suits both sides."""
     for s, t in zip(s_columns, t_columns, strict=True):
         if s is not t and (len(s) != len(t) or not np.array_equal(t - t[0], s - s[0])):
             return False

@@ -2,7 +2,7 @@
 
 Numba's own cache stops on a file that was cut short, mixes up entries that two processes write at once, and raises
 where no folder can be written. Here every signature has a file of its own, with a checksum in front, which appears
-whole or not at all; what cannot be read is compiled anew, and where nothing can be kept, kernels live in memory alone.
+whole or not at all; what cannot be read is compiled again, and where nothing can be kept, kernels live in memory alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DIGEST = 16
 
 
 class UncachedKernelsWarning(RuntimeWarning):
-    """No folder can be written, so that every process compiles its kernels anew."""
+    """No folder can be written, so every process compiles its kernels again."""
 
 
 def njit(*, cache: bool, nogil: bool, inline: str = "never") -> Callable[[Kernel], Kernel]:
@@ -67,7 +67,7 @@ class KernelCache(NullCache):
         try:
             kept = self._read(key)
             return None if kept is None else rebuilt(target_context, kept)
-        except Exception:  # noqa: BLE001  a damaged pickle raises whatever it likes; what cannot be read is made anew
+        except Exception:  # noqa: BLE001  a damaged pickle raises whatever it likes; what cannot be read is made again
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -98,7 +98,7 @@ class KernelCache(NullCache):
         return None
 
     def _file(self, key: Any) -> Path:
-        """Where a signature is kept: the name depends on it, so that two processes never swap entries."""
+        """Where a signature is kept: the name depends on it, so two processes never swap entries."""
         signature, target, _ = key
         name = hashlib.sha256(repr((numba.__version__, str(signature), target)).encode()).hexdigest()[:16]
         return Path(self._keeper.cache_path) / f"{self._keeper._impl.filename_base}.{name}.nbc"

@@ -170,7 +170,7 @@ class Closure:
 
 
 def _what_suffices(op: Operator, relation: Operator | None) -> tuple[Operator, ...]:
-    """What has to be known of x and a constant k that stands in this relation to c, so that `x op c` is true."""
+    """What has to be known of x and a constant k that stands in this relation to c, so `x op c` is true."""
     match op, relation:
         case _, Operator.EQ:
             return (op,)
@@ -192,7 +192,7 @@ _NEEDED = {(op, relation): _what_suffices(op, relation) for op in Operator for r
 def constant_facts(constants: Iterable[Constant]) -> Iterator[tuple[Constant, Operator, Constant]]:
     """How constants compare, as far as the rest does not follow: neighbours in their order are enough.
 
-    Decimals may be no more than `<=` apart where numbers of other types are `<`, so that these have an order of their
+    Decimals may be no more than `<=` apart where numbers of other types are `<`, so these have an order of their
     own beside that of all.
     """
     families: dict[str, list[Constant]] = {}

@@ -45,7 +45,7 @@ class DenialConstraint:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether exchanging the rows changes nothing, so that each clash is two violations."""
+        """Whether exchanging the rows changes nothing, so each clash is two violations."""
         return not self.is_single_row and _tidied(self.predicates) == _tidied(self.swapped().predicates)
 
     @property

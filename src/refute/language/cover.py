@@ -23,7 +23,7 @@ def minimal_cover(constraints: Iterable[DenialConstraint], nulls: Nulls = Nulls.
     what only several constraints imply together stays.
 
     Entailed predicates are found per connected component of terms and remembered, as components recur. Constraints
-    whose predicates are all entailed are found in a trie of predicate sets, rarest predicate first, so that most
+    whose predicates are all entailed are found in a trie of predicate sets, rarest predicate first, so most
     branches end at once.
     """
     given = tuple(dict.fromkeys(constraints))

@@ -73,7 +73,7 @@ def _without(predicates: tuple[Predicate, ...], left: Counter[Predicate]) -> tup
 def implies(
     first: DenialConstraint, second: DenialConstraint, nulls: Nulls = Nulls.SQL, closure: Closure | None = None
 ) -> bool:
-    """Whether every violation of `second` contains one of `first`, so that `second` holds wherever `first` does.
+    """Whether every violation of `second` contains one of `first`, so `second` holds wherever `first` does.
 
     A pair may violate `first` in either order of its rows, and which one may depend on the pair: `not (s.A < t.A)`
     implies `not (s.A != t.A)`. What only several constraints imply together is not looked for, and neither is what

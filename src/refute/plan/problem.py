@@ -19,11 +19,11 @@ class Comparison:
     """One two-row predicate: an integer per admitted row of each side, all in `[0, size)`.
 
     For an equality the predicate is `s[i] == t[j]`, for a difference `s[i] != t[j]`, for an order `s[i] < t[j]`.
-    `s is t` when one array serves both sides. `label` identifies the arrays within their relation, so that sorts and
+    `s is t` when one array serves both sides. `label` identifies the arrays within their relation, so sorts and
     groupings can be shared between rules; None when they cannot.
 
     Orders of another direction keep the arrays they are made of: `codes` are those of the columns, `turned` says that
-    they are read from the greatest down, and `lag`, 0 or 1, is added on the side of t, so that `<` there reads `<=`.
+    they are read from the greatest down, and `lag`, 0 or 1, is added on the side of t, so `<` there reads `<=`.
     `s` and `t` are made when first asked for; `s_at`, `t_at`, `head` and `picked` do without.
 
     `name` says in plans what is compared; nothing else reads it.
@@ -125,7 +125,7 @@ class Problem:
     """Find pairs of admitted rows with all `equal`, `order` and `differ` comparisons true, and different row numbers.
 
     `s_rows[i]` is the table's row number of point i of side s; both arrays ascend strictly. None means every row
-    0 .. n-1. `aligned` says that both sides admit the same rows, so that point i of s and point i of t are one row.
+    0 .. n-1. `aligned` says that both sides admit the same rows, so point i of s and point i of t are one row.
     `self_pairs` says that some row might satisfy all comparisons with itself; such a pair is no violation.
     """
 

@@ -34,7 +34,7 @@ class Share:
         self._once = Once()
 
     def get(self, key: Hashable | None, build: Callable[[], T]) -> T:
-        """What `build` gave for this key the first time; built anew for the key None, which is never shared."""
+        """What `build` gave for this key the first time; built again for the key None, which is never shared."""
         return build() if key is None else self._once.get(key, build)
 
     def telling(self, told: Told) -> Share:

@@ -1,8 +1,8 @@
 """Room for arrays of a row count's size, from Arrow's memory pool.
 
 The pool keeps pages that were given back for some milliseconds. What the C library allocates instead goes back to the
-system at once, and fetching a page anew costs more than most kernels need to fill it. Arrays of small tables, for which
-this is most of the work, are kept for the next call.
+system at once, and fetching a page again costs more than most kernels need to fill it. Arrays of small tables, for
+which this is most of the work, are kept for the next call.
 """
 
 from __future__ import annotations

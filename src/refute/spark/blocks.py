@@ -1,4 +1,4 @@
-"""Rows in blocks: one binary cell holds many rows as an Arrow stream, so that Spark ships cells and not values.
+"""Rows in blocks: one binary cell holds many rows as an Arrow stream, so Spark ships cells and not values.
 
 Arrow moves a cell of a megabyte about as fast as memory; it moves values one by one. Tasks in Python cut blocks and
 send the pieces on.

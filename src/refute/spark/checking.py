@@ -36,7 +36,7 @@ def measure(
         prepared, counted = _with_values_together(engine, prepared)
     with ExitStack() as stack, Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
         prepared = _with_blocks_together(engine, prepared, stack)
-        # What is shared is begun first, so that no thread waits for what none has begun.
+        # What is shared is begun first, so no thread waits for what none has begun.
         for values in counted:
             crew.submit("count values", _read, engine, values)
         jobs = [crew.submit(one.rule.name, _timed, engine, one, counts, progress) for one in prepared]

@@ -91,7 +91,7 @@ class SparkEngine:
             raise
 
     def close(self) -> None:
-        """Let go what was kept on the executors; questions can still be asked, and then evaluate the table anew."""
+        """Let go what was kept on the executors; questions can still be asked, and then evaluate the table again."""
         self._place.release()
 
     def __enter__(self) -> SparkEngine:
@@ -298,7 +298,7 @@ class SparkEngine:
         return self.asked(what, ask)
 
     def forget_layout(self) -> None:
-        """Learn anew where rows are in their files when that is next needed."""
+        """Learn again where rows are in their files when that is next needed."""
         self.source.forget_layout()
         self.gathering.forget()
 

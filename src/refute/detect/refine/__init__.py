@@ -2,7 +2,7 @@
 
 A cluster pair is two sets of points whose pairs all satisfy the predicates so far. Each predicate is an operator that
 turns cluster pairs into smaller ones; what the last operator leaves are the violations. Operators work on whole
-batches of cluster pairs, and batches are run depth first in bounded parts, so that a rule that most pairs violate
+batches of cluster pairs, and batches are run depth first in bounded parts, so a rule that most pairs violate
 needs no more memory than one that holds. Each rule is refined by itself: the paper's tries of many rules (section 4)
 count them in two thirds of the time, but a report needs the partners of each row and a witness as well.
 """

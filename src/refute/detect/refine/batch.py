@@ -49,7 +49,7 @@ class ClusterPairs:
     def split(self, budget: int, *, pairs: bool = False, growing: bool = False) -> Iterator[ClusterPairs]:
         """The batch in parts of at most `budget` ids (or pairs of ids), or of one cluster pair.
 
-        With `growing`, the first parts are smaller, so that a first answer comes early.
+        With `growing`, the first parts are smaller, so a first answer comes early.
         """
         a, b = self.a.ends - self.a.starts, self.b.ends - self.b.starts
         sizes = a * b if pairs else a if self.reflexive else a + b

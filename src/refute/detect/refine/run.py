@@ -1,4 +1,4 @@
-"""Running a pipeline: depth first over bounded parts of batches, so that memory never grows with the output."""
+"""Running a pipeline: depth first over bounded parts of batches, so memory never grows with the output."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Stage:
 
     @property
     def single_column(self) -> bool:
-        """Whether one array serves both sides, so that reflexive pairs need one scan (section 5.1)."""
+        """Whether one array serves both sides, so reflexive pairs need one scan (section 5.1)."""
         return all(comparison.s is comparison.t for comparison in self.comparisons)
 
     @property

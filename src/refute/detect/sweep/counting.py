@@ -244,7 +244,7 @@ class _Dominance(_Term):
 
 
 def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[_Term]:
-    """Signed terms that add up to the pairs; each is made when it is asked for, so that few are kept at a time."""
+    """Signed terms that add up to the pairs; each is made when it is asked for, so few are kept at a time."""
 
     def taken_apart(
         points: Points, sign: int, ignored: tuple[Comparison, ...], same: tuple[Comparison, ...]

@@ -29,7 +29,7 @@ from refute.runtime.threads import together
 
 Longs = NDArray[np.int64]
 
-_SPARSE = 16  # values per point above which halving a range of values would waste steps, so that they are ranked
+_SPARSE = 16  # values per point above which halving a range of values would waste steps, so they are ranked
 
 
 def count_by_dividing(points: Points, per_t: Longs | None, share: Share | None, tuning: Tuning) -> int:
@@ -121,6 +121,6 @@ def _arranged(first: Comparison, side: int, places: Ints, starts: Longs) -> Ints
 
 
 def _even_cuts(bounds: Longs, parts: int) -> list[int]:
-    """Groups at which to cut, so that parts have about as many points each; `bounds` are where groups start."""
+    """Groups at which to cut, so parts have about as many points each; `bounds` are where groups start."""
     goals = [int(bounds[-1]) * part // parts for part in range(1, parts)]
     return [0, *(int(cut) for cut in np.searchsorted(bounds[:-1], goals)), len(bounds) - 1]

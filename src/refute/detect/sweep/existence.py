@@ -19,7 +19,7 @@ def exists(
 ) -> Pair | None:
     """Row numbers of some violating pair, or None.
 
-    A prefix is looked at first, so that a badly broken rule costs next to nothing; without `first_rows` it is not.
+    A prefix is looked at first, so a badly broken rule costs next to nothing; without `first_rows` it is not.
     """
     if first_rows:
         for size in _prefixes(problem, tuning):

@@ -80,7 +80,7 @@ class Table:
 class Extrema:
     """The least value of side s below each cell, and how the points of t that are held against it find their cells.
 
-    Points are read in blocks, so that their cells take no memory and stay within the caches.
+    Points are read in blocks, so their cells take no memory and stay within the caches.
     """
 
     points: Points

@@ -128,7 +128,7 @@ class Layout:
         return s, s if self.twin else _gathered(self.t_columns, self.t_order)
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """The matrices in blocks of so many rows, so that they take no memory and stay within the caches.
+        """The matrices in blocks of so many rows, so they take no memory and stay within the caches.
 
         A kernel moves `state` on; whatever it used up is followed by its next rows.
         """

@@ -60,7 +60,7 @@ class Points:
 
     @property
     def twin(self) -> bool:
-        """Whether both sides are the same points, so that one sort or table serves both."""
+        """Whether both sides are the same points, so one sort or table serves both."""
         return self.aligned and all(comparison.twin for comparison in self.comparisons)
 
     @property

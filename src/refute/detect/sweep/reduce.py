@@ -93,7 +93,7 @@ def numbered(comparison: Comparison) -> Comparison:
 
 
 def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
-    """The order with its values ranked densely, so that it is int32."""
+    """The order with its values ranked densely, so it is int32."""
 
     def build() -> Comparison:
         s, t, values = dense_ranks(*comparison.codes, comparison.size - comparison.lag)

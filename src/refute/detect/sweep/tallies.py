@@ -135,7 +135,7 @@ class Dividing(Tally):
 
 @dataclass(frozen=True, slots=True)
 class Halved(Tally):
-    """One large group cut in two, so that two threads can divide; lower s with upper t need one order less."""
+    """One large group cut in two, so two threads can divide; lower s with upper t need one order less."""
 
     halves: Dividing
     across: Tally | None

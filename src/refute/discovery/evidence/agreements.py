@@ -34,7 +34,7 @@ class Agreement:
     s_rows: Rows
     t_rows: Rows
     ranges: Rectangles
-    same: bool  # whether both sides are the same rows, so that a range pairs its rows among themselves
+    same: bool  # whether both sides are the same rows, so a range pairs its rows among themselves
 
     @property
     def pairs(self) -> int:
@@ -161,7 +161,7 @@ def picked(facts: Facts, s_rows: Rows, t_rows: Rows) -> Facts:
 
 
 def _renumbered(s_key: NDArray[np.int64], t_key: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The keys as small numbers, so that the next column cannot overflow them."""
+    """The keys as small numbers, so the next column cannot overflow them."""
     if s_key is t_key:
         numbers = np.unique(s_key, return_inverse=True)[1].astype(np.int64)
         return numbers, numbers

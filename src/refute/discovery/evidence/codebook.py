@@ -80,7 +80,7 @@ def facts_of(
 
 
 def _never_equal(relation: Relation, key: tuple[str, str], field: PairField, nulls: Nulls) -> bool:
-    """Whether no two rows are equal here and order is not asked, so that a comparison would tell nothing."""
+    """Whether no two rows are equal here and order is not asked, so a comparison would tell nothing."""
     if field.less or key[0] != key[1]:
         return False
     encoded = relation.encode(key[0], ordered=False, dense=True)

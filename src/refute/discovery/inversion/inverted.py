@@ -134,7 +134,7 @@ def widened(
 
     boxes, points: all maximal boxes in the space, and the points that they refuse, of which none is null in a slot that
     was widened. Where a comparison with null is never true, each box stays what it is, as no predicate accepts the new
-    state. Where nulls are equal, `=` accepts a state that `<=` does not, so that a rule with the one no longer follows
+    state. Where nulls are equal, `=` accepts a state that `<=` does not, so a rule with the one no longer follows
     from that with the other: the points are inverted again.
     """
     if any(slot.kind.nulls is Nulls.EQUAL for slot, old in zip(wider.slots, space.slots, strict=True) if slot != old):

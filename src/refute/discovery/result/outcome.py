@@ -18,7 +18,7 @@ class Outcome:
     """Maximal boxes that hold on all rows, and the evidence they were found from.
 
     `complete` says that these are all of them; else the search was stopped, and they are those verified by then.
-    `counted` says that the evidence holds every pair of rows exactly once, so that its counts are true. `settled` are
+    `counted` says that the evidence holds every pair of rows exactly once, so its counts are true. `settled` are
     the sets of slots for which every pair that agrees on them is among the evidence; the empty set stands for all
     pairs. `notes` say what was not searched.
     """

@@ -129,7 +129,7 @@ class _Packer:
 
 
 def layout_of(space: Space) -> Layout:
-    """The layout of a space. Every comparison is told for both roles, so that clues can be reversed."""
+    """The layout of a space. Every comparison is told for both roles, so clues can be reversed."""
     wanted: dict[tuple[str, str], tuple[bool, bool]] = {}
     for slot in space.slots:
         if slot.is_pair:

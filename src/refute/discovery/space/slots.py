@@ -138,7 +138,7 @@ class Space:
 
     @cached_property
     def is_symmetric(self) -> bool:
-        """Whether exchanging the rows turns every slot into itself, so that rules come in mirrored pairs."""
+        """Whether exchanging the rows turns every slot into itself, so rules come in mirrored pairs."""
         return all(
             slot.is_pair
             and len(slot.columns) == 1

@@ -1,6 +1,6 @@
 """Dominance counts in many dimensions by divide and conquer (Bentley's ECDF): O(n log^(k-1) n) time, linear space.
 
-The points of a side are the columns of a matrix (k, n). Row 0 is a sequence number over both sides, so that its order
+The points of a side are the columns of a matrix (k, n). Row 0 is a sequence number over both sides, so its order
 is that of the first comparison without ties; each group's columns ascend by it. To count in d dimensions both
 sides are split at a value of dimension d - 1: low with low and high with high need d dimensions again, low s with high
 t one less. The columns end in the order in which they came.
@@ -199,7 +199,7 @@ def _count_merged(s: NDArray[np.int32], t: NDArray[np.int32], per_t: NDArray[np.
 
 @njit(cache=True, nogil=True)
 def _count_brute(s: Matrix, t: Matrix, span: tuple[int, int, int, int], d: int, per_t: NDArray[np.int32]) -> int:
-    """Compares each of t with all s before it; contiguous rows and no branches, so that it becomes vector instructions.
+    """Compares each of t with all s before it; contiguous rows and no branches, so it becomes vector instructions.
 
     Both sides ascend in row 0.
     """

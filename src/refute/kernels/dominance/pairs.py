@@ -22,7 +22,7 @@ Int64s = NDArray[np.int64]
 
 IMPOSSIBLE = -1
 LEAST_SWEPT = 1 << 14  # pairs of points from which two open axes are swept instead of descended into
-MOST_SWEPT = 1 << 19  # points up to which they are, so that the sweep's sorts stay small beside the trees
+MOST_SWEPT = 1 << 19  # points up to which they are, so the sweep's sorts stay small beside the trees
 LAST_BIT = 62  # axes from here on share one bit of the open axes
 
 

@@ -1,7 +1,7 @@
 """Existence of a dominating point by tables of extrema: linear time where all dimensions but one are small.
 
 A cell stands for a group and one value in each small dimension. Its entry becomes the least value of the remaining
-dimension over the points s below it, so that each point t needs one look. Entries may be kept for two different codes,
+dimension over the points s below it, so each point t needs one look. Entries may be kept for two different codes,
 so that a partner of another code (another row, another value of a `!=` column) is found in the same look.
 """
 

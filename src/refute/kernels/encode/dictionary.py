@@ -1,7 +1,7 @@
 """Byte strings to numbers that stay: open addressing over strings that lie one after the other.
 
 String i of a dictionary is `held[starts[i]:starts[i + 1]]`. A slot holds 32 bits of a string's hash above one more
-than its number; 0 is free. The place of a slot is taken from the same 32 bits, so that a table is made larger without
+than its number; 0 is free. The place of a slot is taken from the same 32 bits, so a table is made larger without
 looking at a string. An empty `valid` means that every row is valid.
 """
 
@@ -105,7 +105,7 @@ def _found(
 
 @njit(cache=True, nogil=True)
 def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -> None:
-    """Hashes of some strings ahead of looking them up, so that looking up one does not wait for reading the next."""
+    """Hashes of some strings ahead of looking them up, so looking up one does not wait for reading the next."""
     for i in range(begin, end):
         tags[i - begin] = _hashed(data, offsets[i], offsets[i + 1])
 

@@ -86,7 +86,7 @@ def signed_keys(
     """Fills `out` with the sign times ((magnitude - low) >> shift) + 1; 0 for zero, the least int64 for NaN. O(n).
 
     The least and the largest key come back, and how many are of no NaN. Magnitudes order as their bits do; taking
-    off the smallest closes the gap around zero, and the shift drops bits that are zero in all values, so that keys of
+    off the smallest closes the gap around zero, and the shift drops bits that are zero in all values, so keys of
     one column usually span far less than 63 bits.
     """
     infinity = np.uint64(0x7FF0000000000000)
@@ -153,7 +153,7 @@ def nearest_steps(values: Floats, per_unit: float, most: int, base: int, out: ND
 def floor_floats(numbers: NDArray[np.int64], per_unit: float, floors: Floats, exact: NDArray[np.uint8]) -> None:
     """Fills `floors` with the last float that is not above number / per_unit, `exact` with whether it is equal. O(n).
 
-    Exact for numbers of up to 2^53 in amount and powers of ten up to 10^22: both are floats, so that the quotient is
+    Exact for numbers of up to 2^53 in amount and powers of ten up to 10^22: both are floats, so the quotient is
     rounded once, and what it is off by has the sign of numbers whose differences are known exactly.
     """
     for i in range(len(numbers)):

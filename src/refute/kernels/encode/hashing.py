@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 def number_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, words: Words, known: int, out: Ints) -> int:
     """Numbers strings into `out`, -1 where invalid; how many are known then, or -1 when `words` (most, width) is full.
 
-    O(n width) expected. Strings are read block by block, so that looking up one does not wait for reading the next.
+    O(n width) expected. Strings are read block by block, so looking up one does not wait for reading the next.
     """
     width = words.shape[1]
     rows = len(offsets) - 1
@@ -87,7 +87,7 @@ def _read(data: Bytes, offsets: Ints, block: Words) -> None:
         first = np.int64(offsets[i])
         length = np.int64(offsets[i + 1]) - first
         for w in range(block.shape[1]):
-            at = np.uint64(first + 8 * w)  # unsigned, so that the eight loads become one
+            at = np.uint64(first + 8 * w)  # unsigned, so the eight loads become one
             word = np.uint64(0)
             for byte in range(8):
                 word |= np.uint64(data[at + np.uint64(byte)]) << np.uint64(56 - 8 * byte)

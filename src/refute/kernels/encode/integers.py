@@ -217,7 +217,7 @@ def rank_nearly_sorted(packed: Words, row_bits: int, codes: NDArray[np.int64], o
     """As `rank_sorted`, for keys that are only the upper bits of `codes`; -1 when too many ties remain. O(n).
 
     Runs of equal upper bits are put in order by insertion, which costs nothing for equal codes and little for short
-    runs; the number of moves is bounded, so that bad luck is found out early.
+    runs; the number of moves is bounded, so bad luck is found out early.
     """
     shift = np.uint64(row_bits)
     rows = (np.uint64(1) << shift) - np.uint64(1)

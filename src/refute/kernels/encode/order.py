@@ -275,7 +275,7 @@ def _see_first(starts: Longs, nodes: Nodes, directory: Longs, place: int) -> Non
 
 @njit(cache=True, nogil=True)
 def _look_again(held: Bytes, starts: Longs, nodes: Nodes, words: Words, block: int) -> None:
-    """Finds anew what the strings of a block begin with, and the words that follow."""
+    """Finds again what the strings of a block begin with, and the words that follow."""
     size = nodes[block, SIZE]
     skip = _common(held, starts, nodes[block, 0], nodes[block, size - 1]) if size else 0
     nodes[block, SKIP] = skip

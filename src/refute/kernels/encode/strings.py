@@ -1,7 +1,7 @@
 """Strings to integers: order-preserving packing of the bits that vary.
 
 A column of strings is its bytes and n + 1 offsets into them, as Arrow holds it. Word w of a string is its bytes
-8w .. 8w + 7 as a big-endian number, with zeros past the end, so that words compare as the bytes do. An empty `valid`
+8w .. 8w + 7 as a big-endian number, with zeros past the end, so words compare as the bytes do. An empty `valid`
 means that every row is valid.
 """
 
@@ -24,7 +24,7 @@ def word_at(data: Bytes, first: int, last: int) -> np.uint64:
     if length <= 0:
         return word
     if first + 8 <= len(data):
-        at = np.uint64(first)  # unsigned, so that the eight loads have no check for negative positions and become one
+        at = np.uint64(first)  # unsigned, so the eight loads have no check for negative positions and become one
         for i in range(8):
             word |= np.uint64(data[at + np.uint64(i)]) << np.uint64(56 - 8 * i)
         if length < 8:

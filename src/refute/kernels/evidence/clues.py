@@ -19,7 +19,7 @@ from refute.kernels.compiled import njit
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
 
-STRETCH = 1024  # rows of side t in one buffer: 4 KB per word, so that buffer and codes stay in the first-level cache
+STRETCH = 1024  # rows of side t in one buffer: 4 KB per word, so buffer and codes stay in the first-level cache
 _EMPTY = np.int64(-1)
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _ZERO = np.int32(0)

@@ -38,7 +38,7 @@ def points_of_clues(reading: Reading, clues: Array, out: Array) -> None:
     clues: (N, W) int32; out: (2N, words) uint64. Cost: N x G.
     """
     total, words = clues.shape
-    block = np.empty((words, _BLOCK), np.int32)  # by words, so that loops run over what stands side by side
+    block = np.empty((words, _BLOCK), np.int32)  # by words, so loops run over what stands side by side
     points = np.empty((out.shape[1], _BLOCK), np.uint64)
     for start in range(0, total, _BLOCK):
         size = min(_BLOCK, total - start)

@@ -17,7 +17,7 @@ from refute.kernels.evidence.clues import Facts, fill
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
 
-_STRETCH = 256  # rows of side t in one buffer, so that a dozen words of them stay in the first-level cache
+_STRETCH = 256  # rows of side t in one buffer, so a dozen words of them stay in the first-level cache
 _APART = _STRETCH + 16  # the words of a clue start in different lines of that cache
 _MULTIPLIER = np.uint32(0x9E3779B1)
 _FINAL = np.uint32(0x85EBCA6B)

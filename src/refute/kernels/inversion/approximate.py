@@ -179,7 +179,7 @@ def invert_approximately(
 
     states: (E, K) uint8 points; weights: (E,) int64; start: (2, X) the choices made so far, and those still allowed;
     limit: most predicates of a rule; stop: number of choices at which unfinished nodes are emitted as results too (0
-    for never), so that they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
+    for never), so they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
     and, if unfinished, those still allowed.
     """
     chosen, depth, spent = begun(choices, start)

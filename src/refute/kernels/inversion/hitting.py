@@ -78,7 +78,7 @@ def _is_mirror(choices: Choices, chosen: Array, count: Scalar, candidates: Array
         return False
     if final:
         return True
-    for x in range(candidates.shape[0]):  # noqa: SIM110 - a generator is no kernel
+    for x in range(candidates.shape[0]):  # noqa: SIM110 - a generator is not a kernel
         if candidates[x] & choices.before[slot, x] != _ZERO:
             return False
     return True
@@ -170,7 +170,7 @@ def invert(
     """How many results the search below `start` has; the first of them are written to `out`.
 
     states: (E, K) uint8 points. start: (2, X) the choices made so far, and those still allowed. limit: most predicates
-    of a rule. stop: number of choices at which unfinished nodes are emitted as results too (0 for never), so that they
+    of a rule. stop: number of choices at which unfinished nodes are emitted as results too (0 for never), so they
     can be searched as tasks of their own. halt: (1,) not zero once the search should stop. out: (R, 2 X) zeros; a row
     gets the choices made and, if unfinished, those still allowed.
     """

@@ -1,6 +1,6 @@
 """Which rules follow from another rule: a search for boxes that hold a given box, among sorted boxes in nested blocks.
 
-Boxes are sorted, so that those which ask for the same stand together, and cut into blocks of blocks. A block knows the
+Boxes are sorted, so those which ask for the same stand together, and cut into blocks of blocks. A block knows the
 union of its boxes: where a box is not within the union, it is within none of them, and the whole block is passed over.
 """
 
@@ -66,7 +66,7 @@ def implied_by_others(nested: Nested, rules: Array, mirrors: Array, closures: Ar
 
 @njit(cache=True, nogil=True)
 def _within(inner: Array, outer: Array, words: Scalar) -> bool:
-    for w in range(words):  # noqa: SIM110 - a generator is no kernel
+    for w in range(words):  # noqa: SIM110 - a generator is not a kernel
         if inner[w] & ~outer[w] != np.uint64(0):
             return False
     return True

@@ -2,7 +2,7 @@
 
 Rapidash (section 4.2 and table 2) names the k-d tree as its linear-space index. Built by insertion it degenerates on
 sorted input; here every node is halved at the median of a sample, whatever the order of arrival. The partition is
-Hoare's, which deals equal keys to both sides, so that constant columns are halved as well.
+Hoare's, which deals equal keys to both sides, so constant columns are halved as well.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Points of s stand group by group in sweep order, and so do the points of t, the queries. Before query j the first
 `upto[j]` points of its group have been switched on: those, and no others, are below it in the sorted dimension, which
 is what the paper's `Temp` does for ties. `ranks[d, n_s]` and `corners[n_t, d]` are the other dimensions, as ranks
-without ties within each group, so that a point is below a query where `rank < corner`.
+without ties within each group, so a point is below a query where `rank < corner`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from refute.kernels.compiled import njit
 from refute.kernels.refinement.hyperloglog import mixed
 from refute.kernels.refinement.sides import Ids, Int64s, Keyed, Side, Values, room_for, trimmed
 
-_FIRST_SLOTS = 64  # a table starts this small and grows fourfold, so that few distinct values stay in the cache
+_FIRST_SLOTS = 64  # a table starts this small and grows fourfold, so few distinct values stay in the cache
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
 """The two shapes in which refinement kernels pass id sets: ranges over one array, and ranges sorted by a key.
 
-Many cluster pairs travel together, so that a kernel call refines thousands of them. A side of such a batch is one
+Many cluster pairs travel together, so a kernel call refines thousands of them. A side of such a batch is one
 array of ids and a range of it per cluster pair; ranges may overlap, since the pairs that FACET's inequality
 refinements build (section 5.3) share their sets with their neighbours: here sharing costs two numbers, not a copy.
 """

@@ -133,7 +133,7 @@ def _tally(keys: Ints, start: int, found: int, slots: NDArray[np.int32], entries
 def sum_of_squared_counts(keys: NDArray[np.signedinteger], size: int) -> int:
     """The sum over distinct keys, all in `[0, size)`, of their squared numbers: how many ordered pairs share a key.
 
-    Few values are counted in a table; keys from a wide range are dealt into buckets first, so that what counts them
+    Few values are counted in a table; keys from a wide range are dealt into buckets first, so what counts them
     stays within the caches. O(n) expected.
     """
     n = len(keys)

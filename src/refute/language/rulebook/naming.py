@@ -15,7 +15,7 @@ _CUT = re.compile(r"[^\w]+")
 def suggest_name(constraint: DenialConstraint) -> str:
     """A name that says what the rule is about: `zip_fixes_city`, `unique_id`, else its columns.
 
-    It depends on the constraint alone, so that the same rule has the same name in every run.
+    It depends on the constraint alone, so the same rule has the same name in every run.
     """
     same_column = [item for item in constraint.predicates if item.is_two_row and not item.is_cross_column]
     if len(same_column) == len(constraint.predicates):

@@ -34,7 +34,7 @@ class RuleBookError(RuleError):
 
 
 class ProblemLog:
-    """A list of problems that grows while a file is read, so that one mistake does not hide the next."""
+    """A list of problems that grows while a file is read, so one mistake does not hide the next."""
 
     def __init__(self, problems: dict[Problem, None] | None = None, owner: str = "") -> None:
         self._problems: dict[Problem, None] = {} if problems is None else problems

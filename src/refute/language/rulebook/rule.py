@@ -31,7 +31,7 @@ class Status(Enum):
 class Rule:
     """One constraint under a name. `source` is its text as written, which may stand for other rules too.
 
-    `line` is where its file has it, if it came from one; it is no part of what the rule says.
+    `line` is where its file has it, if it came from one; it is not part of what the rule says.
     """
 
     name: str

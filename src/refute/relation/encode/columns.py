@@ -61,7 +61,7 @@ def _null_count(column: pa.ChunkedArray, codes: Ints) -> int:
 
 
 def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int) -> tuple[list[Ints], int, bool, bool]:
-    """Codes, size, whether they are ordered, and whether they are dense, for columns that are no dictionaries."""
+    """Codes, size, whether they are ordered, and whether they are dense, for columns that are not dictionaries."""
     held = [position for position, column in enumerate(columns) if not pt.is_null(column.type)]
     codes, size, is_ordered, is_dense = _typed_codes([columns[i] for i in held], ordered, threads)
     typed = dict(zip(held, codes, strict=True))

@@ -26,7 +26,7 @@ class Dictionary:
 
     For those who compare by order there is a label for each string, made when it is first asked for: labels sort as
     the strings do, by their bytes. A new string gets a label within the gap where it belongs; once a gap is used up,
-    all get new labels, and `generation` grows. Labels are even, so that what is not known has a place too. Not for
+    all get new labels, and `generation` grows. Labels are even, so what is not known has a place too. Not for
     use from several threads while strings are added.
     """
 

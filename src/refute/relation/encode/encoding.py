@@ -85,7 +85,7 @@ class Encoding:
     def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False, extend: bool = False) -> Keys:
         """The keys of a column's rows; with `extend`, values that are not known become so first."""
         arrays = _arrays(column)
-        if extend and len(arrays) > 1:  # all at first, so that the keys of all chunks are of one generation
+        if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
             extend = False
         parts = [self._placed(array, ordered, extend) for array in arrays]

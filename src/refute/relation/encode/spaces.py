@@ -113,7 +113,7 @@ class FloatBits(_Fixed):
     """Floats: their bits as a whole number, turned round below zero; -0.0 is 0.0, and NaN is null."""
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
-        """The bits; raises SchemaError for what is no float."""
+        """The bits; raises SchemaError for what is not a float."""
         if not pt.is_floating(array.type):
             raise SchemaError(f"keys that were made for floats cannot be had for {array.type}; cast it to a float")
         return Placed(*float_keys(floats_of(array)), _NONE)

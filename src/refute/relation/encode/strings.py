@@ -72,7 +72,7 @@ def string_ranks(pieces: Pieces) -> Ints:
 
 
 def strings_of(array: pa.Array) -> Strings:
-    """An array of strings as offsets into bytes, without a copy where it is no view."""
+    """An array of strings as offsets into bytes, without a copy where it is not a view."""
     valid = valid_bytes(array)
     if not pt.is_string(array.type) and not pt.is_large_string(array.type):
         array = array.cast(pa.large_string())

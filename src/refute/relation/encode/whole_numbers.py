@@ -39,7 +39,7 @@ class WholeNumbers:
         self._width = (reach.bit_length() + 1 + 63) // 64  # words of a number with its sign
 
     def factor(self, kind: pa.DataType) -> int:
-        """How many units a stored step of a type is worth; raises SchemaError where that is no whole number."""
+        """How many units a stored step of a type is worth; raises SchemaError where that is not a whole number."""
         factor = unit_of(kind) / self.unit
         if factor.denominator != 1:
             raise SchemaError(f"{kind} is finer than the types that keys were made for; cast it to one of these.")
@@ -73,7 +73,7 @@ class WholeNumbers:
         return self._words([int(value / self.unit) for value in values])[places]
 
     def among_floats(self, array: pa.Array) -> Strings:
-        """Floats or whole numbers as strings: the last float that is not above, then the k of what is no float."""
+        """Floats or whole numbers as strings: the last float that is not above, then the k of what is not a float."""
         if pt.is_floating(array.type):
             keys, valid = float_keys(floats_of(array))
             return strings_of_words(_unsigned(keys).reshape(-1, 1), None, valid)

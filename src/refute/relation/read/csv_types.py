@@ -1,7 +1,7 @@
-"""Types of CSV columns, told from their text: a column gets a type only if nothing is lost by it.
+"""Types of CSV columns, inferred from their text: a column gets a type only if nothing is lost by it.
 
 `05401` stays text because as a number it would equal `5401`; `NA` and `nan` are text like any other. The patterns are
-plain enough to mean the same to Arrow's and to Java's regular expressions, so that a file has the same types whoever
+plain enough to mean the same to Arrow's and to Java's regular expressions, so a file has the same types whoever
 reads it. (They end in `\\z`: Java's `$` would also match before a final line break.)
 """
 

@@ -1,4 +1,4 @@
-"""File formats, told by names alone, so that every reader agrees on what a file is and in which order files come."""
+"""File formats, known by names alone, so every reader agrees on what a file is and in which order files come."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def format_of(path: str) -> Format | None:
 
 
 def is_packed(path: str) -> bool:
-    """Whether the whole file is compressed, so that nobody can start in its middle."""
+    """Whether the whole file is compressed, so nobody can start in its middle."""
     return PurePosixPath(path).suffix.lower() in _PACKED
 
 
@@ -79,5 +79,5 @@ def common_format(files: Iterable[str], where: str) -> Format:
 
 
 def in_order(path: str) -> tuple[str, ...]:
-    """What files are sorted by: folder by folder, so that the order is that of a directory tree."""
+    """What files are sorted by: folder by folder, so the order is that of a directory tree."""
     return tuple(part for part in path.split("/") if part)

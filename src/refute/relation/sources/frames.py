@@ -20,7 +20,7 @@ from refute.runtime.once import Once
 
 class FrameSource(ABC):
     """Rows of a frame. A column of Python objects is converted whole, whichever rows of it are asked for: all of its
-    objects together decide its type, so that no answer depends on where rows stand."""
+    objects together decide its type, so no answer depends on where rows stand."""
 
     def __init__(self, frame: Any, names: Sequence[str], n_rows: int) -> None:
         self.frame = frame

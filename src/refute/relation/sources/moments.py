@@ -40,7 +40,7 @@ def ticks(values: Sequence[Any], kind: Callable[[str], pa.DataType]) -> pa.Array
 
 
 def _nanoseconds(value: Any) -> int | None:
-    """The value as whole nanoseconds; None where its unit is no fixed number of them, as months are none."""
+    """The value as whole nanoseconds; None where its unit is not a fixed number of them, as with months."""
     for method in ("to_datetime64", "to_timedelta64"):  # pandas: its own arithmetic ends where 64 bits end
         if hasattr(value, method):
             value = getattr(value, method)()

@@ -204,7 +204,7 @@ _CONVERSIONS: dict[frozenset[Family], Callable[[Sequence[object]], pa.Array | pa
 
 
 def _unreadable(objects: Sequence[object]) -> pa.Array | pa.ChunkedArray | None:
-    """Objects that no rule can read, as Arrow has them, so that an error can say what they are; None if it has none."""
+    """Objects that no rule can read, as Arrow has them, so an error can say what they are; None if it has none."""
     try:
         found = pa.array(objects, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, RecursionError):

@@ -15,7 +15,7 @@ from refute.relation.sources.frames import PandasSource, PolarsSource
 
 
 class Source(Protocol):
-    """A table whose columns can be had as Arrow, each on its own, so that columns no rule reads cost nothing."""
+    """A table whose columns can be had as Arrow, each on its own, so columns no rule reads cost nothing."""
 
     n_rows: int
     names: tuple[str, ...]

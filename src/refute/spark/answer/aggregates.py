@@ -103,7 +103,7 @@ class GroupCounts:
             return None
         if self._pairing.aligned:
             return self._aligned_extent().conditions
-        # Rows of the same values may have no partner but themselves, so that the values are those of a row that has.
+        # Rows of the same values may have no partner but themselves, so the values are those of a row that has.
         found = self.with_keys(self.annotated()).where(F.col("as_s") > 0).limit(1).collect()
         return self._clash(found[0]) if found else None
 
@@ -166,7 +166,7 @@ class GroupCounts:
 
     def _included_and_excluded(self) -> int:
         """The violations of a rule with several `!=`: the pairs that differ in the last one, whatever the others are,
-        minus those with some of the others equal. The last has fewest values, so that counts by it are few."""
+        minus those with some of the others equal. The last has fewest values, so counts by it are few."""
         *others, last = sorted(self._differ, key=lambda name: -self._spread.distinct(self._sources([name])))
         parts = []
         for subset in _subsets(others):

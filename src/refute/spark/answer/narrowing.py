@@ -9,7 +9,7 @@ import pyarrow as pa
 from refute.spark.expressions import quoted
 
 _MOST_DIGITS = 18  # of a decimal that 64 bits hold
-_MOST_PLACES = 9  # after the point, so that Spark has digits enough to shift them in front of it
+_MOST_PLACES = 9  # after the point, so Spark has digits enough to shift them in front of it
 
 
 def is_short_decimal(kind: pa.DataType) -> bool:

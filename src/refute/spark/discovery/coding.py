@@ -56,7 +56,7 @@ def coding_of(table: SparkTable, space: Space) -> Coding:
 
 
 def _narrowed(table: SparkTable, name: str) -> SparkColumn:
-    """A column that is no text; whole numbers in the narrowest type that holds them."""
+    """A column that is not text; whole numbers in the narrowest type that holds them."""
     basics = table.basics(name)
     value = table.value(name)
     if table.type_of(name).family is Family.INTEGER and basics.low is not None and basics.high is not None:

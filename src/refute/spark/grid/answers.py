@@ -46,7 +46,7 @@ from refute.spark.worker import ROW_COLUMN
 
 Ints = NDArray[np.int64]
 _SEED = 7
-_SALTS = 16  # parts of a group without tiles, so that several tasks list its pairs
+_SALTS = 16  # parts of a group without tiles, so several tasks list its pairs
 _FEW_PAIRS = 1 << 20  # of cells, that the driver lists
 _CELLS_AT_ONCE = 256
 
@@ -256,7 +256,7 @@ class Divided:
         return pairs[0]
 
     def _settled_pairs(self, limit: int | None) -> DataFrame:
-        """The pairs that cells alone settle; each pair of cells has one at least, so that no work is in vain."""
+        """The pairs that cells alone settle; each pair of cells has one at least, so no work is in vain."""
         settled, division = self._settled, self.division
         cells = self._cell_pairs(limit)
         salts = 1 if division.cuts else _SALTS

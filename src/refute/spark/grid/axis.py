@@ -154,7 +154,7 @@ def _unscaled(array: pa.Array) -> Keys:
 
 
 def _float(array: pa.Array, kind: ColumnType) -> Keys:
-    """The float nearest to each number: of all types alike, so that no order is reversed and equals stay equal."""
+    """The float nearest to each number: of all types alike, so no order is reversed and equals stay equal."""
     if kind.family is Family.DECIMAL:
         return _unscaled(array).astype(np.float64) / float(10**kind.arrow_type.scale)
     if kind.family is Family.INTEGER:

@@ -20,7 +20,7 @@ from refute.spark.mixing import Bits
 Ints = NDArray[np.int64]
 LIGHT_BUCKETS = 1024
 _LARGE = 4  # a group of more than a quarter of a task's rows is cut into tiles
-_PER_TASK = 4  # tiles of an axis for each task, so that tasks come out even
+_PER_TASK = 4  # tiles of an axis for each task, so tasks come out even
 _LEAST_SAMPLED = 8  # rows of a sample below which it tells nothing of a group
 _MOST_CELLS = 1 << 24  # of one group, that come to the driver or are summed there
 
@@ -64,7 +64,7 @@ class Division:
 
     @cached_property
     def apart(self) -> bool:
-        """Whether a row goes to other places as `s` than as `t`, so that it is sent once for each role."""
+        """Whether a row goes to other places as `s` than as `t`, so it is sent once for each role."""
         return self.shape.form.crosses_columns or self.places.in_parts
 
     def sides(self, table: pa.Table) -> tuple[Side, Side]:

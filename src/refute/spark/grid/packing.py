@@ -24,7 +24,7 @@ BLOCK_ROWS = 1 << 17
 class Blocks:
     """Rows of some columns of a plain frame as blocks; their ids are its `__row`, or numbers where it has none.
 
-    Numbers hold for one evaluation of the frame, so that blocks with numbers must be kept while they are asked.
+    Numbers hold for one evaluation of the frame, so blocks with numbers must be kept while they are asked.
     """
 
     def __init__(self, frame: DataFrame, types: Relation, forms: Sequence[Form], names: Iterable[str], *, named: bool):

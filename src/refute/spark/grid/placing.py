@@ -1,4 +1,4 @@
-"""Which task gets which bucket of rows, so that none gets many more than the others."""
+"""Which task gets which bucket of rows, so none gets many more than the others."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Settled:
     @staticmethod
     def _dominated(points: tuple[Ints, list[Ints]], weights: Ints, queries: tuple[Ints, list[Ints]]) -> Ints:
         """For each query, the weight of the points of its group that are less on every axis: prefix sums, group by
-        group. Cells come in ascending order, so that a group is a slice."""
+        group. Cells come in ascending order, so a group is a slice."""
         found = np.zeros(len(queries[0]), dtype=np.int64)
         for group in np.intersect1d(points[0], queries[0]).tolist():
             mine = slice(*np.searchsorted(points[0], [group, group + 1]))
@@ -95,5 +95,5 @@ class Settled:
 
 
 def _turned(points: tuple[Ints, list[Ints]]) -> tuple[Ints, list[Ints]]:
-    """The points with all steps turned, so that above becomes below."""
+    """The points with all steps turned, so above becomes below."""
     return points[0], [-steps for steps in points[1]]

@@ -36,7 +36,7 @@ COUNTED = "violations string, task_rows bigint"
 OWN = -1  # in place of a cell: the rows that pair with themselves
 PASSED = -1  # in place of a way of meeting: what is known already, and only passed on
 _ROWS_OF_A_TASK = 40  # bits of a row number that number the rows of one task
-_LEAST_PER_PIECE = 256  # rows for each task that are cut at a time, so that pieces are worth their packing
+_LEAST_PER_PIECE = 256  # rows for each task that are cut at a time, so pieces are worth their packing
 
 
 class Question(Enum):

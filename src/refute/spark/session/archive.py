@@ -2,7 +2,7 @@
 
 Java calls this application class-data sharing. Spark loads some ten thousand classes before its first row, and with an
 archive it need not parse and verify them again. Java itself checks that an archive fits its version and its class path,
-and goes on without it when not, so that an archive can only ever save time.
+and goes on without it when not, so an archive can only ever save time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where Refute keeps what it makes once per machine: the Java launcher and the class archives.
 
-Both are run, so that nobody else may be able to write them: the folder is ours alone, or it is not used.
+Both are run, so nobody else may be able to write them: the folder is ours alone, or it is not used.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _wanted() -> Path:
     if given:
         return Path(given).absolute()
     user = os.environ.get("XDG_CACHE_HOME", "")
-    # The standard of these variables: one that is no absolute path is as if it were not set.
+    # The standard of these variables: one that is not an absolute path is as if it were not set.
     return (Path(user) if os.path.isabs(user) else Path.home() / ".cache").absolute() / "refute"
 
 

@@ -75,7 +75,7 @@ def _worker(told: str) -> Worker:
 
 
 def _look(names: Sequence[str]) -> Callable[[int], str]:
-    """What tells about the Python that runs it. A nested function travels as code, so that a worker needs no Refute."""
+    """What tells about the Python that runs it. A nested function travels as code, so a worker needs no Refute."""
 
     def look(task: int) -> str:
         import importlib

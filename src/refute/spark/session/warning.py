@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 
-# Written unlike anybody else would, so that taking a filter away never takes one that a user has set.
+# Written unlike anybody else would, so taking a filter away never takes one that a user has set.
 _UNNEEDED: tuple[tuple[str, type[Warning]], ...] = (
     (r"(?:)PySpark does not yet fully support pandas", FutureWarning),
     # A Connect session tells of settings that belong to the JVM, which took them when it started.

@@ -1,4 +1,4 @@
-"""CSV files as Spark DataFrames of the types that the local reader gives: told from all cells by the same patterns."""
+"""CSV files as Spark DataFrames of the types that the local reader gives, inferred from all cells by its patterns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
 
 
 def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
-    """The files as a DataFrame, of the given schema or of types told from every cell, with a warning that says so."""
+    """The files as a DataFrame, of the given schema or of types inferred from every cell; a warning then says so."""
     if not listing.filled:
         raise empty_file(listing.path)
     if schema is None or schema.header:

@@ -152,7 +152,7 @@ def _plain(path: str) -> str:
 
 
 def shares_files(session: SparkSession) -> bool:
-    """Whether Spark runs in this machine's processes, so that asking the file system is asking Spark."""
+    """Whether Spark runs in this machine's processes, so asking the file system is asking Spark."""
     if is_connect(session) and "SPARK_LOCAL_REMOTE" not in os.environ:
         return False
     return re.match(r"local(\[|$)", str(session.conf.get("spark.master", ""))) is not None

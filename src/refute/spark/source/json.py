@@ -1,4 +1,4 @@
-"""JSON files as Spark DataFrames, of the types that Spark tells from their values or that a schema gives."""
+"""JSON files as Spark DataFrames, of the types that Spark infers from their values or that a schema gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refute.spark.source.files import Listing, not_utf8
 
 
 def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
-    """The files as a DataFrame, of the given schema or of types told from every value, with a warning that says so."""
+    """The files as a DataFrame, of the given schema or of types inferred from every value; a warning then says so."""
     if not listing.filled:
         raise DataError(f"{listing.path!r} is empty")
     _check_text(session, listing)

@@ -172,7 +172,7 @@ def settled(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The frame where it is repeatable; else these columns of it, evaluated once and for all.
 
     The rows then stay on the executors until the DataFrame is garbage-collected. Where an executor is lost, jobs fail:
-    rows that were made anew might be others.
+    rows that were made again might be others.
     """
     return frame if is_repeatable(frame, columns) else materialised(frame, columns)
 

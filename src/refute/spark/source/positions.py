@@ -1,7 +1,7 @@
 """The position of every row in the files it comes from: the same for any cut into tasks, run or retry.
 
 Parquet tells each row's number in its file; that none is missing is seen by counting. Other files are read in blocks,
-each by one task from its first row to its last, so that within a block Spark's running ids are consecutive: one pass
+each by one task from its first row to its last, so within a block Spark's running ids are consecutive: one pass
 learns the first id and the number of rows of each block. Should Spark later cut the files in another way, the first
 row that shows it ends the job with an error.
 """

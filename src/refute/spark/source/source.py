@@ -176,7 +176,7 @@ class Source:
         Positions are kept beside where rows are `named` by them; else they are read from the files when asked for.
         """
         with self._once, plain_failures(self.name):
-            if not self.is_repeatable(names):  # Spark might make lost rows anew, and others
+            if not self.is_repeatable(names):  # Spark might make lost rows again, and others
                 return self.settled(names)
             chosen = [F.col(quoted(name)) for name in names]
             numbered = None
@@ -205,7 +205,7 @@ class Source:
             return found
 
     def forget_layout(self) -> None:
-        """Learn anew where rows are when that is next needed."""
+        """Learn again where rows are when that is next needed."""
         with self._once:
             self._layout = None
 

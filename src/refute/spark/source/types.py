@@ -1,4 +1,4 @@
-"""Spark's types in Refute's terms, so that a rule binds to a DataFrame with the same words as to a table in memory."""
+"""Spark's types in Refute's terms, so a rule binds to a DataFrame with the same words as to a table in memory."""
 
 from __future__ import annotations
 
