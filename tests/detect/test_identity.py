@@ -48,12 +48,12 @@ def test_keys_are_taken_from_a_table_by_name() -> None:
 @pytest.mark.parametrize(
     ("key", "ids", "message"),
     [
-        (["code"], ["x", "q", "p"], r"The key code = 'q' has no row; so it is with 1 more key\."),
-        (["code"], ["x", "y", "x"], r"The key code = 'x' is asked for more than once\."),
-        (["code"], ["x", None], "The key column 'code' is null in 1 row"),
-        (["shop", "number"], [{"shop": "b", "number": 3}], r"The key shop = 'b', number = 3 has no row\."),
-        (["shop", "number"], [{"shop": "c", "number": 1}], r"The key shop = 'c', number = 1 has no row\."),
-        (["shop", "number"], [{"shop": "b"}], "The key column 'number' is null"),
+        (["code"], ["x", "q", "p"], r"the key code = 'q' has no row; so it is with 1 more key"),
+        (["code"], ["x", "y", "x"], r"the key code = 'x' is asked for more than once"),
+        (["code"], ["x", None], "the key column 'code' is null in 1 row"),
+        (["shop", "number"], [{"shop": "b", "number": 3}], r"the key shop = 'b', number = 3 has no row"),
+        (["shop", "number"], [{"shop": "c", "number": 1}], r"the key shop = 'c', number = 1 has no row"),
+        (["shop", "number"], [{"shop": "b"}], "the key column 'number' is null"),
         ([], [4], "There is no row 4; the table has 4 rows"),
         ([], [-1], "There is no row -1"),
         ([], [1, 1], "Row 1 is asked for more than once"),

@@ -131,3 +131,10 @@ def test_a_stopped_hydra_returns_rules_that_hold(seed: int) -> None:
     some = {rule.text for rule in found.rules}
     assert some
     assert some < set(rules(table, "tiles"))
+
+
+@pytest.mark.parametrize("method", ["guided", "hydra"])
+def test_a_column_that_is_null_in_nearly_all_rows_is_compared_too(method: str) -> None:
+    table = pa.table({"a": pa.array([-1, *[None] * 5], pa.int64()), "b": pa.array([-1] * 6, pa.int64())})
+    options: dict[str, Any] = {"shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
+    assert rules(table, method, **options) == rules(table, "tiles", **options)

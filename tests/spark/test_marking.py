@@ -94,9 +94,9 @@ def test_columns_may_have_names_that_are_used_inside(spark: SparkSession, tmp_pa
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["__refute_id", "a"], "a name that Refute needs"),
-        (["a", "a"], "cannot tell apart"),
-        (["a", "A"], "cannot tell apart"),
+        (["__refute_id", "a"], "a name that Refute reserves"),
+        (["a", "a"], "cannot distinguish"),
+        (["a", "A"], "cannot distinguish"),
     ],
 )
 def test_names_that_cannot_do_are_told(spark: SparkSession, columns: list[str], message: str) -> None:
@@ -105,7 +105,7 @@ def test_names_that_cannot_do_are_told(spark: SparkSession, columns: list[str], 
 
 
 def test_a_key_names_each_column_once(spark: SparkSession) -> None:
-    with pytest.raises(SchemaError, match="'id' is named twice"):
+    with pytest.raises(SchemaError, match="'id' is listed twice"):
         rf.verify(spark.range(2), "unique(id)", key=["id", "id"])
 
 

@@ -145,7 +145,7 @@ def test_files_that_spell_a_column_in_two_ways_are_refused(spark: SparkSession, 
                 pyarrow.orc.write_table(table, file)
             case _:
                 file.write_text(json.dumps(table.to_pylist()[0]))
-    with pytest.raises(DataError, match=r"differ only by case: .*'Zip' and .*'zip'|'zip', or such that differ"):
+    with pytest.raises(DataError, match=r"differ only by case: .*'Zip' and .*'zip'|'zip', or two that differ"):
         SparkEngine(str(tmp_path), session=spark)
 
 

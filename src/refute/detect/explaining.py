@@ -45,6 +45,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
         steps = ("hold each row against the comparisons",)
         return RulePlan.of(rule, rows=rows, method="scan", steps=steps, worst="n rows")
     method = detector.method
+    verify = tuple(map(str, detector.verify_steps(rule)))  # first rows are encoded before all, and then on their own
     problem = detector.compiled(rule).problem
     if problem is None:
         steps = ("nothing to look for: its comparisons exclude each other",)
@@ -54,7 +55,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
         rows=rows,
         method=method.value,
         steps=tuple(map(str, _preparation(detector, rule, problem))),
-        verify=tuple(map(str, detector.verify_steps(rule))),
+        verify=verify,
         count=tuple(map(str, detector.count_steps(rule))),
         check=("verify it as above, and go on if it is broken", *map(str, detector.extent_steps(rule))),
         worst=_at_worst(shape, method),

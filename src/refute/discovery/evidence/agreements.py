@@ -174,7 +174,7 @@ def _ranges(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArray
     s_order = np.argsort(s_key, kind="stable")
     s_sorted = s_key[s_order]
     starts = np.flatnonzero(np.concatenate([[True], s_sorted[1:] != s_sorted[:-1]])) if len(s_sorted) else s_order[:0]
-    stops = np.append(starts[1:], len(s_sorted))
+    stops = np.append(starts[1:], len(s_sorted))[: len(starts)]  # none where there are no rows
     if same:
         several = stops - starts > 1
         sizes = (stops - starts)[several]

@@ -89,7 +89,7 @@ class KeyIndex:
             missing = int(np.count_nonzero(keys.valid == 0))
             if missing:
                 where = "1 row" if missing == 1 else f"{missing:,} rows"
-                raise DataError(f"The key column {name!r} is null in {where}; a key needs a value in every row.")
+                raise DataError(f"the key column {name!r} is null in {where}; a key needs a value in every row.")
         words = np.stack([keys.values for keys in codes.values()], axis=1).view(np.uint64)
         return strings_of_words(words), [keys.unknown for keys in codes.values() if len(keys.unknown)]
 
@@ -100,7 +100,7 @@ class KeyIndex:
             key = ", ".join(f"{name} = {shown(columns[name][int(places[0])])!r}" for name in self.names)
             others = len(places) - 1
             more = "" if others == 0 else f"; so it is with {others:,} more key{'' if others == 1 else 's'}"
-            raise DataError(f"The key {key} {what}{more}.")
+            raise DataError(f"the key {key} {what}{more}.")
 
 
 def is_repeat(numbers: Longs) -> NDArray[np.bool_]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from urllib.parse import unquote
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from refute.errors import InferredTypesWarning
+from refute.errors import DataError, InferredTypesWarning
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
+from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+
+_PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
+_UNREAD = "unread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,36 @@ class Checked:
     empty: tuple[str, ...]
 
 
-def checked(cells: DataFrame, schema: Schema, path: str) -> Checked:
+def unread(names: Iterable[str]) -> Column:
+    """Whether some cell of these columns has the letter that Spark puts in place of bytes which are not UTF-8."""
+    seen = reduce(or_, (F.contains(F.col(quoted(name)), F.lit(_PUT_IN_PLACE)) for name in names))
+    return F.coalesce(F.bool_or(F.coalesce(seen, F.lit(False))), F.lit(False)).alias(_UNREAD)
+
+
+def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row]) -> None:
+    """Raises DataError where bytes of the files are not UTF-8: Spark would take all of them for the same letter.
+
+    `rows` have what `unread` tells. A file may hold that letter itself, so where it is seen the bytes are looked at.
+    """
+    if not any(row[_UNREAD] for row in rows):
+        return
+    with plain_failures(listing.path):
+        lines = session.read.text(listing.paths)
+        file = lines.metadataColumn("_metadata").getField("file_path")
+        (found,) = lines.where(~F.is_valid_utf8("value")).agg(F.min(file)).collect()[0]
+    if found is not None:
+        raise DataError(f"cannot read {unquote(str(found)).removeprefix('file://')!r}: it is not text in UTF-8")
+
+
+def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
     """The facts of one pass over all cells; raises DataError where one does not fit the type of its column."""
+    path = listing.path
     numbered = list(enumerate(schema.types.items()))
     filled = [F.count(_cell(name, kind)).alias(f"cells {i}") for i, (name, kind) in numbered]
     wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
     with plain_failures(path):
-        rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), *filled, *wrong).collect()
+        rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), unread(schema.types), *filled, *wrong).collect()
+    check_text(cells.sparkSession, listing, rows)
     for i, (name, kind) in numbered:
         found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
         if found:

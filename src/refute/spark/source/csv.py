@@ -20,8 +20,8 @@ from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
-from refute.spark.source.cells import Scan, announce, cast, checked
-from refute.spark.source.files import Listing, not_utf8
+from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
+from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
@@ -52,16 +52,16 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> 
         names, header = schema.names, False
     if schema is not None:
         schema.require(names, listing.path)
-    has_breaks = _has_broken_lines(session, listing)
-    split = len(names) > 1 and listing.largest >= _LARGE and not has_breaks
+    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
     text = _Text(session, listing, names, split, header)
     if schema is not None:
-        found = checked(text.frame(all_cells=True), schema, listing.path)
+        found = checked(text.frame(all_cells=True), schema, listing)
         return Scan(text.typed(schema.types), found.layout)
     possible = text.sampled()
     with plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
-        rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), *_fits(possible)).collect()
+        rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), unread(names), *_fits(possible)).collect()
+    check_text(session, listing, rows)
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
     return Scan(text.typed(types), Layout.of(rows))
@@ -149,18 +149,11 @@ def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
 
 
 def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
-    """Whether a cell may hold a line break: some line then has an odd number of quotes.
-
-    Raises DataError where the text is not UTF-8: Spark would take all that it cannot read for the same letter.
-    """
+    """Whether a cell may hold a line break: some line then has an odd number of quotes."""
     line = F.col("value")
     quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
     with plain_failures(listing.path):
-        asked = (F.max(quotes % 2), F.bool_and(F.is_valid_utf8(line)))
-        odd, is_text = session.read.text(listing.paths).select(*asked).collect()[0]
-    if is_text is False:
-        raise not_utf8(session, listing)
-    return bool(odd)
+        return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).collect()[0][0])
 
 
 def _fits(possible: Mapping[str, int]) -> list[Column]:

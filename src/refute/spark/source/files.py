@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from refute.errors import DataError
 from refute.relation.read.files import local_files
@@ -177,11 +176,3 @@ def _listed_by_spark(session: SparkSession, path: str) -> list[tuple[str, int]]:
     if not found:  # Spark says nothing of files without a byte
         raise DataError(f"{path!r} is empty")
     return sorted(found, key=lambda pair: in_order(pair[0]))
-
-
-def not_utf8(session: SparkSession, listing: Listing) -> DataError:
-    """The error for files some line of which is not UTF-8, naming the first such file."""
-    lines = session.read.text(listing.paths)
-    file = lines.metadataColumn("_metadata").getField("file_path")
-    (found,) = lines.where(~F.is_valid_utf8("value")).agg(F.min(file)).collect()[0]
-    return DataError(f"cannot read {unquote(str(found)).removeprefix('file://')!r}: it is not text in UTF-8")

@@ -11,15 +11,14 @@ from refute.relation.read.schema import Schema, without_header
 from refute.relation.spelling import check_spelling
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
-from refute.spark.source.cells import Scan, announce, cast, checked
-from refute.spark.source.files import Listing, not_utf8
+from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
+from refute.spark.source.files import Listing
 
 
 def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
     """The files as a DataFrame, of the given schema or of types inferred from every value; a warning then says so."""
     if not listing.filled:
         raise DataError(f"{listing.path!r} is empty")
-    _check_text(session, listing)
     if schema is None:
         frame = _read(session, listing)
         _check_names(session, listing, frame)
@@ -28,28 +27,24 @@ def open_json(session: SparkSession, listing: Listing, schema: Schema | None) ->
     if not schema.header:
         raise without_header(listing.path)
     cells = _read(session, listing, StructType([StructField(name, StringType()) for name in schema.names]))
-    found = checked(cells, schema, listing.path)
+    found = checked(cells, schema, listing)
     if found.empty:  # null in all rows, or in none
         schema.require(_read(session, listing).columns, listing.path)
     values = [cast(name, kind) for name, kind in schema.types.items()]
     return Scan(cells.select(*values, *(F.col(quoted(name)) for name in cells.columns[len(values) :])), found.layout)
 
 
-def _check_text(session: SparkSession, listing: Listing) -> None:
-    """Raises DataError where the text is not UTF-8: Spark would take all that it cannot read for the same letter."""
-    with plain_failures(listing.path):
-        (is_text,) = session.read.text(listing.paths).select(F.bool_and(F.is_valid_utf8("value"))).collect()[0]
-    if is_text is False:
-        raise not_utf8(session, listing)
-
-
 def _check_names(session: SparkSession, listing: Listing, frame: DataFrame) -> None:
-    """Raises DataError where objects spell a column in two ways: Spark would take one, and null for the other."""
-    key = F.explode(F.json_object_keys("value")).alias("key")
+    """Raises DataError where objects spell a column in two ways, as Spark would take one, and null for the other; and
+    where the text is not UTF-8."""
+    line = F.col("value")
+    others = F.filter(F.json_object_keys(line), lambda key: ~key.isin(frame.columns))
+    known = F.max(F.get(others, F.lit(0))).alias("other")
     with plain_failures(listing.path):
-        keys = session.read.text(listing.paths).select(key)
-        others = keys.where(~F.col("key").isin(frame.columns)).limit(1).collect()
-    check_spelling({listing.path: [*frame.columns, *(row["key"] for row in others)]})
+        found = session.read.text(listing.paths).agg(known, unread(["value"]), F.count(F.lit(1))).collect()
+    check_text(session, listing, found)
+    other = found[0]["other"]
+    check_spelling({listing.path: [*frame.columns, *([] if other is None else [other])]})
 
 
 def _read(session: SparkSession, listing: Listing, schema: StructType | None = None) -> DataFrame:
