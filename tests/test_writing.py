@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -61,19 +60,18 @@ def _writing_for_ever(target: Path, sign: signal.Signals) -> int:
         os._exit(3)
 
 
-def _limited(size: int) -> None:
-    """No file of this process grows beyond a size: writing fails as it does on a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 def in_child(code: str, *, most: int, folder: Path) -> str:
     """What a process says on stderr that can write no file of more than some bytes."""
-    prelude = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    # The child limits itself: what runs between fork and exec meets the threads of other libraries.
+    prelude = f"""
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
+"""
     done = subprocess.run(
         [sys.executable, "-c", prelude + code],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=lambda: _limited(most),
         capture_output=True,
         text=True,
         check=False,
