@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
+from hypothesis import HealthCheck, seed, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give some of the property tests the seed of this run."""
     for item in items:
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
-        if is_chosen and isinstance(item, pytest.Function) and is_hypothesis_test(item.function):
+        if is_chosen and isinstance(item, pytest.Function) and hasattr(item.function, "hypothesis"):
             seed(SEED)(item.function)
 
 
