@@ -35,11 +35,20 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path: Path, sign
         write_text(target, OLD)
         child = _writing_for_ever(target, sign)
         time.sleep(0.001 * moment)
-        os.kill(child, sign)
-        os.waitpid(child, 0)
+        _end(child, sign)
         assert target.read_text(encoding="utf-8") in (OLD, NEW)
         if sign == signal.SIGINT:
             assert not leftovers(tmp_path)
+
+
+def _end(child: int, sign: signal.Signals) -> None:
+    """Send the signal until the process has ended: Python drops an interrupt that comes while it collects garbage."""
+    while True:
+        os.kill(child, sign)
+        for _ in range(100):
+            if os.waitpid(child, os.WNOHANG)[0]:
+                return
+            time.sleep(0.01)
 
 
 def _writing_for_ever(target: Path, sign: signal.Signals) -> int:
