@@ -61,6 +61,8 @@ def _writing_for_ever(target: Path, sign: signal.Signals) -> int:
     try:
         if sign == signal.SIGTERM:
             signal.signal(sign, signal.SIG_DFL)
+        elif sign == signal.SIGINT:  # which processes in the background may have been told to ignore
+            signal.signal(sign, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [sign])
         while True:
             write_text(target, NEW)
