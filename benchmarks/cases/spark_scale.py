@@ -48,6 +48,13 @@ def cases() -> Iterator[Case]:
     title = f"count by tasks on {_name(SIZES[0])} rows and more, driver heap {MEMORY}: {RULE}"
     yield Case("spark.scale.tax", title, contestants, claims, same_answer=False)
 
+    def addresses() -> Sequence[Contestant]:
+        made = partial(Worker, "benchmarks.cases.spark_scale:wide", limit=600, memory_gb=256)
+        asked = {US: ("count", ""), "check": ("check", ""), "count, shuffled": ("count", "shuffled")}
+        return [Contestant(name, worker=made(list(words))) for name, words in asked.items()]
+
+    yield Case("spark.scale.urls", "unique(url) of 2M addresses of 576 characters, driver heap 1g", addresses, [])
+
     def discoverers() -> Sequence[Contestant]:
         made = partial(Worker, "benchmarks.cases.spark_scale:discovering", limit=1000, memory_gb=256)
         path = str(tax(MILLION))
@@ -62,6 +69,25 @@ def cases() -> Iterator[Case]:
             Claim(f"the predicate space is there after {_SPACE:g} s", _space_in_time),
         ],
     )
+
+
+def wide(question: str, shuffled: str) -> Callable[[], object]:
+    """`unique(url)` over two million addresses of 576 characters with a heap of 1 GB: for a process of its own."""
+    from pyspark.sql import functions as F
+
+    import refute
+    from refute.spark.session import session
+
+    running = session("local[2]", settings={"spark.driver.memory": "1g"})
+    number = F.lpad(F.col("id").cast("string"), 8, "0")
+    made = running.range(0, 2 * MILLION, 1, 8).select(F.concat(F.repeat(F.lit("abcdefgh"), 71), number).alias("url"))
+    path = str(Path(tempfile.mkdtemp(prefix="refute-urls-")) / "urls.parquet")
+    made.write.parquet(path)
+    frame = running.read.parquet(path)
+    chosen = frame.repartition(6) if shuffled else frame
+    if question == "count":
+        return lambda: refute.count(chosen, "unique(url)")
+    return lambda: refute.check(chosen, "unique(url)").results[0].finding.violations
 
 
 def counting(path: str) -> Callable[[], Told]:

@@ -54,9 +54,9 @@ def test_keys_are_taken_from_a_table_by_name() -> None:
         (["shop", "number"], [{"shop": "b", "number": 3}], r"the key shop = 'b', number = 3 has no row"),
         (["shop", "number"], [{"shop": "c", "number": 1}], r"the key shop = 'c', number = 1 has no row"),
         (["shop", "number"], [{"shop": "b"}], "the key column 'number' is null"),
-        ([], [4], "There is no row 4; the table has 4 rows"),
-        ([], [-1], "There is no row -1"),
-        ([], [1, 1], "Row 1 is asked for more than once"),
+        ([], [4], "there is no row 4; the table has 4 rows"),
+        ([], [-1], "there is no row -1"),
+        ([], [1, 1], "row 1 is asked for more than once"),
         ([], [None], "A position is null"),
     ],
 )

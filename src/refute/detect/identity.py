@@ -106,8 +106,8 @@ def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.in
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        raise DataError(f"There is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0.")
+        raise DataError(f"there is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0.")
     repeated = rows[is_repeat(rows)]
     if len(repeated):
-        raise DataError(f"Row {repeated[0]:,} is asked for more than once.")
+        raise DataError(f"row {repeated[0]:,} is asked for more than once.")
     return rows

@@ -152,7 +152,7 @@ class _Squares(_Term):
 
     def partners(self) -> tuple[Longs, Longs]:
         """Squares are of groups, not of points."""
-        raise NotImplementedError
+        raise AssertionError("squares are chosen for counts alone")
 
 
 @dataclass(frozen=True, slots=True)

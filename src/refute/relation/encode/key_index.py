@@ -126,10 +126,10 @@ def keys_of(ids: object, kinds: Mapping[str, pa.DataType]) -> dict[str, Column]:
         try:
             held = _parts(pa.array(ids, pa.struct(list(plain.items())) if len(names) > 1 else plain[names[0]]), names)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise SchemaError(f"The keys do not fit the type of {', '.join(names)}: {error}") from error
+            raise SchemaError(f"the keys do not fit the type of {', '.join(names)}: {error}") from error
     missing = [name for name in names if name not in held]
     if missing:
-        raise SchemaError(f"The keys lack {missing[0]!r}; a key here is {', '.join(names)}.")
+        raise SchemaError(f"the keys lack {missing[0]!r}; a key here is {', '.join(names)}.")
     return {name: held[name] for name in names}
 
 

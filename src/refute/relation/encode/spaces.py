@@ -119,30 +119,37 @@ class FloatBits(_Fixed):
         return Placed(*float_keys(floats_of(array)), _NONE)
 
 
-class Far:
+class _Remembering:
+    """A space of keys that keeps some values in a dictionary."""
+
+    def __init__(self) -> None:
+        self._dictionary = Dictionary()
+
+    @property
+    def generation(self) -> int:
+        """How often ordered keys of the dictionary have been replaced."""
+        return self._dictionary.generation
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the dictionary."""
+        return self._dictionary.nbytes
+
+    @property
+    def known(self) -> int:
+        """How many values are remembered."""
+        return self._dictionary.known
+
+
+class Far(_Remembering):
     """Whole numbers that may go beyond 64 bits: those of less than 2^61 in amount as such, all others by a dictionary.
 
     The labels of the dictionary come above, or below, the numbers that are their own keys.
     """
 
     def __init__(self, numbers: WholeNumbers) -> None:
+        super().__init__()
         self._numbers = numbers
-        self._dictionary = Dictionary()
-
-    @property
-    def generation(self) -> int:
-        """How often the ordered keys of far numbers have been replaced."""
-        return self._dictionary.generation
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the far numbers."""
-        return self._dictionary.nbytes
-
-    @property
-    def known(self) -> int:
-        """How many far numbers are remembered."""
-        return self._dictionary.known
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """Numbers that are near as such, and far ones by the dictionary."""
@@ -161,27 +168,12 @@ class Far:
         return Placed(values, valid, far[found == UNKNOWN] if unknown else _NONE)
 
 
-class Listed:
+class Listed(_Remembering):
     """Values that are kept in a dictionary, as strings that sort as they do."""
 
     def __init__(self, strings: Callable[[pa.Array], Strings]) -> None:
+        super().__init__()
         self._strings = strings
-        self._dictionary = Dictionary()
-
-    @property
-    def generation(self) -> int:
-        """How often ordered keys have been replaced."""
-        return self._dictionary.generation
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the dictionary."""
-        return self._dictionary.nbytes
-
-    @property
-    def known(self) -> int:
-        """How many values are remembered."""
-        return self._dictionary.known
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """Numbers of the dictionary, or its labels."""
