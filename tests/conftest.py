@@ -42,14 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def _port() -> int:
+def connect_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
-def spark(_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The classic session; its JVM serves Spark Connect as well."""
     from refute.spark.session.archive import ClassArchive
     from refute.spark.session.java import find_java
@@ -57,7 +57,7 @@ def spark(_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
 
     settings = {
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.port": str(_port),
+        "spark.connect.grpc.binding.port": str(connect_port),
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }

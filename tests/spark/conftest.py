@@ -24,11 +24,11 @@ CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # what PySpark asks before it build
 
 
 @pytest.fixture(scope="session")
-def _connected(spark: SparkSession, _port: int) -> Iterator[SparkSession]:
+def _connected(spark: SparkSession, connect_port: int) -> Iterator[SparkSession]:
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     with calm(), connect_mode():
-        session = ConnectSession.builder.remote(f"sc://127.0.0.1:{_port}").create()
+        session = ConnectSession.builder.remote(f"sc://127.0.0.1:{connect_port}").create()
         yield_me = session
     yield yield_me  # type: ignore[misc]
     with connect_mode():

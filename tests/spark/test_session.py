@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from refute.errors import EngineError
 from refute.spark.session import session
 from refute.spark.session.archive import ClassArchive
 from refute.spark.session.java import find_java
 from refute.spark.session.memory import memory_for_spark, memory_here
+from refute.spark.session.session import require_free
 
 LIFE = """
 import os
@@ -41,12 +43,6 @@ with calm():
 """
 
 
-CONNECT = """
-from refute.spark.session import session
-first = session(remote="local[1]")
-print(type(first).__module__, session() is first, first.range(10).count())
-"""
-
 FAILURE = """
 from refute.spark.session import session
 try:
@@ -67,12 +63,6 @@ def test_a_session_is_quiet_reused_and_leaves_the_environment_alone() -> None:
     done = run(LIFE)
     assert done.stderr == ""
     assert done.stdout.split("\n")[:4] == ["False False", "false 127.0.0.1", "True", "9"]
-
-
-@pytest.mark.spark
-def test_a_connect_server_of_our_own_is_quiet_and_reused() -> None:
-    done = run(CONNECT)
-    assert (done.stdout, done.stderr) == ("pyspark.sql.connect.session True 10\n", "")
 
 
 def test_a_master_that_does_not_answer_is_one_sentence_at_once() -> None:
@@ -143,12 +133,20 @@ def test_spark_gets_two_fifths_of_the_memory_and_at_least_a_gigabyte() -> None:
     assert megabytes <= max(1024, memory_here() * 0.4 / 2**20)
 
 
+def test_a_local_connect_server_needs_the_port_where_pyspark_looks_for_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(EngineError, match=f"port {port} is in use, and PySpark starts a local Spark Connect"):
+            require_free(port)
+    require_free(port)
+
+
 @pytest.mark.spark
-def test_a_program_that_holds_a_report_of_connect_ends() -> None:
-    script = """
+def test_a_program_that_holds_a_report_of_connect_ends(spark: SparkSession, connect_port: int) -> None:
+    script = f"""
 import refute as rf
 from refute.spark.session import session
-frame = session(remote="local[1]", brief=True).range(100).selectExpr("id", "id % 2 g", "id % 5 v").limit(50)
+frame = session(remote="sc://127.0.0.1:{connect_port}").range(100).selectExpr("id", "id % 2 g", "id % 5 v").limit(50)
 report = rf.check(frame, "g -> v", key="id")
 listed = report.violations(report.results[0])
 print(report.results[0].finding.violations > 0)

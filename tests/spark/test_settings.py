@@ -22,7 +22,7 @@ found = session(**place, brief=True, settings={
     "spark.driver.memory": sys.argv[4], "spark.sql.shuffle.partitions": "3", "spark.pyspark.python": sys.executable,
     "spark.hadoop.my.word": "kept", "spark.app.name": "mine"}, py_files=[sys.argv[3]])
 print(found.conf.get("spark.driver.memory"), found.conf.get("spark.sql.shuffle.partitions"),
-      found.conf.get("spark.app.name"))
+      found.conf.get("spark.app.name"), session() is found)
 
 
 def word(batches):
@@ -41,7 +41,7 @@ print(any(memory in (process.info["cmdline"] or ()) for process in psutil.proces
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("place", "memory"), [("master", "1234m"), ("remote", "1235m")])
+@pytest.mark.parametrize(("place", "memory"), [("master", "1234m"), ("remote", "1235m")])  # no other test has 15002
 def test_a_session_that_starts_takes_every_setting_and_python_file(place: str, memory: str, tmp_path: Path) -> None:
     carried = tmp_path / "carried.py"
     carried.write_text("WORD = 4\n", encoding="utf-8")
@@ -53,7 +53,7 @@ def test_a_session_that_starts_takes_every_setting_and_python_file(place: str, m
         check=False,
     )
     assert done.stderr == ""
-    assert done.stdout.splitlines() == [f"{memory} 3 mine", "4", "True"]
+    assert done.stdout.splitlines() == [f"{memory} 3 mine True", "4", "True"]
 
 
 @pytest.mark.spark

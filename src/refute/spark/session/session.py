@@ -25,6 +25,7 @@ from refute.spark.session.warning import calm
 OUR_NAME = "refute"  # of the application, where Refute starts Spark
 _QUIET_LOG = Path(__file__).with_name("log4j2-quiet.properties")
 BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+CONNECT_PORT = 15002  # where PySpark looks for Spark Connect unless a port is named
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer at all
 
 
@@ -77,9 +78,11 @@ def _found(
             return running
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             return _submitted(settings)
+    connect = remote is not None
+    if connect and running_session() is None:
+        require_free(CONNECT_PORT)
     java = find_java()
     options = [*ClassArchive.of(java).options(), *(BRIEF if brief else ())]
-    connect = remote is not None
     return start(remote or master or "local[*]", java, options, settings=settings, verbose=verbose, connect=connect)
 
 
@@ -144,7 +147,7 @@ def start(
 def _connect(remote: str) -> SparkSession:
     if not remote.startswith("sc://"):
         raise EngineError(f"{remote!r} is not a Spark Connect server; write it as sc://host:port.")
-    for host, port in _addresses(remote, "sc", 15002):
+    for host, port in _addresses(remote, "sc", CONNECT_PORT):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
     with calm():
         try:
@@ -168,6 +171,17 @@ def _require_answer(host: str, port: int, what: str) -> None:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
         raise EngineError(f"{what} does not answer: {error.strerror or error}.") from error
+
+
+def require_free(port: int) -> None:
+    """Raise EngineError where something listens at a port of this machine already."""
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as error:
+        raise EngineError(
+            f"port {port} is in use, and PySpark starts a local Spark Connect server on no other. If one runs there, "
+            "connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'"
+        ) from error
 
 
 def _sentence(error: Exception) -> str:
