@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A two-row rule over columns of keys. `filters` name which rows stand as `s` and as `t`: equal ones, equal rows."""
+    """A two-row rule over columns of keys. `filters` stand for the rows that it admits as `s`, and as `t`."""
 
     name: str
     compared: tuple[Compared, ...]
@@ -55,7 +55,8 @@ class Batch:
         return len(self.slots)
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """Ordered pairs of one rule: how many, and which, unless they were more than was asked for."""
 
     count: int
