@@ -14,20 +14,24 @@ from refute import errors
 if TYPE_CHECKING:
     from refute.api.discovery import discover
     from refute.api.functions import check, count, explain, verify, violations
+    from refute.api.monitor import Monitor
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
     from refute.language.constraint import DenialConstraint
     from refute.language.load import load_rules
     from refute.language.parser import parse
     from refute.language.rulebook import RuleBook
+    from refute.live.changes import Changes
     from refute.report import Report
     from refute.report.violations import Violations
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Changes",
     "DenialConstraint",
     "Discovery",
+    "Monitor",
     "Report",
     "RuleBook",
     "Verdict",
@@ -44,8 +48,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Changes": "refute.live.changes",
     "DenialConstraint": "refute.language.constraint",
     "Discovery": "refute.discovery",
+    "Monitor": "refute.api.monitor",
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
     "Verdict": "refute.detect.results",

@@ -40,6 +40,8 @@ def engine_for(
     their columns.
     """
     chosen = MethodName.of(method)
+    if hasattr(table, "live_engine"):
+        return _of_monitor(table, key, engine)
     if engine is not None and engine not in ENGINES:
         raise OptionError(
             f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
@@ -60,6 +62,18 @@ def engine_for(
 
     data = read_local(table, given) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
+
+
+def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None) -> Engine:
+    """The engine for the rows of a monitor, whose key is its own."""
+    if engine == "spark":
+        raise OptionError(
+            "a monitor keeps its rows in this process, so Spark cannot answer for them; leave engine= out"
+        )
+    if tuple(key) not in ((), monitor.key):
+        raise OptionError(f"the key of the monitor is {', '.join(monitor.key) or 'none'}; leave key= out")
+    answering: Engine = monitor.live_engine()
+    return answering
 
 
 @contextmanager

@@ -66,6 +66,9 @@ class Found:
 class Index(Protocol):
     """Rows by what rules compare. Pairs are ordered, of two different slots, and come in any order, each once."""
 
+    def load(self, batch: Batch) -> None:
+        """Adds rows without a look at pairs."""
+
     def insert(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """Adds rows; for each rule the pairs that appear. A rule lists no pair if there are more than its limit."""
 

@@ -1,0 +1,177 @@
+"""A sorted run of rows: built from one side of a rule, probed by points of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.runs import probe, rows
+from refute.kernels.runs.probe import Query
+from refute.kernels.runs.rows import Arrays, Lines, Longs
+from refute.language.operators import Operator
+
+Alive = NDArray[np.uint8]
+Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares with a point's, and which of its cells
+
+_PER_BUCKET = 4  # lines that share a start, on average
+_ROOM = 1 << 12  # pairs for which there is room at first
+_NOBODY, _NOWHERE = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
+_LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the lines of a run hold: cells that group rows, and axes; by the first axis the rows of a group ascend."""
+
+    n_equal: int
+    n_axes: int
+
+    @property
+    def width(self) -> int:
+        """The cells of a line, with the slot."""
+        return self.n_equal + self.n_axes + 1
+
+    @property
+    def leading(self) -> int:
+        """The cells by which lines are sorted, after their hash and before their slot."""
+        return self.n_equal + min(self.n_axes, 1)
+
+
+class Run:
+    """Rows by group and axes, each with its slot; some of them may take rows of other runs back."""
+
+    def __init__(self, shape: Shape, arrays: Arrays) -> None:
+        self.shape = shape
+        self.arrays = arrays
+
+    @classmethod
+    def build(cls, shape: Shape, columns: Sequence[Longs], slots: Longs) -> Run:
+        """The run of these rows, given by columns: those of groups, then axes. A slot `~s` takes the row of s back."""
+        lines = np.empty((len(slots), shape.width), np.int64)
+        for place, column in enumerate((*columns, slots)):
+            lines[:, place] = column
+        order, spare = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
+        rows.arrange(lines, shape.n_equal, shape.leading, order, spare)
+        arrays = room_for(shape, len(lines))
+        rows.copy_lines(lines, order, arrays.lines)
+        return cls(shape, described(arrays))
+
+    @classmethod
+    def of_lines(cls, shape: Shape, lines: Lines) -> Run:
+        """The run of lines that are in its order already, as those of a saved run are."""
+        return cls(shape, described(room_for(shape, len(lines), lines)))
+
+    def taken_back(self) -> Run:
+        """The run that takes all rows of this one back."""
+        lines = self.arrays.lines.copy()
+        np.invert(lines[:, -1], out=lines[:, -1])
+        return Run(self.shape, with_nets(self.arrays._replace(lines=lines)))
+
+    def __len__(self) -> int:
+        return len(self.arrays.lines)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of its arrays."""
+        return sum(part.nbytes for part in self.arrays if isinstance(part, np.ndarray))
+
+    @cached_property
+    def slots(self) -> Longs:
+        """The slot of each line; negative where a row is taken back."""
+        return self.arrays.lines[:, -1]
+
+    @cached_property
+    def repeats_groups(self) -> bool:
+        """Whether some group has more than one row."""
+        return bool(rows.repeats_groups(self.arrays.lines, self.shape.n_equal))
+
+    def counts(self, query: Query) -> Longs:
+        """For each point the number of its rows, less those taken back."""
+        found = np.zeros(len(query.lines), np.int64)
+        if len(self):
+            probe.count(self.arrays, query, _NOBODY, _NOWHERE, found)
+        return found
+
+    def exists(self, query: Query) -> NDArray[np.bool_]:
+        """For each point whether it has a row."""
+        return self.counts(query) > 0
+
+    def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, Lines]:
+        """How many pairs of a point and the slot of an alive row there are, and which; some number above `most`, if more."""
+        found = np.empty((2, min(most, _ROOM)), np.int64)
+        total = int(probe.pairs(self.arrays, query, alive, most, found)) if len(self) else 0
+        if found.shape[1] < total <= most:
+            found = np.empty((2, total), np.int64)
+            probe.pairs(self.arrays, query, alive, most, found)
+        return total, found[:, : min(total, most)]
+
+    def find(self, groups: Lines, alive: Alive, slots: Longs) -> None:
+        """Puts the slot of an alive row of each group into `slots`, where there is one."""
+        if len(self):
+            probe.find(self.arrays, groups, alive, slots)
+
+
+def query_of(shape: Shape, lines: Lines, bounds: Sequence[Bound]) -> Query:
+    """Points for runs of a shape: for each line, rows of the group of its first cells that keep within these bounds."""
+    bounds = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
+    low, high = (np.empty((len(lines), len(bounds)), np.int64) for _ in range(2))
+    for place, (_, op, cell) in enumerate(bounds):
+        low[:, place], high[:, place] = _interval(op, lines[:, cell])
+    columns = np.array([shape.n_equal + axis for axis, _, _ in bounds], np.int64)
+    differs = np.array([op is Operator.NE for _, op, _ in bounds], np.bool_)
+    return Query(lines, low, high, columns, differs)
+
+
+def _interval(op: Operator, cells: Longs) -> tuple[Longs | int, Longs | int]:
+    """The least and greatest cell that stands in this relation to each of the given; an empty one where none does."""
+    if op is Operator.LT:
+        none = cells == _LEAST
+        return np.where(none, 1, _LEAST), np.where(none, 0, cells - 1)
+    if op is Operator.GT:
+        none = cells == _GREATEST
+        return np.where(none, 1, cells + 1), np.where(none, 0, _GREATEST)
+    if op is Operator.LE:
+        return _LEAST, cells
+    return cells, _GREATEST if op is Operator.GE else cells
+
+
+def room_for(shape: Shape, n: int, lines: Lines | None = None) -> Arrays:
+    """Arrays for a run of up to n rows, with room for its lines unless they are given."""
+    bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if shape.n_equal else 1
+    levels = [0]
+    boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if shape.n_axes else 0
+    while boxes:
+        levels.append(levels[-1] + boxes)
+        boxes = 0 if boxes == 1 else (boxes + (1 << rows.FAN_BITS) - 1) >> rows.FAN_BITS
+    if len(levels) == 1:
+        levels.append(0)
+    return Arrays(
+        np.empty((n, shape.width), np.int64) if lines is None else lines,
+        np.zeros((1 << bits) + 1, np.int32),
+        np.empty((levels[-1], 2 * shape.n_axes), np.int64),
+        np.array(levels, np.int64),
+        np.empty(0, np.int64),
+        shape.n_equal,
+        64 - bits,
+    )
+
+
+def described(arrays: Arrays) -> Arrays:
+    """The arrays of a run of which there are lines only, with all else."""
+    n = len(arrays.lines)
+    rows.finish(arrays, n, rows.describe(arrays, 0, n, 0))
+    return with_nets(arrays)
+
+
+def with_nets(arrays: Arrays) -> Arrays:
+    """The arrays of a run with what rows taken back need."""
+    nothing = np.empty(0, np.int64)
+    if rows.sum_up(arrays.lines, nothing) == 0:
+        return arrays
+    nets = np.empty(len(arrays.lines) + 1, np.int64)
+    rows.sum_up(arrays.lines, nets)
+    return arrays._replace(nets=nets)

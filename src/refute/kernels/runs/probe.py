@@ -1,0 +1,276 @@
+"""Points against a run: which rows of a point's group lie within its bounds on every axis.
+
+A group is found by its hash; a bound on the first axis by binary search; others by zones, which are passed over where
+no row can lie within the bounds, taken whole where all do, and looked through otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+from refute.kernels.runs.rows import BLOCK_BITS, FAN_BITS, Arrays, Lines, Longs, hashed
+
+FEW = 12  # lines that are looked through one by one
+RULED_OUT, CERTAIN, OPEN = 0, 1, 2
+
+
+class Query(NamedTuple):
+    """Points: lines that begin with the cells of their groups, and bounds for a row's cells in some columns of a run.
+
+    A cell must lie between `low` and `high`; where `differs`, it must not be `low` instead. Points of one group should
+    follow each other: their group is looked up once.
+    """
+
+    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell tells
+    low: Lines  # (points, bounds)
+    high: Lines  # (points, bounds)
+    columns: Longs
+    differs: NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def count(run: Arrays, query: Query, nobody: NDArray[np.uint8], nowhere: Lines, counts: Longs) -> None:
+    """Adds to `counts` the number of rows for each point; the point's own row is counted too, if it is in the run.
+
+    The two arrays before are empty.
+    """
+    group = (0, 0)
+    for p in range(len(query.lines)):
+        if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
+            group = _group(run, query.lines, p)
+        if group[0] < group[1]:
+            counts[p] += _visit_group(run, query, p, group, nobody, nowhere, 0)
+
+
+@njit(cache=True, nogil=True)
+def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: Lines) -> int:
+    """How many pairs there are of a point and the slot of an alive row. The first are put into `out` (2, room).
+
+    Stops once there are more than `most`.
+    """
+    total = 0
+    group = (0, 0)
+    for p in range(len(query.lines)):
+        if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
+            group = _group(run, query.lines, p)
+        if group[0] < group[1]:
+            total += _visit_group(run, query, p, group, alive, out, total)
+            if total > most:
+                break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def find(run: Arrays, groups: Lines, alive: NDArray[np.uint8], slots: Longs) -> None:
+    """Puts the slot of an alive row of each group into `slots`, where there is one."""
+    last = run.lines.shape[1] - 1
+    for p in range(len(groups)):
+        start, stop = _group(run, groups, p)
+        for i in range(start, stop):
+            slot = run.lines[i, last]
+            if slot >= 0 and alive[slot]:
+                slots[p] = slot
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _same_group(lines: Lines, i: int, groups: Lines, p: int, n_equal: int) -> bool:
+    same = True
+    for c in range(n_equal):
+        same = same and lines[i, c] == groups[p, c]
+    return same
+
+
+@njit(cache=True, nogil=True)
+def _comes_before(lines: Lines, i: int, groups: Lines, p: int, n_equal: int, value: np.uint64) -> bool:
+    """Whether line i lies before all lines of a group, of this hash."""
+    own = hashed(lines, i, n_equal)
+    if own != value:
+        return bool(own < value)
+    for c in range(n_equal):
+        if lines[i, c] != groups[p, c]:
+            return bool(lines[i, c] < groups[p, c])
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _group(run: Arrays, groups: Lines, p: int) -> tuple[int, int]:
+    """The lines of a point's group: mostly all that share its start, which their ends tell."""
+    lines, n_equal = run.lines, run.n_equal
+    if n_equal == 0:
+        return 0, len(lines)
+    value = hashed(groups, p, n_equal)
+    bucket = np.int64(value >> np.uint64(run.shift))
+    start, end = np.int64(run.starts[bucket]), np.int64(run.starts[bucket + 1])
+    if start == end:
+        return 0, 0
+    if not _same_group(lines, start, groups, p, n_equal):
+        stop = end
+        while stop - start > FEW:
+            middle = (start + stop) // 2
+            if _comes_before(lines, middle, groups, p, n_equal, value):
+                start = middle + 1
+            else:
+                stop = middle
+        while start < end and not _same_group(lines, start, groups, p, n_equal):
+            start += 1
+            if start > stop:
+                return 0, 0
+        if start == end:
+            return 0, 0
+    if _same_group(lines, end - 1, groups, p, n_equal):
+        return start, end
+    step = 1
+    while start + step < end and _same_group(lines, start + step, groups, p, n_equal):
+        step *= 2
+    low, high = start + step // 2 + 1, min(start + step, end)
+    while low < high:
+        middle = (low + high) // 2
+        if _same_group(lines, middle, groups, p, n_equal):
+            low = middle + 1
+        else:
+            high = middle
+    return start, low
+
+
+@njit(cache=True, nogil=True)
+def _first(lines: Lines, start: int, stop: int, column: int, bound: int, above: bool) -> int:
+    """The first line from `start` on whose cell is at least the bound, or `above` it."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if lines[middle, column] < bound or (above and lines[middle, column] == bound):
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@njit(cache=True, nogil=True)
+def _visit_group(
+    run: Arrays, query: Query, p: int, group: tuple[int, int], alive: NDArray[np.uint8], out: Lines, filled: int
+) -> int:
+    """How many lines of its group lie within a point's bounds.
+
+    Bounds for the first axis, by which lines ascend, come first in a query and are met by binary search; the last of
+    them may ask for a difference, which leaves two stretches.
+    """
+    start, stop = group
+    lines, axis = run.lines, run.n_equal
+    b = 0
+    while b < len(query.columns) and query.columns[b] == axis and start < stop:
+        if query.differs[b]:
+            bound = query.low[p, b]
+            left = start if lines[start, axis] == bound else _first(lines, start, stop, axis, bound, False)
+            right = stop if lines[stop - 1, axis] == bound else _first(lines, left, stop, axis, bound, True)
+            total = 0
+            if start < left:
+                total = _visit(run, query, p, (start, left, b + 1), alive, out, filled)
+            if right < stop:
+                total += _visit(run, query, p, (right, stop, b + 1), alive, out, filled + total)
+            return total
+        start = _first(lines, start, stop, axis, query.low[p, b], False)
+        stop = _first(lines, start, stop, axis, query.high[p, b], True)
+        b += 1
+    return _visit(run, query, p, (start, stop, b), alive, out, filled) if start < stop else 0
+
+
+@njit(cache=True, nogil=True)
+def _visit(
+    run: Arrays, query: Query, p: int, span: tuple[int, int, int], alive: NDArray[np.uint8], out: Lines, filled: int
+) -> int:
+    """How many of these lines lie within a point's bounds, the first of which are met.
+
+    With `alive`, those of alive rows alone, which are put out too.
+    """
+    i, stop, met = span
+    if met == len(query.columns):
+        return _look(run, query, p, (i, stop, met), alive, out, filled)
+    total = 0
+    block = 1 << BLOCK_BITS
+    top = len(run.levels) - 2
+    while i < stop:
+        end = min((i | (block - 1)) + 1, stop)
+        verdict = OPEN
+        if end - i > FEW:
+            level = 0
+            if i & (block - 1) == 0:
+                while level < top:
+                    size = block << (FAN_BITS * (level + 1))
+                    if i & (size - 1) or i + size > stop:
+                        break
+                    level += 1
+            while True:
+                box = run.levels[level] + (i >> (BLOCK_BITS + FAN_BITS * level))
+                verdict = _judge(run, query, p, met, box)
+                if verdict != OPEN or level == 0:
+                    break
+                level -= 1
+            if level:
+                end = i + (block << (FAN_BITS * level))
+        if verdict != RULED_OUT:
+            left = len(query.columns) if verdict == CERTAIN else met
+            total += _look(run, query, p, (i, end, left), alive, out, filled + total)
+        i = end
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _judge(run: Arrays, query: Query, p: int, met: int, box: int) -> int:
+    """Whether no row, every row, or perhaps some row of a box lies within a point's bounds."""
+    axes = run.zones.shape[1] // 2
+    verdict = CERTAIN
+    for b in range(met, len(query.columns)):
+        axis = query.columns[b] - run.n_equal
+        least, greatest = run.zones[box, axis], run.zones[box, axes + axis]
+        low, high = query.low[p, b], query.high[p, b]
+        if query.differs[b]:
+            if least == greatest and least == low:
+                return RULED_OUT
+            if least <= low and low <= greatest:
+                verdict = OPEN
+        elif greatest < low or least > high:
+            return RULED_OUT
+        elif least < low or greatest > high:
+            verdict = OPEN
+    return verdict
+
+
+@njit(cache=True, nogil=True)
+def _look(
+    run: Arrays, query: Query, p: int, span: tuple[int, int, int], alive: NDArray[np.uint8], out: Lines, filled: int
+) -> int:
+    """As `_visit`, line by line."""
+    start, stop, met = span
+    last = run.lines.shape[1] - 1
+    if met == len(query.columns) and len(alive) == 0:
+        return np.int64(run.nets[stop] - run.nets[start]) if len(run.nets) else stop - start
+    total = 0
+    own = query.lines[p, query.lines.shape[1] - 1]
+    one = met == len(query.columns) - 1 and not query.differs[met]
+    column, low, high = 0, np.int64(0), np.int64(0)
+    if one:
+        column, low, high = query.columns[met], query.low[p, met], query.high[p, met]
+        met += 1
+    for i in range(start, stop):
+        held = not one or (low <= run.lines[i, column] and run.lines[i, column] <= high)
+        if not held:
+            continue
+        for b in range(met, len(query.columns)):
+            cell = run.lines[i, query.columns[b]]
+            if query.differs[b]:
+                held = held and cell != query.low[p, b]
+            else:
+                held = held and query.low[p, b] <= cell and cell <= query.high[p, b]
+        if held:
+            slot = run.lines[i, last]
+            if len(alive) == 0:
+                total += 1 if slot >= 0 else -1
+            elif slot >= 0 and slot != own and alive[slot] != 0:
+                if filled + total < out.shape[1]:
+                    out[0, filled + total] = p
+                    out[1, filled + total] = slot
+                total += 1
+    return total

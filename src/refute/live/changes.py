@@ -1,0 +1,87 @@
+"""What a change of rows did to the violations of every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import pyarrow as pa
+
+from refute.live.index import Longs
+from refute.live.rows import Rows
+from refute.relation.arrays import row_numbers
+
+
+class Changes:
+    """The violations that appeared and that vanished, by rule, and how many there are now.
+
+    Tables are made when they are first asked for, and have the columns that `refute.violations` gives. A rule whose
+    violations are only counted, being too many, is not in `added` and `removed`; its numbers are all there is.
+    """
+
+    def __init__(
+        self,
+        counts: Mapping[str, int],
+        deltas: Mapping[str, tuple[int, int]],
+        pairs: Mapping[str, tuple[tuple[Longs, ...], tuple[Longs, ...]]],
+        rows: Sequence[Rows],
+        key: Sequence[str],
+    ) -> None:
+        self.counts = dict(counts)
+        self._deltas = dict(deltas)
+        self._pairs = dict(pairs)
+        self._rows = tuple(rows)  # before and after: a row that is gone is known to the first alone
+        self._key = tuple(key)
+
+    @property
+    def n_added(self) -> dict[str, int]:
+        """How many violations of each rule appeared; for a rule that is only counted, how many more there are."""
+        return {name: added for name, (added, _) in self._deltas.items()}
+
+    @property
+    def n_removed(self) -> dict[str, int]:
+        """How many violations of each rule vanished; for a rule that is only counted, how many less there are."""
+        return {name: removed for name, (_, removed) in self._deltas.items()}
+
+    @cached_property
+    def added(self) -> dict[str, pa.Table]:
+        """The violations that appeared, by rule."""
+        return {name: self._table(added, self._rows[1]) for name, (added, _) in self._pairs.items()}
+
+    @cached_property
+    def removed(self) -> dict[str, pa.Table]:
+        """The violations that vanished, by rule."""
+        return {name: self._table(removed, self._rows[0]) for name, (_, removed) in self._pairs.items()}
+
+    @property
+    def only_counted(self) -> tuple[str, ...]:
+        """The rules whose violations are too many to be listed."""
+        return tuple(name for name in self.counts if name not in self._pairs)
+
+    def __bool__(self) -> bool:
+        return any(added or removed for added, removed in self._deltas.values())
+
+    def __repr__(self) -> str:
+        told = [
+            f"{name}: +{added:,} -{removed:,}" for name, (added, removed) in self._deltas.items() if added or removed
+        ]
+        return f"Changes({', '.join(told) or 'none'})"
+
+    def _table(self, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
+        return clashes_table(pairs, rows, self._key)
+
+
+def clashes_table(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str]) -> pa.Table:
+    """Violations by the ids of their rows, `s` and `t`, then the key columns of each side."""
+    ids: dict[str, pa.Array | pa.ChunkedArray] = {}
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    for side, slots in zip(("s", "t"), pairs, strict=False):
+        if not key:
+            ids[side] = row_numbers(slots)
+            continue
+        held = rows.take(slots, list(key)).combine_chunks()
+        parts = [held.column(name) for name in key]
+        whole = [pa.concat_arrays(part.chunks) if part.num_chunks else pa.array([], part.type) for part in parts]
+        ids[side] = whole[0] if len(key) == 1 else pa.StructArray.from_arrays(whole, list(key))
+        columns |= {f"{side}_{name}": part for name, part in zip(key, whole, strict=True)}
+    return pa.table({**ids, **columns})

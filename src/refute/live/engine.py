@@ -1,0 +1,112 @@
+"""A monitor as an engine: the rows of one moment, with the violations that are known of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refute.detect.clashes import LocalClashes
+from refute.detect.detector import Detector, PartnerCounts
+from refute.detect.identity import Identity
+from refute.detect.local import LocalEngine
+from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.language.rulebook import Rule
+from refute.plan.compile import skipped_nulls
+from refute.plan.problem import Rows as RowNumbers
+
+if TYPE_CHECKING:
+    from refute.live.state import State
+
+
+class LiveEngine(LocalEngine):
+    """Answers rules about the rows of a moment: those that are watched from what is known, others as for any table."""
+
+    def __init__(self, state: State) -> None:
+        slots, table = state.living()
+        super().__init__(table, key=state.key)
+        self._known: dict[Rule, tuple[RowNumbers, ...]] = {}
+        for rule, store in zip(state.rules, state.stores, strict=True):
+            if store.is_listed:
+                pairs = store.pairs(state.alive)
+                self._known[rule] = tuple(np.searchsorted(slots, side) for side in pairs)
+        self._counts = {rule: store.count for rule, store in zip(state.rules, state.stores, strict=True)}
+
+    @classmethod
+    def of(cls, state: State) -> LiveEngine:
+        """The engine of this moment, which is kept until the next."""
+        if state.seen is None or state.seen[0] != state.version:
+            state.seen = state.version, cls(state)
+        return state.seen[1]
+
+    def verify(self, rule: Rule) -> Verdict:
+        """Whether the rule holds, with a witness by row id."""
+        if self._counts.get(rule) == 0:
+            return Verdict(True)
+        pairs = self._known.get(rule)
+        return super().verify(rule) if pairs is None else Verdict(False, self._named(_first(pairs)))
+
+    def count(self, rule: Rule) -> int:
+        """The exact number of violations."""
+        known = self._counts.get(rule)
+        return super().count(rule) if known is None else known
+
+    def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
+        """The violations of a rule, at most `limit` of them."""
+        pairs = self._known.get(rule)
+        if pairs is None:
+            return super().clashes(rule, limit)
+        return KnownClashes(self._detector, self.identity, rule, limit, pairs)
+
+    def measure(
+        self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
+    ) -> list[Timed]:
+        """A finding for each rule, in order."""
+        told = []
+        for rule in rules:
+            if rule in self._known:
+                started = time.perf_counter()
+                told.append(self._timed(rule, started))
+                if progress is not None:
+                    progress(rule)
+            else:
+                told += super().measure([rule], counts=counts, progress=progress)
+        return told
+
+    def partners(self, rule: Rule) -> PartnerCounts:
+        """How many partners each row has in each role. A row that breaks a one-row rule has one, as `s`."""
+        pairs = self._known.get(rule)
+        if pairs is None:
+            return super().partners(rule)
+        sides = [np.bincount(side, minlength=self.n_rows) for side in pairs]
+        return PartnerCounts(sides[0], sides[1] if len(sides) > 1 else np.zeros(self.n_rows, np.int64))
+
+    def _timed(self, rule: Rule, started: float) -> Timed:
+        pairs = self._known[rule]
+        count = len(pairs[0])
+        witness = _first(pairs) if count else None
+        rows = len(np.unique(np.concatenate(pairs)))
+        named = None if witness is None else self._named(witness)
+        values = None if witness is None else self._values(rule, witness)
+        skipped = skipped_nulls(self.relation, rule)
+        finding = Finding(count == 0, count, rows, skipped, named, "monitor")
+        return Timed(finding, values, time.perf_counter() - started)
+
+
+class KnownClashes(LocalClashes):
+    """Violations that are known already."""
+
+    def __init__(
+        self, detector: Detector, identity: Identity, rule: Rule, limit: int | None, pairs: tuple[RowNumbers, ...]
+    ) -> None:
+        super().__init__(detector, identity, rule, limit)
+        self._known = pairs
+
+    def _pairs(self) -> Iterator[tuple[RowNumbers, ...]]:
+        yield tuple(side[: self._limit] for side in self._known)
+
+
+def _first(pairs: tuple[RowNumbers, ...]) -> Witness:
+    return Witness(*(int(side[0]) for side in pairs))

@@ -1,0 +1,86 @@
+"""A feed of changes as one change: for each key what was before it, and what is after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from refute.errors import DataError, SchemaError, did_you_mean
+from refute.live.arrivals import arrow_of, key_table, refuse_keys, refuse_nulls
+from refute.live.state import Change
+from refute.relation import Relation
+from refute.relation.arrays import row_numbers
+
+if TYPE_CHECKING:
+    from refute.live.state import State
+
+OPERATIONS = ("insert", "update", "delete")
+INSERT, UPDATE, DELETE = range(3)
+
+
+def net_changes(state: State, changes: Any, op: str) -> Change:
+    """The change that a feed amounts to; raises an error where one of its steps cannot be done, in their order."""
+    relation = Relation.of(changes)
+    if not relation.has(op):
+        raise SchemaError(
+            f"the feed has no column {op!r} with operations.{did_you_mean(op, relation.names)}", column=op
+        )
+    feed = relation.arrow
+    operations = _operations(feed.column(op).to_pylist())
+    rows = feed.drop_columns([op])
+    coming = np.flatnonzero(operations != DELETE)
+    schema = state.schema
+    if schema is None:  # rows that go have nothing to say of types
+        schema = arrow_of(rows.take(row_numbers(coming)), None).schema
+    frame = state.frame_for(schema)
+    keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
+    cells, valid = frame.columns.key_cells(Relation.of(keys), extend=True)
+    refuse_nulls(state.key, valid)
+    there = frame.find(cells, state.alive)
+    order = np.lexsort([np.arange(len(operations)), *reversed(cells)])
+    first = np.ones(len(order), np.bool_)
+    if len(order):
+        same = np.ones(len(order) - 1, np.bool_)
+        for column in cells:
+            same &= column[order[1:]] == column[order[:-1]]
+        first[1:] = ~same
+    _refuse_steps(state, keys, operations, there, order, first)
+    last = np.append(first[1:], True)[: len(order)]
+    starts, ends = order[first], order[last]
+    gone = there[starts]
+    stays = operations[ends] != DELETE
+    table = arrow_of(rows.take(row_numbers(ends[stays])), schema)
+    replaced = (gone >= 0) & stays
+    links = (np.cumsum(stays) - 1)[replaced]
+    order_of_gone = np.concatenate([np.flatnonzero(replaced), np.flatnonzero((gone >= 0) & ~stays)])
+    frame = frame if table.schema.equals(frame.schema) else frame.widened(table.schema)
+    return Change(frame, gone[order_of_gone], table, links)
+
+
+def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The operations by number; raises DataError for one that is none."""
+    known = {name: number for number, name in enumerate(OPERATIONS)}
+    found = np.empty(len(told), np.int64)
+    for row, word in enumerate(told):
+        number = known.get(word.lower()) if isinstance(word, str) else None
+        if number is None:
+            hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
+            raise DataError(
+                f"row {row:,} of the feed has the operation {word!r}; it takes {', '.join(OPERATIONS)}.{hint}"
+            )
+        found[row] = number
+    return found
+
+
+def _refuse_steps(state: State, keys: pa.Table, operations: Any, there: Any, order: Any, first: Any) -> None:
+    """Raises DataError for an insert of a key that is there at that step, and for what goes or changes and is not."""
+    present = there[order] >= 0
+    before = np.where(first, present, np.roll(operations[order] != DELETE, 1))
+    asked = operations[order]
+    twice, missing = np.zeros(len(order), np.bool_), np.zeros(len(order), np.bool_)
+    twice[order] = (asked == INSERT) & before
+    missing[order] = (asked != INSERT) & ~before
+    refuse_keys(keys, state.key, twice, "the feed inserts keys that are there already")
+    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that are not there")

@@ -1,0 +1,125 @@
+"""The columns of a monitor and the indexes over them: what a change of rows is asked of, and is kept by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from refute.errors import SchemaError, did_you_mean
+from refute.index.levels import Levels
+from refute.index.run import Run, Shape
+from refute.language.conditions import columns_of
+from refute.language.rulebook import Rule
+from refute.live.columns import Columns
+from refute.live.index import Index, Longs
+from refute.live.methods import index_of
+from refute.live.rows import Alive
+from refute.relation import Relation
+from refute.relation.binding import check_column
+
+if TYPE_CHECKING:
+    from refute.live.state import State
+
+
+class Frame:
+    """Columns as integers, and rows by what rules compare and by key. Indexes that are lost are made from the rows."""
+
+    def __init__(self, schema: pa.Schema, columns: Columns, method: str) -> None:
+        self.schema = schema
+        self.columns = columns
+        self._method = method
+        self._index: Index | None = index_of(method, columns.watched())
+        self._keys = Levels(Shape(len(columns.key), 0))
+        self._generations = columns.generations
+
+    @classmethod
+    def of(cls, schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str], method: str) -> Frame:
+        """The frame for rows of these columns; raises SchemaError where rules or the key do not fit them."""
+        _check_fit(schema, rules, key)
+        types = {field.name: field.type for field in schema}
+        return cls(schema, Columns(types, rules, key), method)
+
+    def widened(self, schema: pa.Schema) -> Frame:
+        """The same with types for columns that have held nothing but null."""
+        _check_fit(schema, self.columns.rules, self.columns.key)
+        found = object.__new__(Frame)
+        found.__dict__ |= self.__dict__
+        found.schema = schema
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of indexes and of the values that are remembered."""
+        remembered = sum(encoding.nbytes for encoding in self.columns.encodings.values())
+        return remembered + self._keys.nbytes + (0 if self._index is None else self._index.nbytes)
+
+    def note(self, nulls: set[int]) -> None:
+        """Hears in which columns nulls have come: rules that shared rows until then may have to part."""
+        if not nulls <= self.columns.nullable:
+            before = _partition(self.columns)
+            self.columns.nullable |= nulls
+            if _partition(self.columns) != before:
+                self._index = None
+
+    def lose(self) -> None:
+        """Gives indexes up that are not to be trusted."""
+        self._index = None
+
+    def ready(self, state: State) -> Index:
+        """The index of all rows, which is made anew where it was lost, or where integers have been replaced."""
+        if self._index is None or self._generations != self.columns.generations:
+            slots, table = state.living()
+            relation = Relation.of(table.cast(self.schema) if len(slots) else self.schema.empty_table())
+            batch, _ = self.columns.batch(relation, slots, extend=True)
+            index = index_of(self._method, self.columns.watched())
+            index.load(batch)
+            self._keys = Levels(self._keys.shape)
+            self.keep_keys(relation, slots)
+            self._index, self._generations = index, self.columns.generations
+        return self._index
+
+    def find(self, cells: Sequence[Longs], alive: Alive) -> Longs:
+        """The slot of each key, -1 where there is none."""
+        return self._keys.find(np.ascontiguousarray(np.stack(cells, axis=1)), alive)
+
+    def keep_keys(self, relation: Relation, slots: Longs) -> None:
+        """Takes the keys of rows in."""
+        if self.columns.key:
+            cells, _ = self.columns.key_cells(relation, extend=True)
+            self._keys.add(Run.build(self._keys.shape, cells, slots))
+
+    def forget_keys(self, relation: Relation, slots: Longs) -> None:
+        """Lets the keys of rows go."""
+        if self.columns.key:
+            cells, _ = self.columns.key_cells(relation, extend=False)
+            self._keys.add(Run.build(self._keys.shape, cells, ~slots))
+
+
+def _check_fit(schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str]) -> None:
+    """Raises one SchemaError for all that does not fit the columns."""
+    relation = Relation.of(schema.empty_table())
+    problems = []
+    for name in key:
+        if not relation.has(name):
+            problems.append(f"there is no key column {name!r}.{did_you_mean(name, relation.names)}")
+    for rule in rules:
+        try:
+            relation.bind(rule.constraint, rule=rule.name)
+            read = () if rule.where is None else columns_of(rule.where)
+            for name in (name for name in read if not relation.has(name)):
+                check_column(relation, name, f" (in the condition of {rule.name})")
+        except SchemaError as error:
+            problems.append(str(error))
+    if problems:
+        raise SchemaError("\n".join(problems))
+
+
+def _partition(columns: Columns) -> list[int]:
+    """Which sides of rules admit the same rows: equal numbers."""
+    known: dict[object, int] = {}
+    return [
+        known.setdefault(one.filter(side, columns.nullable), len(known)) for one in columns.followed for side in (0, 1)
+    ]

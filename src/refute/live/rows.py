@@ -1,0 +1,112 @@
+"""The rows that a monitor holds, by their slots: Arrow tables that never change, some hundred thousand rows each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.relation.arrays import row_numbers
+
+Longs = NDArray[np.int64]
+Alive = NDArray[np.uint8]
+
+FULL = 1 << 16  # rows from which a segment is not joined with others
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Some rows, in the order of their slots."""
+
+    slots: Longs
+    table: pa.Table
+
+    def places(self, slots: Longs) -> Longs:
+        """Where these slots are."""
+        first, last = int(self.slots[0]), int(self.slots[-1])
+        return slots - first if last - first + 1 == len(self.slots) else np.searchsorted(self.slots, slots)
+
+    def kept(self, alive: Alive) -> Segment:
+        """The rows that are alive."""
+        mask = alive[self.slots].view(np.bool_)
+        return Segment(self.slots[mask], self.table.take(row_numbers(np.flatnonzero(mask))).combine_chunks())
+
+
+class Rows:
+    """All rows at one moment. What changes them gives others, so a moment can be looked at later."""
+
+    def __init__(self, schema: pa.Schema, segments: Sequence[Segment] = ()) -> None:
+        self.schema = schema
+        self.segments = tuple(segments)
+        self._starts = np.array([segment.slots[0] for segment in segments], np.int64)
+
+    def cast(self, schema: pa.Schema) -> Rows:
+        """The same rows in other types, which hold what they hold."""
+        return Rows(schema, [Segment(one.slots, one.table.cast(schema)) for one in self.segments])
+
+    def with_more(self, table: pa.Table, slots: Longs, alive: Alive) -> Rows:
+        """The rows and more, whose slots come behind. Small segments are joined, without rows that are not alive."""
+        if not len(slots):
+            return self
+        segments = [*self.segments, Segment(slots, table)]
+        while len(segments) > 1:
+            left, right = segments[-2:]
+            if len(left.slots) >= FULL or len(left.slots) > 4 * len(right.slots):
+                break
+            segments[-2:] = [_joined(left.kept(alive), right)]
+            if not len(segments[-1].slots):
+                segments.pop()
+                break
+        return Rows(self.schema, segments)
+
+    def without_dead(self, alive: Alive) -> Rows:
+        """The rows without most that are not alive: segments of which less than half are, are made anew."""
+        changed = False
+        kept = []
+        for segment in self.segments:
+            living = int(np.count_nonzero(alive[segment.slots]))
+            changed |= 2 * living < len(segment.slots)
+            if 2 * living >= len(segment.slots):
+                kept.append(segment)
+            elif living:
+                kept.append(segment.kept(alive))
+        return Rows(self.schema, kept) if changed else self
+
+    def take(self, slots: Longs, names: Sequence[str] | None = None) -> pa.Table:
+        """The rows of these slots, in their order, with all columns or some."""
+        wanted = self.schema if names is None else pa.schema([self.schema.field(name) for name in names])
+        if not len(slots):
+            return wanted.empty_table()
+        of = np.searchsorted(self._starts, slots, side="right") - 1
+        parts, places = [], []
+        for number in np.unique(of):
+            segment = self.segments[number]
+            chosen = np.flatnonzero(of == number)
+            part = segment.table if names is None else segment.table.select(list(names))
+            parts.append(part.take(row_numbers(segment.places(slots[chosen]))))
+            places.append(chosen)
+        if len(parts) == 1:
+            return parts[0]
+        back = np.empty(len(slots), np.int64)
+        back[np.concatenate(places)] = np.arange(len(slots))
+        return pa.concat_tables(parts).take(row_numbers(back))
+
+    def living(self, alive: Alive) -> tuple[Longs, pa.Table]:
+        """The slots and rows that are alive, in the order in which they came."""
+        kept = [segment if alive[segment.slots].all() else segment.kept(alive) for segment in self.segments]
+        if not kept:
+            return np.empty(0, np.int64), self.schema.empty_table()
+        return np.concatenate([segment.slots for segment in kept]), pa.concat_tables([one.table for one in kept])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all rows."""
+        return sum(segment.table.nbytes + segment.slots.nbytes for segment in self.segments)
+
+
+def _joined(left: Segment, right: Segment) -> Segment:
+    table = pa.concat_tables([left.table, right.table]).combine_chunks()
+    return Segment(np.concatenate([left.slots, right.slots]), table)

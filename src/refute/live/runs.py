@@ -1,0 +1,257 @@
+"""The index `runs`: rows in sorted runs by what rules compare, probed by the rows that come or go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from refute.index.levels import Levels
+from refute.index.run import Bound, Run, Shape, query_of
+from refute.kernels.runs.probe import Query
+from refute.language.operators import Operator
+from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
+
+Asked: TypeAlias = "list[tuple[_Probe, Query]]"
+Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
+
+_UFUNCS = {
+    Operator.EQ: np.equal,
+    Operator.NE: np.not_equal,
+    Operator.LT: np.less,
+    Operator.LE: np.less_equal,
+    Operator.GT: np.greater,
+    Operator.GE: np.greater_equal,
+}
+
+
+@dataclass(slots=True)
+class _Store:
+    """The rows that stand on one side of some rules, all of which ask for the same equalities."""
+
+    rule: int  # one whose masks say which rows it holds
+    side: int
+    equal: tuple[int, ...]
+    axes: list[int] = field(default_factory=list)
+    levels: Levels = field(init=False)
+    delta: Run = field(init=False)  # the rows of the batch at hand
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(len(self.equal), len(self.axes))
+
+    def built(self, batch: Batch) -> Run:
+        """The rows of a batch that it would hold."""
+        mask = batch.admitted[self.rule][self.side]
+        columns = [_chosen(batch.keys[column], mask) for column in (*self.equal, *self.axes)]
+        return Run.build(self.shape, columns, _chosen(batch.slots, mask))
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A rule asked from one side: rows that come stand there, and those they are held against in a store."""
+
+    rule: int
+    side: int  # 0: the rows that come stand as s
+    own: _Store  # where the rows that come go themselves, in their role
+    store: _Store
+    compared: tuple[Compared, ...]  # all but equalities
+
+    def query(self) -> Query:
+        """The rows of the batch at hand, in the order of their own store, so those of a group follow each other."""
+        bounds: list[Bound] = []
+        for one in self.compared:
+            mine, theirs, op = (one.s, one.t, one.op.mirrored) if self.side == 0 else (one.t, one.s, one.op)
+            cell = len(self.own.equal) + self.own.axes.index(mine)
+            bounds.append((self.store.axes.index(theirs), op, cell))
+        return query_of(self.store.shape, self.own.delta.arrays.lines, bounds)
+
+
+class RunsIndex:
+    """Rows grouped by equalities and, in each group, sorted by one axis, with boxes over the others.
+
+    Rules that ask for the same equalities of the same rows share groups and runs. Both roles of a row are probed,
+    unless a rule is the same with `s` and `t` exchanged: then one is enough. What a row takes back of a rule is what it
+    would bring if it came now, so a delete is an insert of lines that take rows back, before the probe.
+    """
+
+    def __init__(self, rules: Sequence[Watched]) -> None:
+        self._stores: dict[Key, _Store] = {}
+        self._probes = [list(self._probes_of(number, rule)) for number, rule in enumerate(rules)]
+        self._mirrored = [_is_symmetric(rule) for rule in rules]
+        self._rules = list(rules)
+        for store in self._stores.values():
+            store.levels = Levels(store.shape)
+        self._alive = np.zeros(1 << 10, np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all runs."""
+        return self._alive.nbytes + sum(store.levels.nbytes for store in self._stores.values())
+
+    def load(self, batch: Batch) -> None:
+        """Adds rows without a look at pairs."""
+        self._reach(batch)
+        self._build(batch)
+        self._keep(batch)
+
+    def insert(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
+        """Adds rows; for each rule the pairs that appear."""
+        self._reach(batch)
+        self._build(batch)
+        found = self._found(batch, limits)
+        self._keep(batch)
+        return found
+
+    def delete(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
+        """Takes rows away; for each rule the pairs that vanish."""
+        self._build(batch)
+        self._alive[batch.slots] = 0
+        for store in self._stores.values():
+            store.levels.add(store.delta.taken_back())
+        return self._found(batch, limits)
+
+    def probe(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
+        """For each rule the pairs of the batch's rows with those that are kept, as if these came."""
+        self._reach(batch)
+        self._build(batch)
+        return self._found(batch, limits, itself=False)
+
+    def _probes_of(self, number: int, rule: Watched) -> Iterator[_Probe]:
+        equal = sorted({(one.s, one.t) for one in rule.compared if one.op is Operator.EQ})
+        others = [one for one in rule.compared if one.op is not Operator.EQ]
+        others.sort(key=lambda one: not one.op.is_order)  # rows of a group ascend by what an order compares, if any
+        stores = []
+        for side in (0, 1):
+            columns = tuple(pair[side] for pair in equal)
+            store = self._stores.setdefault((columns, rule.filters[side]), _Store(number, side, columns))
+            store.axes += dict.fromkeys(axis for one in others if (axis := one[1 + side]) not in store.axes)
+            stores.append(store)
+        for side in (0,) if _is_symmetric(rule) else (0, 1):
+            yield _Probe(number, side, stores[side], stores[1 - side], tuple(others))
+
+    def _reach(self, batch: Batch) -> None:
+        """Makes room for the slots of a batch."""
+        most = int(batch.slots[-1]) + 1 if len(batch) else 0
+        if most > len(self._alive):
+            wider = np.zeros(max(most, 2 * len(self._alive)), np.uint8)
+            wider[: len(self._alive)] = self._alive
+            self._alive = wider
+
+    def _keep(self, batch: Batch) -> None:
+        self._alive[batch.slots] = 1
+        for store in self._stores.values():
+            store.levels.add(store.delta)
+
+    def _build(self, batch: Batch) -> None:
+        for store in self._stores.values():
+            store.delta = store.built(batch)
+
+    def _found(self, batch: Batch, limits: Sequence[int], *, itself: bool = True) -> list[Found]:
+        """For each rule the pairs of a batch with what is kept and, if asked for, with itself."""
+        asked = [[(probe, probe.query()) for probe in probes] for probes in self._probes]
+        listed = [limits[number] > 0 for number in range(len(asked))]
+        parts = [
+            self._kept_pairs(number, queries, limits[number]) if listed[number] else None
+            for number, queries in enumerate(asked)
+        ]
+        if itself:
+            before = self._alive[batch.slots]
+            self._alive[batch.slots] = 1
+            for number, queries in enumerate(asked):
+                parts[number] = self._with_own(queries[0], parts[number], limits[number])
+            self._alive[batch.slots] = before
+        return [
+            Found(self._counted(number, queries, batch, itself=itself), None)
+            if (pairs := parts[number]) is None
+            else Found(len(pairs[0]), pairs)
+            for number, queries in enumerate(asked)
+        ]
+
+    def _kept_pairs(self, number: int, queries: Asked, limit: int) -> Pairs | None:
+        """The pairs with what is kept, unless they are too many."""
+        s_slots: list[Longs] = []
+        t_slots: list[Longs] = []
+        total = 0
+        for probe, query in queries:
+            mirrored = self._mirrored[number]
+            most = (limit - total) // (2 if mirrored else 1)
+            found, parts = probe.store.levels.pairs(query, self._alive, most)
+            if found > most:
+                return None
+            total += 2 * found if mirrored else found
+            for points, others in parts:
+                own = query.lines[points, -1]
+                if probe.side == 0 or mirrored:
+                    s_slots.append(own)
+                    t_slots.append(others)
+                if probe.side == 1 or mirrored:
+                    s_slots.append(others)
+                    t_slots.append(own)
+        return _joined(s_slots), _joined(t_slots)
+
+    def _with_own(self, asked: tuple[_Probe, Query], pairs: Pairs | None, limit: int) -> Pairs | None:
+        """The pairs with those of the batch among itself, unless they are too many."""
+        if pairs is None:
+            return None
+        probe, query = asked
+        if not probe.store.delta.repeats_groups and probe.own is probe.store:
+            return pairs
+        most = limit - len(pairs[0])
+        found, (points, others) = probe.store.delta.pairs(query, self._alive, most)
+        if found > most:
+            return None
+        return (
+            (np.concatenate([pairs[0], query.lines[points, -1]]), np.concatenate([pairs[1], others]))
+            if found
+            else pairs
+        )
+
+    def _counted(self, number: int, queries: Asked, batch: Batch, *, itself: bool) -> int:
+        """How many pairs there are, none of them listed."""
+        total = 0
+        for probe, query in queries:
+            kept = exact_sum(probe.store.levels.counts(query))
+            total += 2 * kept if self._mirrored[number] else kept
+        if itself:
+            probe, query = queries[0]
+            total += exact_sum(probe.store.delta.counts(query)) - self._own_selves(number, batch)
+        return total
+
+    def _own_selves(self, number: int, batch: Batch) -> int:
+        """How many rows of a batch satisfy all predicates of a rule with themselves: those are no pairs."""
+        rule = self._rules[number]
+        if not _may_pair_with_itself(rule):
+            return 0
+        held = np.ones(len(batch), np.bool_)
+        for mask in batch.admitted[number]:
+            held &= True if mask is None else mask
+        for one in rule.compared:
+            if one.is_cross_column:
+                held &= _UFUNCS[one.op](batch.keys[one.s], batch.keys[one.t])
+        return int(np.count_nonzero(held))
+
+
+def _chosen(column: Longs, mask: Mask | None) -> Longs:
+    return column if mask is None else column[mask]
+
+
+def _is_symmetric(rule: Watched) -> bool:
+    """Whether a pair clashes just if it does with its rows exchanged."""
+    same = all(not one.is_cross_column and one.op in (Operator.EQ, Operator.NE) for one in rule.compared)
+    return same and rule.filters[0] == rule.filters[1]
+
+
+def _may_pair_with_itself(rule: Watched) -> bool:
+    return not any(not one.is_cross_column and one.op.is_strict for one in rule.compared)
+
+
+def _joined(parts: list[Longs]) -> Longs:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def exact_sum(counts: Longs) -> int:
+    """The sum as a Python int, beyond 64 bits where needed."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())

@@ -1,0 +1,274 @@
+"""What a monitor knows at one moment, and how a change of rows changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.detect.detector import Detector
+from refute.detect.identity import Identity
+from refute.errors import DataError
+from refute.language.rulebook import Rule
+from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
+from refute.live.frame import Frame
+from refute.live.index import Found, Longs
+from refute.live.rows import Alive, Rows
+from refute.live.store import Clashing, Violated, net
+from refute.relation import Relation
+
+if TYPE_CHECKING:
+    from refute.live.engine import LiveEngine
+
+Mask = NDArray[np.bool_]
+NOTHING: Longs = np.empty(0, np.int64)
+ALL = 1 << 62  # a limit for pairs that nothing reaches
+
+
+@dataclass(slots=True)
+class Change:
+    """Rows that go and rows that come, and, once it has been carried out, what that did."""
+
+    frame: Frame
+    gone: Longs  # slots
+    table: pa.Table  # the rows that come
+    links: Longs | None = None  # row `links[i]` comes in the place of `gone[i]`, for as many as there are
+    rows: tuple[Rows, Rows] = field(init=False)  # before and after
+    counts: dict[str, int] = field(init=False)
+    deltas: dict[str, tuple[int, int]] = field(init=False)
+    pairs: dict[str, tuple[Clashing, Clashing]] = field(init=False)
+
+
+class State:
+    """Rows by slot, the indexes over them, and the violations of each rule. Not for several threads at once.
+
+    What could be refused is refused while a change is made ready; nothing has been touched then.
+    """
+
+    def __init__(self, rules: Sequence[Rule], key: Sequence[str], method: str, most: int) -> None:
+        self.rules = list(rules)
+        self.key = tuple(key)
+        self.method = method
+        self.most = most
+        self.stores = [Violated(1 if rule.constraint.is_single_row else 2, most) for rule in self.rules]
+        self.frame: Frame | None = None
+        self.rows = Rows(pa.schema([]))
+        self.alive: Alive = np.zeros(1 << 10, np.uint8)
+        self.n_rows = 0
+        self.next_slot = 0
+        self.version = 0
+        self.seen: tuple[int, LiveEngine] | None = None  # an engine, and the version that it is of
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns and their types; None before the first rows have come."""
+        return None if self.frame is None else self.frame.schema
+
+    def known_schema(self) -> pa.Schema:
+        """The same; raises DataError before the first rows have come."""
+        if self.frame is None:
+            raise DataError("the monitor has no rows yet; insert some first")
+        return self.frame.schema
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of rows, indexes, keys and violations."""
+        own = self.rows.nbytes + self.alive.nbytes + sum(store.nbytes for store in self.stores)
+        return own + (0 if self.frame is None else self.frame.nbytes)
+
+    def inserting(self, table: pa.Table) -> Change:
+        """The change that adds these rows; raises DataError where a key is null, comes twice, or is there already."""
+        frame = self.frame_for(table.schema)
+        if self.key:
+            cells = self._new_cells(frame, table)
+            refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
+        return Change(frame, NOTHING, table)
+
+    def deleting(self, keys: pa.Table | Longs) -> Change:
+        """The change that takes the rows of these keys away; raises DataError for one that has none, or comes twice."""
+        frame = self._known_frame()
+        slots = self.slots_of(keys) if isinstance(keys, pa.Table) else self._numbered(keys)
+        return Change(frame, slots, frame.schema.empty_table())
+
+    def updating(self, table: pa.Table) -> Change:
+        """The change that puts rows in the place of those with their keys; raises DataError as `deleting` does."""
+        return Change(self.frame_for(table.schema), self.slots_of(table), table, np.arange(len(table)))
+
+    def slots_of(self, keys: pa.Table) -> Longs:
+        """The slot of each key; raises DataError where there is none, and for a key that comes twice."""
+        frame = self._known_frame()
+        cells, valid = frame.columns.key_cells(Relation.of(keys), extend=False)
+        refuse_nulls(self.key, valid)
+        slots = frame.find(cells, self.alive)
+        refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
+        refuse_keys(keys, self.key, repeated([slots]), "these keys come more than once")
+        return slots
+
+    def carry_out(self, change: Change) -> None:
+        """Changes all that a change concerns. Where that fails, indexes are made again from the rows, as they were."""
+        frame, before = change.frame, self.frame
+        try:
+            gone = np.sort(change.gone)
+            came = np.arange(self.next_slot, self.next_slot + change.table.num_rows)
+            added, removed = self._asked(change, gone, came)
+        except BaseException:
+            for one in (frame, before):
+                if one is not None:
+                    one.lose()
+            raise
+        self.frame = frame
+        self.alive = self._reached(self.next_slot + len(came))
+        was = self.rows if self.rows.schema.equals(frame.schema) else self.rows.cast(frame.schema)
+        self.alive[gone] = 0
+        self.alive[came] = 1
+        self.next_slot += len(came)
+        self.n_rows += len(came) - len(gone)
+        self.rows = was.without_dead(self.alive) if len(gone) else was
+        self.rows = self.rows.with_more(change.table, came, self.alive)
+        self.version += 1
+        links = change.links
+        moved = None if links is None else (change.gone[: len(links)], came[links])
+        self._record(change, added, removed, moved)
+        change.rows = (was, self.rows)
+
+    def supposed(self, table: pa.Table) -> Change:
+        """What would change if these rows came. Nothing does."""
+        if self.frame is None:
+            trial = State(self.rules, self.key, self.method, self.most)
+            change = trial.inserting(table)
+            trial.carry_out(change)
+            return change
+        frame = self.frame_for(table.schema)
+        relation = Relation.of(table)
+        if self.key:
+            Identity(relation, self.key)
+            cells, _ = frame.columns.key_cells(relation, extend=False)
+            refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
+        change = Change(frame, NOTHING, table)
+        came = np.arange(self.next_slot, self.next_slot + len(table))
+        batch, _ = frame.columns.batch(relation, came, extend=False)
+        found = iter(frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)))
+        among = Detector(relation)
+        change.counts, change.deltas, change.pairs = {}, {}, {}
+        for number, (rule, store) in enumerate(zip(self.rules, self.stores, strict=True)):
+            own = [[NOTHING] * store.sides, *among.pairs(rule)]
+            clashing = tuple(
+                came[np.concatenate([side for pairs in own if (side := pairs[k]) is not None]).astype(np.int64)]
+                for k in range(store.sides)
+            )
+            if number in frame.columns.numbers:
+                outer = next(found).pairs or (NOTHING, NOTHING)
+                clashing = tuple(np.concatenate(sides) for sides in zip(outer, clashing, strict=True))
+            change.pairs[rule.name] = clashing, tuple([NOTHING] * store.sides)
+            change.deltas[rule.name] = len(clashing[0]), 0
+            change.counts[rule.name] = store.count + len(clashing[0])
+        change.rows = self.rows, self.rows.with_more(table, came, self._reached(self.next_slot + len(came)))
+        return change
+
+    def living(self) -> tuple[Longs, pa.Table]:
+        """The slots and rows of this moment, in the order in which they came."""
+        return self.rows.living(self.alive)
+
+    def frame_for(self, schema: pa.Schema) -> Frame:
+        """The frame for rows of these columns; raises SchemaError where rules or the key do not fit them."""
+        if self.frame is None:
+            return Frame.of(schema, self.rules, self.key, self.method)
+        return self.frame if self.frame.schema.equals(schema) else self.frame.widened(schema)
+
+    def _known_frame(self) -> Frame:
+        self.known_schema()
+        assert self.frame is not None
+        return self.frame
+
+    def _new_cells(self, frame: Frame, table: pa.Table) -> list[Longs]:
+        cells, valid = frame.columns.key_cells(Relation.of(table), extend=True)
+        refuse_nulls(self.key, valid)
+        refuse_keys(table, self.key, repeated(cells), "these keys come more than once")
+        return cells
+
+    def _numbered(self, numbers: Longs) -> Longs:
+        """The numbers of rows, each of which must be alive."""
+        wrong = (numbers < 0) | (numbers >= self.next_slot)
+        wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
+        for row in numbers[wrong | repeated([numbers])][:1]:
+            raise DataError(f"there is no row {row:,}, or it is named more than once. Nothing was changed")
+        return numbers
+
+    def _asked(self, change: Change, gone: Longs, came: Longs) -> tuple[list[Found], list[Found]]:
+        """What the indexes say of rows that go and of rows that come, as they take them in."""
+        frame = change.frame
+        new = Relation.of(change.table)
+        batch = None
+        if len(came):
+            batch, nulls = frame.columns.batch(new, came, extend=True)
+            frame.note(nulls)
+        index = frame.ready(self)
+        old = Relation.of(self.rows.take(gone).cast(frame.schema)) if len(gone) else None
+        nothing = [Found(0, (NOTHING, NOTHING)) for _ in frame.columns.followed]
+        two_row = [self.stores[number] for number in frame.columns.numbers]
+        removed = nothing
+        if old is not None:
+            leaving, _ = frame.columns.batch(old, gone, extend=False)
+            removed = index.delete(leaving, [ALL if store.is_listed else 0 for store in two_row])
+            frame.forget_keys(old, gone)
+        added = nothing
+        if batch is not None:
+            limits = [
+                store.room + one.count if store.is_listed else 0 for store, one in zip(two_row, removed, strict=True)
+            ]
+            added = index.insert(batch, limits)
+            frame.keep_keys(new, came)
+        return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
+
+    def _with_single(
+        self, frame: Frame, relation: Relation | None, slots: Longs, two_row: Sequence[Found]
+    ) -> list[Found]:
+        """What was found for each rule, rules about one row included; nothing for those that nothing can violate."""
+        found = dict(zip(frame.columns.numbers, two_row, strict=True))
+        told = []
+        for number, rule in enumerate(self.rules):
+            rows = NOTHING
+            if rule.constraint.is_single_row and relation is not None:
+                rows = slots[violating_rows(relation, rule)]
+            told.append(found.get(number, Found(len(rows), (rows, rows))))
+        return told
+
+    def _record(
+        self, change: Change, added: list[Found], removed: list[Found], moved: tuple[Longs, Longs] | None
+    ) -> None:
+        """Takes in what was found, and tells it."""
+        change.counts, change.deltas, change.pairs = {}, {}, {}
+        for rule, store, came, went in zip(self.rules, self.stores, added, removed, strict=True):
+            listed = store.is_listed and came.pairs is not None and went.pairs is not None
+            new, old = (None if one.pairs is None else one.pairs[: store.sides] for one in (came, went))
+            store.remove(went.count, self.alive)
+            store.add(came, new if listed else None)
+            if listed and new is not None and old is not None:
+                if moved is not None:
+                    new, old = net(new, old, moved)
+                change.pairs[rule.name] = new, old
+                change.deltas[rule.name] = len(new[0]), len(old[0])
+            else:
+                more = came.count - went.count
+                change.deltas[rule.name] = max(more, 0), max(-more, 0)
+            change.counts[rule.name] = store.count
+
+    def _reached(self, slots: int) -> Alive:
+        """The flags of all rows, with room for so many slots."""
+        if slots <= len(self.alive):
+            return self.alive
+        wider = np.zeros(max(slots, 2 * len(self.alive)), np.uint8)
+        wider[: len(self.alive)] = self.alive
+        return wider
+
+
+def violating_rows(relation: Relation, rule: Rule) -> Mask:
+    """The rows that violate a rule about one row."""
+    masks = [relation.mask(predicate, rule.nulls) for predicate in rule.constraint.predicates]
+    if rule.where is not None:
+        masks.append(relation.condition_mask(rule.where))
+    return np.logical_and.reduce(masks)

@@ -1,0 +1,111 @@
+"""The violations of one rule that a monitor knows of: as pairs, or, where these are too many, as a number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from refute.live.index import Found, Longs, Pairs
+from refute.live.rows import Alive
+
+Clashing = tuple[Longs, ...]  # the slots of s and of t, or of s alone
+
+FEW = 1 << 10  # pairs up to which those of dead rows do not matter
+
+
+class Violated:
+    """The ordered pairs of slots that break a rule, or, for a rule about one row, the slots.
+
+    A slot is never used again and its row never changes, so a pair is open as long as both of its rows are alive. Pairs
+    are therefore only ever added, 16 bytes each; those of dead rows are left out when they are read, and let go once
+    they are as many as the others. Beyond `most` pairs only their number is kept.
+    """
+
+    def __init__(self, sides: int, most: int) -> None:
+        self.sides = sides
+        self.most = most
+        self.count = 0
+        self._parts: list[tuple[Longs, ...]] | None = [] if most else None
+        self._held = 0
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the pairs are kept, not their number alone."""
+        return self._parts is not None
+
+    @property
+    def room(self) -> int:
+        """How many more pairs would be kept."""
+        return max(self.most - self.count, 0) if self.is_listed else 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all pairs."""
+        return 8 * self.sides * self._held
+
+    def add(self, found: Found, pairs: tuple[Longs, ...] | None) -> None:
+        """Takes in pairs that appear; where they are not listed, the number alone."""
+        self.count += found.count
+        if self._parts is None or pairs is None:
+            self.forget()
+        elif len(pairs[0]):
+            self._parts.append(pairs)
+            self._held += len(pairs[0])
+            self._join()
+
+    def remove(self, number: int, alive: Alive) -> None:
+        """Lets pairs go whose rows are no longer alive: so many."""
+        self.count -= number
+        if self._parts is not None and self._held > 2 * self.count + FEW:
+            self._parts = [pairs for pairs in self._open(alive) if len(pairs[0])]
+            self._held = sum(len(pairs[0]) for pairs in self._parts)
+            assert self._held == self.count, "a pair is open as long as its rows are alive"
+
+    def forget(self) -> None:
+        """Keeps the number alone from now on."""
+        self._parts, self._held = None, 0
+
+    def pairs(self, alive: Alive) -> tuple[Longs, ...]:
+        """All open pairs."""
+        assert self._parts is not None
+        parts = list(self._open(alive))
+        nothing = np.empty(0, np.int64)
+        return tuple(np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(self.sides))
+
+    def _open(self, alive: Alive) -> Iterator[tuple[Longs, ...]]:
+        for pairs in self._parts or ():
+            open_ones = alive[pairs[0]] != 0
+            for others in pairs[1:]:
+                open_ones &= alive[others] != 0
+            yield pairs if open_ones.all() else tuple(side[open_ones] for side in pairs)
+
+    def _join(self) -> None:
+        """Joins small parts, so that there are few."""
+        assert self._parts is not None
+        while len(self._parts) > 1 and len(self._parts[-2][0]) <= 2 * len(self._parts[-1][0]):
+            one, two = self._parts[-2:]
+            self._parts[-2:] = [tuple(np.concatenate(sides) for sides in zip(one, two, strict=True))]
+
+
+def net(new: Clashing, old: Clashing, moved: Pairs) -> tuple[Clashing, Clashing]:
+    """Pairs that appear and pairs that vanish, without those that only moved: rows of some slots now have others."""
+    before, after = moved
+    if not len(new[0]) or not len(old[0]) or not len(before):
+        return new, old
+    order = np.argsort(before)
+    renamed = []
+    for side in old:
+        place = np.minimum(np.searchsorted(before, side, sorter=order), len(order) - 1)
+        found = order[place]
+        renamed.append(np.where(before[found] == side, after[found], side))
+    columns = [np.concatenate(sides) for sides in zip(new, renamed, strict=True)]
+    order = np.lexsort(columns[::-1])
+    same = np.ones(len(order) - 1, np.bool_)
+    for column in columns:
+        same &= column[order[1:]] == column[order[:-1]]
+    alone = np.ones(len(order), np.bool_)
+    alone[order[1:][same]] = False
+    alone[order[:-1][same]] = False
+    first, second = alone[: len(new[0])], alone[len(new[0]) :]
+    return tuple(side[first] for side in new), tuple(side[second] for side in old)
