@@ -46,7 +46,7 @@ def chosen_rows(frame: DataFrame, relation: Relation, where: Condition) -> DataF
 
 def _violates(rule: Rule) -> Callable[[Relation], NDArray[np.bool_]]:
     def mask(table: Relation) -> NDArray[np.bool_]:
-        rows = compile_rule(table, rule.constraint, rule.nulls, rule.where).rows
+        rows = compile_rule(table, rule).rows
         assert rows is not None
         found = np.zeros(table.n_rows, dtype=np.bool_)
         found[rows] = True
