@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.language.form import Form, operands
+from refute.language.form import Form, Side, operands
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row
@@ -51,7 +51,7 @@ def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compile
     form = Form.of(rule)
     skipped = skipped_nulls(relation, form)
     if rule.constraint.is_single_row:
-        found = _filtered(relation, form, Row.S)
+        found = _filtered(relation, form.side(Row.S), rule.nulls)
         assert found is not None
         return Compiled(None, _positions(found), skipped)
     if not form.possible:
@@ -81,9 +81,10 @@ def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compile
 
 def admitted_rows(relation: Relation, form: Form, row: Row) -> Mask:
     """Which rows may stand as `row`."""
-    found = _filtered(relation, form, row)
+    side = form.side(row)
+    found = _filtered(relation, side, form.nulls)
     mask = np.ones(relation.n_rows, dtype=np.bool_) if found is None else found.copy()
-    for name in form.barred(row):
+    for name in side.barred:
         mask &= ~relation.is_null(name)
     return mask
 
@@ -100,11 +101,10 @@ def skipped_nulls(relation: Relation, form: Form) -> int:
     return int(np.count_nonzero(missing if chosen is None else missing & chosen))
 
 
-def _filtered(relation: Relation, form: Form, row: Row) -> Mask | None:
-    """The rows of the rule's `where` that are true to its predicates about `row`; None is all. Do not write to it."""
-    side = form.side(row)
+def _filtered(relation: Relation, side: Side, nulls: Nulls) -> Mask | None:
+    """The rows of a side's `where` that are true to its filters; None is all. Do not write to it."""
     masks = [] if side.where is None else [relation.condition_mask(side.where)]
-    masks += [relation.mask(predicate, form.nulls) for predicate in side.filters]
+    masks += [relation.mask(predicate, nulls) for predicate in side.filters]
     return reduce(np.logical_and, masks) if masks else None
 
 
@@ -124,7 +124,7 @@ def _encode(relation: Relation, predicate: Predicate, threads: int) -> tuple[Enc
 def _admit(relation: Relation, form: Form, row: Row, encoded: dict[Predicate, tuple[Encoded, Encoded]]) -> _Admission:
     """The rows that may stand as `row`, by a label that says what keeps others out; codes tell which are null."""
     side = form.side(row)
-    mask = _filtered(relation, form, row)
+    mask = _filtered(relation, side, form.nulls)
     kept: set[Hashable] = set() if side.where is None else {side.where}
     kept.update(side.filters)
     for predicate, codes in encoded.items():
