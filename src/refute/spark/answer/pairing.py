@@ -19,10 +19,9 @@ from refute.spark.expressions import (
     as_number,
     column,
     compare,
-    condition_expression,
+    filter_expressions,
     not_null,
     operand,
-    predicate_expression,
 )
 
 
@@ -115,14 +114,8 @@ class Pairing:
 
     def _filters(self, row: Row) -> SparkColumn | None:
         side = self.form.side(row)
-        conditions: list[SparkColumn | None] = []
-        if side.where is not None:
-            conditions.append(condition_expression(self.relation, side.where))
-        conditions += [predicate_expression(self.relation, one, self.form.nulls) for one in side.filters]
-        known = [condition for condition in conditions if condition is not None]
-        if len(known) < len(conditions):
-            return None
-        return all_of([*known, not_null(self.relation, sorted(side.barred))])
+        found = filter_expressions(self.relation, side, self.form.nulls)
+        return None if found is None else all_of([*found, not_null(self.relation, sorted(side.barred))])
 
     def side(self, frame: DataFrame, row: Row) -> DataFrame:
         """The rows that may stand on this side."""
