@@ -19,6 +19,7 @@ from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Predicate
 from refute.language.render import SqlWriter
+from refute.language.rulebook import Rule
 
 LIMIT = 40.0  # seconds
 
@@ -139,7 +140,7 @@ def _verifying(rule: DenialConstraint) -> str:
         extrema = f"min({y}) as low, max(max({y})) over ({part} order by {x} {frame}) as high"
         grouping = ", ".join([*same, x])
         return f"select 1 from (select {extrema} from data group by {grouping}) where low < high limit 1"
-    listing = SqlWriter(table="data", key=("id",)).list_query(rule)
+    listing = SqlWriter(table="data", key=("id",)).list_query(Rule.of(rule))
     return f"{listing}\nlimit 1"
 
 
@@ -151,7 +152,7 @@ def _counting(rule: DenialConstraint) -> str:
     if not rest and len(other) == 1:
         both = f"select {keys}, count(*) as n from data group by {keys}, {other[0]}"
         return f"select sum(a * a - b) from (select sum(n) as a, sum(n * n) as b from ({both}) group by {keys})"
-    return SqlWriter(table="data").count_query(rule)
+    return SqlWriter(table="data").count_query(Rule.of(rule))
 
 
 def _polars_join(frame: Any, rule: DenialConstraint) -> Any:

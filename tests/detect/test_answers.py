@@ -79,7 +79,7 @@ def test_duckdb_counts_the_same_on_a_table_of_a_thousand_rows() -> None:
         "not (s.a = t.a and s.b >= t.b)",
         "not (s.a = t.c and s.b <= t.b and s.c > 5)",
     ):
-        query = SqlWriter(table="data").count_query(rf.parse(text))
+        query = SqlWriter(table="data").count_query(Rule.of(text))
         connection = duckdb.connect()
         connection.register("data", table)
         ((expected,),) = connection.execute(query).fetchall()

@@ -24,7 +24,7 @@ from thorough import examples
 @examples(300)
 @given(case=cases(max_rows=7), data=st.data())
 def test_weights_stand_for_copies_of_rows(case: Case, data: st.DataObject) -> None:
-    compiled = compile_rule(Relation.of(case.table), case.rule, Nulls(case.nulls))
+    compiled = compile_rule(Relation.of(case.table), Rule(name="rule", constraint=case.rule, nulls=Nulls(case.nulls)))
     assume(compiled.problem is not None)
     assert compiled.problem is not None
     assume(can_weigh(compiled.problem) and compiled.problem.equal + compiled.problem.order + compiled.problem.differ)

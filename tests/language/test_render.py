@@ -7,32 +7,39 @@ from pathlib import Path
 
 import pytest
 
+from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import parse, parse_condition
 from refute.language.render import Dialect, SqlWriter, render_english, render_logic, render_rule, render_text
+from refute.language.rulebook import Rule
 
 FIXTURES = Path(__file__).parent / "renderings.txt"
 ANSI = SqlWriter(table="orders")
 SPARK = SqlWriter(table=("db", "orders"), dialect=Dialect.SPARK)
+
+
+def _asked(
+    query: Callable[[Rule], str], nulls: Nulls = Nulls.SQL, where: Condition | None = None
+) -> Callable[[DenialConstraint], str]:
+    return lambda constraint: query(Rule(name="rule", constraint=constraint, nulls=nulls, where=where))
+
 
 NOTATIONS: dict[str, Callable[[DenialConstraint], str]] = {
     "text": render_text,
     "rule": render_rule,
     "logic": render_logic,
     "english": render_english,
-    "ansi count": ANSI.count_query,
-    "ansi list": ANSI.list_query,
-    "ansi keyed list": SqlWriter(table="orders", key=("id", "line")).list_query,
-    "ansi nulls equal count": SqlWriter(table="orders", nulls=Nulls.EQUAL).count_query,
-    "ansi floats count": SqlWriter(table="orders", floats=("x",)).count_query,
-    "ansi where count": SqlWriter(
-        table="orders", where=parse_condition("x > 0 and (y is null or not y = 'n')")
-    ).count_query,
-    "spark count": SPARK.count_query,
-    "spark list": SPARK.list_query,
-    "spark nulls equal count": SqlWriter(table="orders", dialect=Dialect.SPARK, nulls=Nulls.EQUAL).count_query,
-    "spark floats count": SqlWriter(table="orders", dialect=Dialect.SPARK, floats=("x",)).count_query,
+    "ansi count": _asked(ANSI.count_query),
+    "ansi list": _asked(ANSI.list_query),
+    "ansi keyed list": _asked(SqlWriter(table="orders", key=("id", "line")).list_query),
+    "ansi nulls equal count": _asked(ANSI.count_query, nulls=Nulls.EQUAL),
+    "ansi floats count": _asked(SqlWriter(table="orders", floats=("x",)).count_query),
+    "ansi where count": _asked(ANSI.count_query, where=parse_condition("x > 0 and (y is null or not y = 'n')")),
+    "spark count": _asked(SPARK.count_query),
+    "spark list": _asked(SPARK.list_query),
+    "spark nulls equal count": _asked(SqlWriter(table="orders", dialect=Dialect.SPARK).count_query, nulls=Nulls.EQUAL),
+    "spark floats count": _asked(SqlWriter(table="orders", dialect=Dialect.SPARK, floats=("x",)).count_query),
 }
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows_of, violations
 from refute.language.conditions import evaluate
-from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import parse, parse_condition
-from refute.language.render.sql import SqlWriter, may_pair_with_itself
+from refute.language.render.sql import SqlWriter
+from refute.language.rulebook import Rule
 from strategies import KINDS, Case, cases
 from thorough import examples
 
@@ -32,9 +31,13 @@ def run(table: pa.Table, query: str) -> list[tuple[int, ...]]:
         return sorted(connection.execute(query).fetchall())
 
 
-def writer(table: pa.Table, nulls: str, *, keyed: bool = False) -> SqlWriter:
+def writer(table: pa.Table, *, keyed: bool = False) -> SqlWriter:
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    return SqlWriter(table="data", nulls=Nulls(nulls), floats=floats, key=("number",) if keyed else ())
+    return SqlWriter(table="data", floats=floats, key=("number",) if keyed else ())
+
+
+def rule_of(case: Case) -> Rule:
+    return Rule(name="rule", constraint=case.rule, nulls=Nulls(case.nulls))
 
 
 def numbered(table: pa.Table) -> pa.Table:
@@ -44,7 +47,7 @@ def numbered(table: pa.Table) -> pa.Table:
 @examples(60)
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_count_query_gives_the_number_of_violations(case: Case) -> None:
-    query = writer(case.table, case.nulls).count_query(case.rule)
+    query = writer(case.table).count_query(rule_of(case))
     assert run(case.table, query) == [(len(violations(case.table, case.rule, case.nulls)),)]
 
 
@@ -52,14 +55,14 @@ def test_the_count_query_gives_the_number_of_violations(case: Case) -> None:
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_list_query_gives_the_violations_by_key(case: Case) -> None:
     table = numbered(case.table)
-    query = writer(table, case.nulls, keyed=True).list_query(case.rule)
+    query = writer(table, keyed=True).list_query(rule_of(case))
     assert run(table, query) == violations(table, case.rule, case.nulls)
 
 
 @examples(30)
 @given(cases(max_rows=8, kinds=COMPARABLE))
 def test_the_list_query_without_a_key_numbers_the_rows(case: Case) -> None:
-    found = run(case.table, writer(case.table, case.nulls).list_query(case.rule))
+    found = run(case.table, writer(case.table).list_query(rule_of(case)))
     assert [tuple(row - 1 for row in rows) for rows in found] == violations(case.table, case.rule, case.nulls)
 
 
@@ -75,25 +78,10 @@ def test_a_where_condition_selects_the_rows_for_which_it_is_true(rows: list[tupl
         pa.table({"a": pa.array([r[0] for r in rows], pa.int64()), "b": pa.array([r[1] for r in rows], pa.float64())})
     )
     where = parse_condition(text)
-    rule = parse("not (s.number >= 0)")
+    rule = Rule(name="rule", constraint=parse("not (s.number >= 0)"), where=where)
     chosen = [(i,) for i, row in enumerate(rows_of(table)) if evaluate(where, row) is True]
-    query = SqlWriter(table="data", where=where, floats=["b"], key=("number",)).list_query(rule)
+    query = SqlWriter(table="data", floats=["b"], key=("number",)).list_query(rule)
     assert run(table, query) == chosen
-
-
-@pytest.mark.parametrize(
-    ("text", "possible"),
-    [
-        ("unique(a)", True),
-        ("a -> b", False),
-        ("not (s.a < t.b)", True),
-        ("not (s.a < t.b and s.b < t.a)", False),
-        ("not (s.a <= t.a)", True),
-        ("not (s.a = 1 and t.a = 2)", False),
-    ],
-)
-def test_a_row_can_stand_on_both_sides_only_if_the_rule_allows(text: str, possible: bool) -> None:
-    assert may_pair_with_itself(parse(text)) == possible
 
 
 def test_literals_of_every_type_are_what_a_database_reads() -> None:
@@ -107,7 +95,7 @@ def test_literals_of_every_type_are_what_a_database_reads() -> None:
             "flag": [True],
         }
     )
-    rule: DenialConstraint = parse(
+    rule = Rule.of(
         """not (s.text = 'it''s \\ "é"' and s.real = float '-inf' and s.exact = 1.5 and s.day = date '2020-01-31'
         and s.moment = timestamp '2020-01-31 12:00:00.5' and s.flag = true and s.real < 1e-300)"""
     )

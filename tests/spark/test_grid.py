@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, packed, tables_of

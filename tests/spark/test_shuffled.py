@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import refute as rf
+from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.plan.form import Form
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of

@@ -14,8 +14,9 @@ from refute.detect.results import Finding, Verdict, Witness
 from refute.detect.summary import FEW_REPEATS, MANY_REPEATS, Summary
 from refute.detect.ways import ByDistinctRows, ByMethod, CountingWay, UnlessNone
 from refute.detect.weighted import can_weigh
+from refute.language.form import Form
 from refute.language.rulebook import Rule
-from refute.plan.compile import Compiled, can_be_violated, compile_rule
+from refute.plan.compile import Compiled, compile_rule
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem, Rows
@@ -79,7 +80,7 @@ class Detector:
 
     def _parts(self, rule: Rule) -> Iterator[tuple[str, Detector]]:
         """The detectors of growing prefixes and that of all rows, with the words for each; prefixes are made lazily."""
-        if can_be_violated(rule):
+        if Form.of(rule).possible:
             for size in prefix_sizes(self.relation.n_rows):
                 yield in_first_rows(size), self._prefix(size)
         yield "", self
@@ -172,8 +173,7 @@ class Detector:
         with self._lock:
             known = self._compiled.get(key)
         if known is None:
-            threads = self.share.threads
-            known = compile_rule(self.relation, rule.constraint, rule.nulls, rule.where, threads=threads)
+            known = compile_rule(self.relation, rule, threads=self.share.threads)
             with self._lock:
                 self._compiled[key] = known
         return known

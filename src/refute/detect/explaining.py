@@ -40,8 +40,8 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
 def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
     """The plan of one rule."""
     detector.relation.bind(rule.constraint, rule=rule.name)
-    rows, shape = detector.relation.n_rows, Shape.of_rule(rule.constraint)
-    if shape.single:
+    rows = detector.relation.n_rows
+    if rule.constraint.is_single_row:
         steps = ("hold each row against the comparisons",)
         return RulePlan.of(rule, rows=rows, method="scan", steps=steps, worst="n rows")
     method = detector.method
@@ -58,7 +58,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
         verify=verify,
         count=tuple(map(str, detector.count_steps(rule))),
         check=("verify it as above, and go on if it is broken", *map(str, detector.extent_steps(rule))),
-        worst=_at_worst(shape, method),
+        worst=_at_worst(Shape.of_problem(problem), method),
     )
 
 

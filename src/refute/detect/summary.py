@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from refute.detect.weighted import WeightedPartners, weighted_partners
 from refute.kernels.sort.distinct import Tally, distinct_values, mix, numbered
 from refute.language.conditions import columns_of
-from refute.language.predicate import Column
+from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Encoded, Relation
@@ -52,7 +52,7 @@ class Summary:
 
     def partners(self, rule: Rule) -> WeightedPartners:
         """The partners of each distinct row, for a rule that `can_weigh`."""
-        problem = compile_rule(Relation.of(self.table), rule.constraint, rule.nulls, rule.where).problem
+        problem = compile_rule(Relation.of(self.table), rule).problem
         assert problem is not None
         return weighted_partners(problem, self.weights)
 
@@ -112,11 +112,10 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
 def _encoded(relation: Relation, rule: Rule, names: tuple[str, ...]) -> list[Encoded]:
     """The columns as integers: as the rule compares them where it does, so none is encoded twice."""
     known: dict[str, Encoded] = {}
-    for predicate in rule.constraint.predicates:
-        if predicate.is_two_row and isinstance(predicate.right, Column):
-            pair = (predicate.left.name, predicate.right.name)
-            found = relation.encode_joint(pair, ordered=predicate.op.is_order)
-            known |= dict(zip(pair, found, strict=True))
+    for predicate in Form.of(rule).predicates:
+        pair = operands(predicate)
+        found = relation.encode_joint(pair, ordered=predicate.op.is_order)
+        known |= dict(zip(pair, found, strict=True))
     return [known[name] if name in known else relation.encode(name, ordered=False) for name in names]
 
 

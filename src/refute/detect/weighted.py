@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.dominance.weighted import weight_below
 from refute.kernels.sort.distinct import mix, numbered
+from refute.language.differences import subsets
 from refute.plan.problem import Comparison, Problem
 
 MOST_ORDERS = 2
@@ -48,19 +48,17 @@ def weighted_partners(problem: Problem, weights: Ints) -> WeightedPartners:
     assert can_weigh(problem)
     s_rows, t_rows = (_all(rows, problem.n_rows) for rows in (problem.s_rows, problem.t_rows))
     as_s, as_t = np.zeros(problem.n_rows, np.int64), np.zeros(problem.n_rows, np.int64)
-    for size in range(len(problem.differ) + 1):
-        for chosen in combinations(problem.differ, size):  # a `!=` is all pairs but those with `=`
-            sign = -1 if size % 2 else 1
-            s_groups, t_groups = _groups(problem, problem.equal + chosen)
-            if not problem.order:
-                most = int(max(s_groups.max(initial=0), t_groups.max(initial=0))) + 1
-                as_t[t_rows] += sign * _sums(s_groups, weights[s_rows], most)[t_groups]
-                as_s[s_rows] += sign * _sums(t_groups, weights[t_rows], most)[s_groups]
-                continue
-            s_points, t_points, ranks = _points(problem, s_groups, t_groups)
-            as_t[t_rows] += sign * _below(s_points, weights[s_rows], t_points, ranks)
-            turned = (_turned(t_points, ranks), weights[t_rows], _turned(s_points, ranks))
-            as_s[s_rows] += sign * _below(*turned, ranks)
+    for sign, chosen in subsets(problem.differ):
+        s_groups, t_groups = _groups(problem, problem.equal + chosen)
+        if not problem.order:
+            most = int(max(s_groups.max(initial=0), t_groups.max(initial=0))) + 1
+            as_t[t_rows] += sign * _sums(s_groups, weights[s_rows], most)[t_groups]
+            as_s[s_rows] += sign * _sums(t_groups, weights[t_rows], most)[s_groups]
+            continue
+        s_points, t_points, ranks = _points(problem, s_groups, t_groups)
+        as_t[t_rows] += sign * _below(s_points, weights[s_rows], t_points, ranks)
+        turned = (_turned(t_points, ranks), weights[t_rows], _turned(s_points, ranks))
+        as_s[s_rows] += sign * _below(*turned, ranks)
     if problem.self_pairs:
         itself = _pairs_with_itself(problem, s_rows, t_rows)
         as_s[itself] -= 1

@@ -17,8 +17,7 @@ from refute.discovery.result.support import support
 from refute.discovery.space.slots import Slot, Space
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-from refute.language.constraint import DenialConstraint
-from refute.language.nulls import Nulls
+from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
 from refute.relation.arrays import row_numbers
@@ -61,7 +60,7 @@ class Table(Protocol):
     def state_shares(self, slot: Slot) -> list[float]:
         """The share of ordered pairs of distinct rows in each state of a slot."""
 
-    def support(self, constraint: DenialConstraint, nulls: Nulls) -> int:
+    def support(self, form: Form) -> int:
         """How many rows have a partner that the rule speaks about."""
 
     def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
@@ -142,9 +141,9 @@ class LocalTable:
         """The share of ordered pairs of distinct rows in each state of a slot, exact from the values' counts."""
         return state_shares(self.relation, slot)
 
-    def support(self, constraint: DenialConstraint, nulls: Nulls) -> int:
+    def support(self, form: Form) -> int:
         """How many rows have a partner that the rule speaks about."""
-        return support(self.relation, constraint, nulls)
+        return support(self.relation, form)
 
     def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
         """What `run` gives, which takes little time here; None where the user ended it."""

@@ -87,7 +87,7 @@ class Closure:
 
     def decides(self, predicate: Predicate) -> bool:
         """Whether the predicate is surely true or false as on values, rather than false for a null alone."""
-        if self._nulls is Nulls.EQUAL and not predicate.op.is_order:
+        if self._nulls.reads(predicate.op):
             return True
         return all(self._has_value(term) for term in (predicate.left, predicate.right))
 

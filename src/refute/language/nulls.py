@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from refute.errors import OptionError
+from refute.language.operators import Operator
 
 
 class Nulls(Enum):
@@ -25,3 +26,7 @@ class Nulls(Enum):
             if known.value == mode:
                 return known
         raise OptionError(f"nulls must be {' or '.join(repr(known.value) for known in cls)}, not {mode!r}")
+
+    def reads(self, op: Operator) -> bool:
+        """Whether a comparison with NULL can be true."""
+        return self is Nulls.EQUAL and not op.is_order

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.language.conditions import Condition
-from refute.language.constraint import DenialConstraint
+from refute.language.form import Form, Side, operands
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Predicate, Row
+from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Ints, Problem, Rows
 from refute.relation import Encoded, Relation
@@ -42,104 +42,78 @@ class _Admission:
     label: Hashable
 
     def rows(self) -> Rows | None:
-        return None if self.mask is None else np.flatnonzero(self.mask).astype(np.int64, copy=False)
+        return None if self.mask is None else _positions(self.mask)
 
 
-def compile_rule(
-    relation: Relation,
-    rule: DenialConstraint,
-    nulls: Nulls = Nulls.SQL,
-    where: Condition | None = None,
-    *,
-    threads: int = 1,
-) -> Compiled:
+def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compiled:
     """The rule over this table as integers; raises SchemaError where the two do not fit."""
-    relation.bind(rule)
-    chosen = _condition_mask(relation, where)
-    if rule.is_single_row:
-        return _compile_single_row(relation, rule, nulls, chosen)
-    two_row = merge_predicates([predicate for predicate in rule.predicates if predicate.is_two_row])
-    skipped = _skipped_nulls(relation, rule, nulls, chosen)
-    if two_row is None:
+    relation.bind(rule.constraint)
+    form = Form.of(rule)
+    skipped = skipped_nulls(relation, form)
+    if rule.constraint.is_single_row:
+        found = _filtered(relation, form.side(Row.S), rule.nulls)
+        assert found is not None
+        return Compiled(None, _positions(found), skipped)
+    if not form.possible:
         return Compiled(None, None, skipped)
-    encoded = [_encode(relation, predicate, threads) for predicate in two_row]
-    s_side, t_side = (_admit(relation, rule, row, nulls, two_row, encoded, chosen, where) for row in (Row.S, Row.T))
+    encoded = {predicate: _encode(relation, predicate, threads) for predicate in form.predicates}
+    s_side, t_side = (_admit(relation, form, row, encoded) for row in Row)
     if s_side.label == t_side.label:
         t_side = s_side
     s_rows = s_side.rows()
     t_rows = s_rows if s_side is t_side else t_side.rows()
-    built: dict[str, list[Comparison]] = {"equal": [], "order": [], "differ": []}
-    for predicate, (left, right) in zip(two_row, encoded, strict=True):
-        kind = {Operator.EQ: "equal", Operator.NE: "differ"}.get(predicate.op, "order")
-        comparison = _labelled(predicate, left, right, nulls)
-        built[kind].append(_restricted(comparison, s_side, t_side, s_rows, t_rows))
+
+    def compared_by(predicates: Iterable[Predicate]) -> tuple[Comparison, ...]:
+        whole = (_labelled(predicate, *encoded[predicate], form.nulls) for predicate in predicates)
+        return tuple(_restricted(comparison, s_side, t_side, s_rows, t_rows) for comparison in whole)
+
     problem = Problem(
         n_rows=relation.n_rows,
         s_rows=s_rows,
         t_rows=t_rows,
-        equal=tuple(built["equal"]),
-        order=tuple(built["order"]),
-        differ=tuple(built["differ"]),
-        self_pairs=not any(not p.is_cross_column and p.op.is_strict for p in two_row),
+        equal=compared_by(form.equal),
+        order=compared_by(one.predicate for one in form.order),
+        differ=compared_by(form.differ),
+        self_pairs=form.self_pairs,
     )
     return Compiled(problem, None, skipped)
 
 
-def can_be_violated(rule: Rule) -> bool:
-    """Whether no two predicates over the same columns exclude each other."""
-    return merge_predicates([predicate for predicate in rule.constraint.predicates if predicate.is_two_row]) is not None
-
-
-def admitted_rows(relation: Relation, rule: Rule, row: Row) -> Mask:
-    """Which rows may stand as `row` in a two-row rule: chosen, true to its one-row predicates, not null where read."""
-    chosen = _condition_mask(relation, rule.where)
-    mask = np.ones(relation.n_rows, dtype=np.bool_) if chosen is None else chosen.copy()
-    for predicate in rule.constraint.predicates:
-        if predicate.rows == {row}:
-            mask &= relation.mask(predicate, rule.nulls)
-    for name in barred_columns(rule.constraint, row, rule.nulls):
+def admitted_rows(relation: Relation, form: Form, row: Row) -> Mask:
+    """Which rows may stand as `row`."""
+    side = form.side(row)
+    found = _filtered(relation, side, form.nulls)
+    mask = np.ones(relation.n_rows, dtype=np.bool_) if found is None else found.copy()
+    for name in side.barred:
         mask &= ~relation.is_null(name)
     return mask
 
 
-def skipped_nulls(relation: Relation, rule: Rule) -> int:
+def skipped_nulls(relation: Relation, form: Form) -> int:
     """How many of the rows that a rule is about a null keeps from standing as `s` or as `t`."""
-    return _skipped_nulls(relation, rule.constraint, rule.nulls, _condition_mask(relation, rule.where))
+    chosen = None if form.rule.where is None else relation.condition_mask(form.rule.where)
+    names = sorted(name for name in form.barred() if relation.null_count(name))
+    if not names:
+        return 0
+    missing = np.zeros(relation.n_rows, dtype=np.bool_)
+    for name in names:
+        missing |= relation.is_null(name)
+    return int(np.count_nonzero(missing if chosen is None else missing & chosen))
 
 
-def _compile_single_row(relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None) -> Compiled:
-    mask = np.ones(relation.n_rows, dtype=np.bool_) if chosen is None else chosen.copy()
-    for predicate in rule.predicates:
-        mask &= relation.mask(predicate, nulls)
-    rows = np.flatnonzero(mask).astype(np.int64, copy=False)
-    return Compiled(None, rows, _skipped_nulls(relation, rule, nulls, chosen))
+def _filtered(relation: Relation, side: Side, nulls: Nulls) -> Mask | None:
+    """The rows of a side's `where` that are true to its filters; None is all. Do not write to it."""
+    masks = [] if side.where is None else [relation.condition_mask(side.where)]
+    masks += [relation.mask(predicate, nulls) for predicate in side.filters]
+    return reduce(np.logical_and, masks) if masks else None
 
 
-def _condition_mask(relation: Relation, where: Condition | None) -> Mask | None:
-    if where is None:
-        return None
-    return relation.shared(("where", where), lambda: relation.condition_mask(where))
-
-
-def merge_predicates(predicates: list[Predicate]) -> list[Predicate] | None:
-    """The predicates with those over the same operands made one; None when two exclude each other."""
-    merged: dict[tuple[str, str], Predicate] = {}
-    for predicate in predicates:
-        assert isinstance(predicate.right, Column)
-        operands = (predicate.left.name, predicate.right.name)
-        known = merged.get(operands)
-        if known is not None:
-            op = known.op.meet(predicate.op)
-            if op is None:
-                return None
-            predicate = replace(known, op=op)
-        merged[operands] = predicate
-    return list(merged.values())
+def _positions(mask: Mask) -> Rows:
+    return np.flatnonzero(mask).astype(np.int64, copy=False)
 
 
 def _encode(relation: Relation, predicate: Predicate, threads: int) -> tuple[Encoded, Encoded]:
-    assert isinstance(predicate.right, Column)
-    left, right = predicate.left.name, predicate.right.name
+    left, right = operands(predicate)
     if left == right:
         one = relation.encode(left, ordered=predicate.op.is_order, threads=threads)
         return one, one
@@ -147,48 +121,29 @@ def _encode(relation: Relation, predicate: Predicate, threads: int) -> tuple[Enc
     return first, second
 
 
-def reads_nulls(op: Operator, nulls: Nulls) -> bool:
-    """Whether a comparison with null can be true."""
-    return nulls is Nulls.EQUAL and not op.is_order
-
-
-def _admit(
-    relation: Relation,
-    rule: DenialConstraint,
-    row: Row,
-    nulls: Nulls,
-    two_row: list[Predicate],
-    encoded: list[tuple[Encoded, Encoded]],
-    chosen: Mask | None,
-    where: Condition | None,
-) -> _Admission:
-    """The rows that may stand as `row`: chosen, true to its one-row predicates, and not null where that matters."""
-    mask = chosen
-    filters: set[Hashable] = set() if where is None else {where}
-    for predicate in rule.predicates:
-        if predicate.rows == {row}:
-            filters.add(predicate if row is Row.S else predicate.swapped())
-            found = relation.mask(predicate, nulls)
-            mask = found if mask is None else mask & found
-    barred = barred_columns(rule, row, nulls)
-    for predicate, pair in zip(two_row, encoded, strict=True):
-        side, column = (pair[0], predicate.left) if row is Row.S else (pair[1], predicate.right)
-        assert isinstance(column, Column)
-        if side.nulls and column.name in barred and ("not null", column.name) not in filters:
-            filters.add(("not null", column.name))
-            present = side.values >= 0
+def _admit(relation: Relation, form: Form, row: Row, encoded: dict[Predicate, tuple[Encoded, Encoded]]) -> _Admission:
+    """The rows that may stand as `row`, by a label that says what keeps others out; codes tell which are null."""
+    side = form.side(row)
+    mask = _filtered(relation, side, form.nulls)
+    kept: set[Hashable] = set() if side.where is None else {side.where}
+    kept.update(side.filters)
+    for predicate, codes in encoded.items():
+        place = int(row is Row.T)
+        name = operands(predicate)[place]
+        if codes[place].nulls and name in side.barred and ("not null", name) not in kept:
+            kept.add(("not null", name))
+            present = codes[place].values >= 0
             mask = present if mask is None else mask & present
     if mask is not None and bool(mask.all()):
         mask = None
-    return _Admission(mask, None if mask is None else (nulls, frozenset(filters)))
+    return _Admission(mask, None if mask is None else (form.nulls, frozenset(kept)))
 
 
 def _labelled(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) -> Comparison:
     """The predicate as one of the three kinds over all rows, with a label by which rules share what is made of it."""
-    assert isinstance(predicate.right, Column)
-    with_nulls = reads_nulls(predicate.op, nulls) and bool(left.nulls or right.nulls)
+    with_nulls = nulls.reads(predicate.op) and bool(left.nulls or right.nulls)
     # A column may have several encodings; the relation keeps each, so their identities tell them apart.
-    names, codes = (predicate.left.name, predicate.right.name), (id(left.values), id(right.values))
+    names, codes = operands(predicate), (id(left.values), id(right.values))
     label: Hashable = (*names, predicate.op, *codes)
     if not predicate.op.is_order:
         label = (*names, predicate.op, *codes, nulls) if with_nulls else (*names, "values", *codes)
@@ -230,26 +185,3 @@ def _restricted(
         return comparison
     label = (comparison.label, s_side.label, t_side.label)
     return comparison.picked(s_rows, t_rows, together=s_rows is t_rows, label=label)
-
-
-def barred_columns(rule: DenialConstraint, row: Row, nulls: Nulls) -> set[str]:
-    """The columns whose null keeps a row from standing as `row`."""
-    return {
-        column.name
-        for predicate in rule.predicates
-        if not reads_nulls(predicate.op, nulls)
-        for column in predicate.columns
-        if column.row is row
-    }
-
-
-def _skipped_nulls(relation: Relation, rule: DenialConstraint, nulls: Nulls, chosen: Mask | None) -> int:
-    """How many of the chosen rows a null keeps from standing as `s` or as `t`."""
-    barred = barred_columns(rule, Row.S, nulls) | barred_columns(rule, Row.T, nulls)
-    names = sorted(name for name in barred if relation.null_count(name))
-    if not names:
-        return 0
-    missing = np.zeros(relation.n_rows, dtype=np.bool_)
-    for name in names:
-        missing |= relation.is_null(name)
-    return int(np.count_nonzero(missing if chosen is None else missing & chosen))

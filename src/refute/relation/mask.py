@@ -32,7 +32,7 @@ def predicate_mask(relation: Relation, predicate: Predicate, nulls: Nulls) -> Ma
     check_predicate(relation, predicate)
     op = predicate.op
     left, right = predicate.left.name, predicate.right
-    reads_nulls = nulls is Nulls.EQUAL and not op.is_order
+    reads_nulls = nulls.reads(op)
     if isinstance(right, Column):
         if _plain_strings(relation, left) and _plain_strings(relation, right.name) and not reads_nulls:
             return _compare_strings(relation.column(left), op, relation.column(right.name))

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 from refute.detect.results import Timed, Verdict
 from refute.errors import DataError, SchemaError
 from refute.language.conditions import Condition, columns_of
+from refute.language.form import Form
 from refute.language.rulebook import Rule
-from refute.plan.form import Form
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation

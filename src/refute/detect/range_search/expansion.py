@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import refined
+from refute.language.differences import signed, split
 from refute.plan.problem import Comparison
 from refute.plan.step import term
 
@@ -20,30 +20,27 @@ def expanded(points: Points, *, halved: bool = False) -> Iterator[Points]:
     `halved` leaves out the mirror images: for existence, where both sides are the same points and nothing but
     equalities and differences compares them, a pair clashes both ways round or not at all (Proposition 2).
     """
-    ways: list[tuple[Comparison, ...]] = [(each, _turned(each)) for each in points.differ]
-    if halved and ways and points.twin and not points.order:
-        ways[-1] = ways[-1][:1]
-    for chosen in product(*ways):
+    halved = halved and points.twin and not points.order
+    for chosen in split(points.differ, lambda each: each, _turned, halved=halved):
         yield replace(points, order=points.order + chosen, differ=())
 
 
-def included(
-    points: Points, sign: int = 1, ignored: tuple[Comparison, ...] = (), same: tuple[Comparison, ...] = ()
-) -> Iterator[tuple[str, int, Points]]:
+def included(points: Points) -> Iterator[tuple[str, int, Points]]:
     """Signs and problems without differences whose signed counts add up to the count with them; words for each.
 
     Counting needs no expansion: pairs that differ in a column are all pairs less those that agree in it, and agreement
     is one more equality, which makes groups smaller instead of trees deeper.
     """
+    for sign, part, ignored, same in signed(points, _last, refined):
+        yield term(sign, ignored, same), sign, part
+
+
+def _last(points: Points) -> tuple[Comparison, Points] | None:
+    """The last difference of the points, and the points without it."""
     if not points.differ:
-        yield term(sign, ignored, same), sign, points
-        return
+        return None
     *rest, last = points.differ
-    without = replace(points, differ=tuple(rest))
-    yield from included(without, sign, (*ignored, last), same)
-    agreeing = refined(without, last)
-    if agreeing is not None:
-        yield from included(agreeing, -sign, ignored, (*same, last))
+    return last, replace(points, differ=tuple(rest))
 
 
 def _turned(comparison: Comparison) -> Comparison:

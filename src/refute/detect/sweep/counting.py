@@ -23,6 +23,7 @@ from refute.detect.sweep.threads import threads_for
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance.clashes import clashes_of
 from refute.kernels.sort.distinct import sum_of_squared_counts
+from refute.language.differences import signed
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell, within
 from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term
@@ -30,6 +31,7 @@ from refute.runtime.arrays import empty, full, give_back
 from refute.runtime.threads import together
 
 Longs = NDArray[np.int64]
+_Asked = tuple[Comparison | None, tuple[Comparison, ...]]  # what pairs agree on, and all that they differ in
 
 _PROOF = "to see whether there is a pair"
 
@@ -246,21 +248,16 @@ class _Dominance(_Term):
 def _terms(points: Points, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[_Term]:
     """Signed terms that add up to the pairs; each is made when it is asked for, so few are kept at a time."""
 
-    def taken_apart(
-        points: Points, sign: int, ignored: tuple[Comparison, ...], same: tuple[Comparison, ...]
-    ) -> Iterator[_Term]:
-        kind = _kind_of_term(points, tuning, partners)
-        if kind is not None:
-            yield kind(points, share, tuning, sign, term(sign, ignored, same), partners)
-            return
+    def widest(points: Points) -> tuple[Comparison, Points] | None:
+        if _kind_of_term(points, tuning, partners) is not None:
+            return None
         widest, *others = sorted(points.differ, key=lambda comparison: comparison.size, reverse=True)
-        simpler = replace(points, differ=tuple(others), self_pairs=True)
-        yield from taken_apart(simpler, sign, (*ignored, widest), same)
-        agreeing = refined(simpler, widest)
-        if agreeing is not None:
-            yield from taken_apart(agreeing, -sign, ignored, (*same, widest))
+        return widest, replace(points, differ=tuple(others), self_pairs=True)
 
-    return taken_apart(points, 1, (), ())
+    for sign, part, ignored, same in signed(points, widest, refined):
+        kind = _kind_of_term(part, tuning, partners)
+        assert kind is not None
+        yield kind(part, share, tuning, sign, term(sign, ignored, same), partners)
 
 
 def _kind_of_term(points: Points, tuning: Tuning, partners: bool) -> type[_Term] | None:
@@ -275,11 +272,19 @@ def _kind_of_term(points: Points, tuning: Tuning, partners: bool) -> type[_Term]
 
 def _agreeing_squares(key: Comparison | None, differ: tuple[Comparison, ...], n: int) -> int:
     """The pairs that agree on the key and differ in all others, by inclusion and exclusion; both sides are alike."""
-    if not differ:
-        return n * n if key is None else sum_of_squared_counts(key.s, key.size)
-    last, *others = differ
-    agreeing = last if key is None else combined(key, last)
-    return _agreeing_squares(key, tuple(others), n) - _agreeing_squares(agreeing, tuple(others), n)
+
+    def first(asked: _Asked) -> tuple[Comparison, _Asked] | None:
+        key, differ = asked
+        return (differ[0], (key, differ[1:])) if differ else None
+
+    def agreeing(asked: _Asked, one: Comparison) -> _Asked:
+        key, differ = asked
+        return one if key is None else combined(key, one), differ
+
+    squares = 0
+    for sign, (same, _), _, _ in signed((key, differ), first, agreeing):
+        squares += sign * (n * n if same is None else sum_of_squared_counts(same.s, same.size))
+    return squares
 
 
 def _add(into: Longs, pick: Rows | None, found: Longs, sign: int) -> None:

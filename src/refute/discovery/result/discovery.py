@@ -18,6 +18,7 @@ from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import Space, Words
 from refute.discovery.table import Table
 from refute.language.constraint import DenialConstraint
+from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.render import render_english, render_text
 
@@ -62,8 +63,10 @@ class Discovered:
     @property
     def support(self) -> int:
         """How many rows have a partner that the rule speaks about; counted on all rows when asked."""
+        from refute.language.rulebook import Rule
+
         assert self._table is not None
-        return self._table.support(self.constraint, self._nulls)
+        return self._table.support(Form.of(Rule(name="", constraint=self.constraint, nulls=self._nulls)))
 
     def __str__(self) -> str:
         return self.text

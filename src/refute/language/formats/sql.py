@@ -14,9 +14,9 @@ def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) 
     queries = []
     for rule in book:
         name = (table or TableFacts()).name
-        writer = SqlWriter(table=name, dialect=dialect, nulls=rule.nulls, where=rule.where, key=book.key)
+        writer = SqlWriter(table=name, dialect=dialect, key=book.key)
         said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
-        queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule.constraint)};\n")
+        queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n")
     return "\n".join(queries)
 
 

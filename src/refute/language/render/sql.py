@@ -13,13 +13,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from refute.language.closure import Closure
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
-from refute.language.constraint import DenialConstraint
+from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
-from refute.language.predicate import Column, Predicate, Row, Value
+from refute.language.predicate import Column, Predicate, Value
+
+if TYPE_CHECKING:
+    from refute.language.rulebook import Rule
 
 
 class Dialect(Enum):
@@ -39,55 +42,54 @@ class SqlWriter:
 
     table: str | tuple[str, ...]
     dialect: Dialect = Dialect.ANSI
-    nulls: Nulls = Nulls.SQL
-    where: Condition | None = None
     key: tuple[str, ...] = ()
     floats: Collection[str] = ()
 
-    def count_query(self, constraint: DenialConstraint) -> str:
+    def count_query(self, rule: Rule) -> str:
         """A query that gives one number: how many violations there are. Needs no key."""
-        source = self._source()
-        if constraint.is_single_row:
-            return f"SELECT COUNT(*) AS violations\nFROM {source} AS s\nWHERE {self._all(constraint)}"
-        pairs = f"FROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(constraint)}"
-        if not may_pair_with_itself(constraint):
+        source = self._source(self._table(), rule.where)
+        if rule.constraint.is_single_row:
+            return f"SELECT COUNT(*) AS violations\nFROM {source} AS s\nWHERE {self._all(rule)}"
+        pairs = f"FROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(rule)}"
+        if not Form.of(rule).self_pairs:
             return f"SELECT COUNT(*) AS violations\n{pairs}"
         # A row is no partner of its own: take away the rows that satisfy the rule with themselves.
         return (
             f"SELECT (SELECT COUNT(*)\n{pairs})\n"
-            f"     - (SELECT COUNT(*)\nFROM {source} AS s\nWHERE {self._all(constraint, alias='s')}) AS violations"
+            f"     - (SELECT COUNT(*)\nFROM {source} AS s\nWHERE {self._all(rule, alias='s')}) AS violations"
         )
 
-    def list_query(self, constraint: DenialConstraint) -> str:
+    def list_query(self, rule: Rule) -> str:
         """A query that gives one line for each violation: the key of `s`, and that of `t` in a rule about two rows."""
+        constraint = rule.constraint
         key = self.key or (_fresh("refute_row", constraint.columns),)
         head = (
             ""
             if self.key
             else f"WITH numbered AS (SELECT *, {self._row_number()} AS {self._name(key[0])} FROM {self._table()})\n"
         )
-        source = self._source(None if self.key else "numbered")
+        source = self._source(self._table() if self.key else "numbered", rule.where)
         shown = ", ".join(
             f"{row.value}.{self._name(name)} AS {self._name(f'{row.value}_{name}')}"
             for row in sorted(constraint.rows, key=lambda row: row.value)
             for name in key
         )
         if constraint.is_single_row:
-            return f"{head}SELECT {shown}\nFROM {source} AS s\nWHERE {self._all(constraint)}"
+            return f"{head}SELECT {shown}\nFROM {source} AS s\nWHERE {self._all(rule)}"
         apart = ""
-        if may_pair_with_itself(constraint):
+        if Form.of(rule).self_pairs:
             same = " AND ".join(f"s.{self._name(name)} = t.{self._name(name)}" for name in key)
             apart = f"\n AND NOT ({same})"
-        return f"{head}SELECT {shown}\nFROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(constraint)}{apart}"
+        return f"{head}SELECT {shown}\nFROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(rule)}{apart}"
 
-    def _all(self, constraint: DenialConstraint, alias: str | None = None) -> str:
-        return "\n AND ".join(self._predicate(predicate, alias) for predicate in constraint.predicates)
+    def _all(self, rule: Rule, alias: str | None = None) -> str:
+        return "\n AND ".join(self._predicate(predicate, rule.nulls, alias) for predicate in rule.constraint.predicates)
 
-    def _predicate(self, predicate: Predicate, alias: str | None = None) -> str:
+    def _predicate(self, predicate: Predicate, nulls: Nulls, alias: str | None) -> str:
         left = self._column(predicate.left, alias)
         right = predicate.right
         other = self._column(right, alias) if isinstance(right, Column) else self._literal(right.value)
-        if self.nulls is Nulls.EQUAL and not predicate.op.is_order:
+        if nulls.reads(predicate.op):
             return self._null_safe(left, other, negated=predicate.op is Operator.NE)
         return f"{left} {_SYMBOLS.get(predicate.op, predicate.op.symbol)} {other}"
 
@@ -114,9 +116,8 @@ class SqlWriter:
             case Or(parts):
                 return " OR ".join(f"({self._condition(part)})" for part in parts)
 
-    def _source(self, name: str | None = None) -> str:
-        table = name or self._table()
-        return table if self.where is None else f"(SELECT * FROM {table} WHERE {self._condition(self.where)})"
+    def _source(self, table: str, where: Condition | None) -> str:
+        return table if where is None else f"(SELECT * FROM {table} WHERE {self._condition(where)})"
 
     def _table(self) -> str:
         parts = (self.table,) if isinstance(self.table, str) else self.table
@@ -170,12 +171,6 @@ class SqlWriter:
 
 
 _SYMBOLS = {Operator.NE: "<>"}
-
-
-def may_pair_with_itself(constraint: DenialConstraint) -> bool:
-    """Whether some row could satisfy a rule about two rows by standing on both sides, which is no violation."""
-    itself = [Predicate.of(Column(Row.S, name), Operator.EQ, Column(Row.T, name)) for name in constraint.columns]
-    return not Closure((*constraint.predicates, *itself)).contradictory
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:

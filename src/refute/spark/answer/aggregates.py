@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
-from itertools import combinations
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column as SparkColumn
@@ -12,8 +10,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 
+from refute.language.differences import subsets
+from refute.language.form import operands as column_operands
 from refute.language.predicate import Row
-from refute.plan.form import operands as column_operands
 from refute.spark.answer.pairing import Pairing
 from refute.spark.answer.spread import Spread
 from refute.spark.answer.witness import Conditions
@@ -169,10 +168,9 @@ class GroupCounts:
         minus those with some of the others equal. The last has fewest values, so counts by it are few."""
         *others, last = sorted(self._differ, key=lambda name: -self._spread.distinct(self._sources([name])))
         parts = []
-        for subset in _subsets(others):
-            groups = self._by_value([*self._equal, *subset], last)
-            sign = "-" if len(subset) % 2 else ""
-            parts.append(groups.selectExpr(f"{sign}{self._total(self._apart)} as n"))
+        for sign, same in subsets(others):
+            groups = self._by_value([*self._equal, *same], last)
+            parts.append(groups.selectExpr(f"{'-' if sign < 0 else ''}{self._total(self._apart)} as n"))
         return sum(int(number or 0) for (number,) in reduce(DataFrame.unionByName, parts).collect())
 
     def _keys(self, row: Row) -> list[SparkColumn]:
@@ -242,10 +240,9 @@ class GroupCounts:
         if self._pairing.aligned:
             groups = groups.withColumn("ct", F.col("cs"))
         ps, pt = F.lit(0).cast("long"), F.lit(0).cast("long")
-        for subset in _subsets(self._differ):
-            same = Window.partitionBy(*self._equal, *subset) if self._equal or subset else Window.partitionBy(F.lit(0))
-            whole = len(subset) == len(self._differ)
-            sign = -1 if len(subset) % 2 else 1
+        for sign, chosen in subsets(self._differ):
+            same = Window.partitionBy(*self._equal, *chosen) if self._equal or chosen else Window.partitionBy(F.lit(0))
+            whole = len(chosen) == len(self._differ)
             ps = ps + F.lit(sign) * (F.col("ct") if whole else F.sum("ct").over(same))
             pt = pt + F.lit(sign) * (F.col("cs") if whole else F.sum("cs").over(same))
         return groups.withColumn("ps", ps).withColumn("pt", pt)
@@ -254,8 +251,3 @@ class GroupCounts:
         if not self._pairing.self_pairs:
             return 0
         return self._frame.where(self._pairing.pairs_with_itself()).count()
-
-
-def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:
-    for size in range(len(names) + 1):
-        yield from combinations(names, size)

@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
+from refute.language.form import Form
+from refute.language.form import operands as column_operands
 from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
-from refute.plan.form import Form
-from refute.plan.form import operands as column_operands
 from refute.relation import Family, Relation
 from refute.relation.types import ColumnType
 from refute.spark.expressions import (
@@ -19,10 +19,9 @@ from refute.spark.expressions import (
     as_number,
     column,
     compare,
-    condition_expression,
+    filter_expressions,
     not_null,
     operand,
-    predicate_expression,
 )
 
 
@@ -114,16 +113,9 @@ class Pairing:
         return found
 
     def _filters(self, row: Row) -> SparkColumn | None:
-        conditions: list[SparkColumn | None] = []
-        if self.rule.where is not None:
-            conditions.append(condition_expression(self.relation, self.rule.where))
-        for predicate in self.rule.constraint.predicates:
-            if predicate.rows == {row}:
-                conditions.append(predicate_expression(self.relation, predicate, self.rule.nulls))
-        known = [condition for condition in conditions if condition is not None]
-        if len(known) < len(conditions):
-            return None
-        return all_of([*known, not_null(self.relation, sorted(self.form.barred[row]))])
+        side = self.form.side(row)
+        found = filter_expressions(self.relation, side, self.form.nulls)
+        return None if found is None else all_of([*found, not_null(self.relation, sorted(side.barred))])
 
     def side(self, frame: DataFrame, row: Row) -> DataFrame:
         """The rows that may stand on this side."""

@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 from refute.detect.local import LocalEngine
 from refute.detect.results import Witness
 from refute.language.conditions import columns_of
-from refute.language.predicate import Row
+from refute.language.form import Form
 from refute.language.rulebook import Rule
-from refute.plan.compile import barred_columns
 from refute.relation.shown import shown_row
 from refute.spark.answer.single import violates, violating_rows
 from refute.spark.answer.witness import (
@@ -64,7 +63,7 @@ class RuleRows:
     @property
     def barred(self) -> list[str]:
         """The plain names of the columns in which a null keeps a row from standing on some side."""
-        return sorted(set().union(*(barred_columns(self._plain.constraint, row, self._rule.nulls) for row in Row)))
+        return sorted(Form.of(self._plain).barred())
 
     # Numbers alone need no row ids, which may cost a pass over the files.
     def violating(self, *, identified: bool) -> DataFrame:

@@ -11,21 +11,21 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from refute.language.conditions import Condition
+from refute.language.form import Form
+from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
 from refute.spark.blocks import Batches
-from refute.spark.expressions import all_of, condition_expression, predicate_expression
+from refute.spark.expressions import all_of, condition_expression, filter_expressions
 from refute.spark.worker import Task
 
 
 def violates(relation: Relation, rule: Rule) -> SparkColumn | None:
     """The condition under which a row violates the rule; None where Spark cannot tell exactly."""
-    conditions = [predicate_expression(relation, one, rule.nulls) for one in rule.constraint.predicates]
-    if rule.where is not None:
-        conditions.append(condition_expression(relation, rule.where))
-    exact = [condition for condition in conditions if condition is not None]
-    return all_of(exact) if len(exact) == len(conditions) else None
+    form = Form.of(rule)
+    conditions = filter_expressions(relation, form.side(Row.S), form.nulls)
+    return None if conditions is None else all_of(conditions)
 
 
 def violating_rows(frame: DataFrame, relation: Relation, rule: Rule) -> DataFrame:
@@ -46,7 +46,7 @@ def chosen_rows(frame: DataFrame, relation: Relation, where: Condition) -> DataF
 
 def _violates(rule: Rule) -> Callable[[Relation], NDArray[np.bool_]]:
     def mask(table: Relation) -> NDArray[np.bool_]:
-        rows = compile_rule(table, rule.constraint, rule.nulls, rule.where).rows
+        rows = compile_rule(table, rule).rows
         assert rows is not None
         found = np.zeros(table.n_rows, dtype=np.bool_)
         found[rows] = True

@@ -91,9 +91,7 @@ class Summary:
         """Each distinct value's partners."""
         assert self.table is not None
         weights = self.table.column(_COUNT).to_numpy().astype(np.int64)
-        compiled = compile_rule(
-            Relation.of(self.table.drop_columns([_COUNT])), self._rule.constraint, self._rule.nulls, self._rule.where
-        )
+        compiled = compile_rule(Relation.of(self.table.drop_columns([_COUNT])), self._rule)
         if compiled.problem is None:
             none = np.zeros(len(weights), np.int64)
             return WeightedPartners(none, none, weights)

@@ -14,12 +14,11 @@ from pyspark.sql import functions as F
 from refute.discovery.options import Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.rank import states_of_column
-from refute.discovery.result.support import premise, silent_columns
+from refute.discovery.result.support import premise
 from refute.discovery.space.slots import Slot, Space
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-from refute.language.constraint import DenialConstraint
-from refute.language.nulls import Nulls
+from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family
 from refute.relation.types import ColumnType
@@ -195,13 +194,13 @@ class SparkTable:
         assert self._pairs is not None
         return self._pairs.shares_nearby(slot)
 
-    def support(self, constraint: DenialConstraint, nulls: Nulls) -> int:
+    def support(self, form: Form) -> int:
         """How many rows have a partner that the rule speaks about."""
-        silent = [self.plain_of[name] for name in silent_columns(constraint, nulls)]
+        silent = [self.plain_of[name] for name in sorted(form.barred())]
         rows = self.frame.where(not_null(self.plain_types, silent)) if silent else self.frame
-        if constraint.is_single_row:
+        if form.rule.constraint.is_single_row:
             return rows.count()
-        keys = [self.value(name).alias(self.plain_of[name]) for name in premise(constraint)]
+        keys = [self.value(name).alias(self.plain_of[name]) for name in premise(form)]
         sizes = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias(TIMES)).where(F.col(TIMES) > 1)
         return int(sizes.agg(F.coalesce(F.sum(TIMES), F.lit(0))).collect()[0][0])
 

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from refute.plan.form import Form
+from refute.language.form import Form
 from refute.plan.method import MethodName
 from refute.relation.shown import shown_row
 from refute.spark.answer.witness import Totals

@@ -13,7 +13,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels.tiling import text_windows
-from refute.plan.form import Order, operands
+from refute.language.form import Order, operands
 from refute.relation import Relation
 from refute.relation.arrays import stored
 from refute.relation.types import ColumnType, Family

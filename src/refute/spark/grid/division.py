@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.plan.form import operands
+from refute.language.form import operands
 from refute.spark.grid.cuts import Cuts
 from refute.spark.grid.groups import NO_GROUP, Groups, hashes, missing
 from refute.spark.grid.placing import Places

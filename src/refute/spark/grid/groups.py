@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from refute.language.form import Order, operands
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
-from refute.plan.form import Order, operands
 from refute.relation import Relation
 from refute.spark.grid.axis import Axis, Domain, one_array
 from refute.spark.mixing import NULL, Bits, scrambled

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType
 
-from refute.plan.form import Form
+from refute.language.form import Form
 from refute.relation import Relation
 from refute.spark.answer.narrowing import narrowed
 from refute.spark.blocks import PACKED

@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.language.constraint import DenialConstraint
+from refute.language.form import Form, operands
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.rulebook import Rule
 from refute.plan.compile import admitted_rows
-from refute.plan.form import Form, operands
 from refute.relation import Relation
 from refute.spark.grid.axis import Axis
 from refute.spark.grid.groups import Key
@@ -48,8 +48,8 @@ class Shape:
     def admitted(self, table: pa.Table) -> tuple[Mask, Mask]:
         """Which rows may stand as `s`, and which as `t`."""
         relation = Relation.of(table)
-        s_rows = admitted_rows(relation, self.form.rule, Row.S)
-        return s_rows, s_rows if self.form.aligned else admitted_rows(relation, self.form.rule, Row.T)
+        s_rows = admitted_rows(relation, self.form, Row.S)
+        return s_rows, s_rows if self.form.aligned else admitted_rows(relation, self.form, Row.T)
 
     def columns(self, first: int, *, with_keys: bool) -> dict[str, set[Row]]:
         """The columns that tasks compare by value, axes from `first` on, and the roles in which they are read."""

@@ -101,7 +101,7 @@ class Survey:
                 {
                     BLOCK: pa.array([packed(drawn.combine_chunks())], pa.binary()),
                     "rows": pa.array([table.num_rows], pa.int64()),
-                    "skipped": pa.array([skipped_nulls(Relation.of(table), self.shape.form.rule)], pa.int64()),
+                    "skipped": pa.array([skipped_nulls(Relation.of(table), self.shape.form)], pa.int64()),
                 }
             )
 
