@@ -44,7 +44,9 @@ class Changing(RuleBasedStateMachine):
                 )
             )
         self.rules = drawn
-        self.monitor = rf.Monitor(drawn, key="id", method=self.method, most_pairs=data.draw(st.sampled_from([1, 8, 10**6])))
+        self.monitor = rf.Monitor(
+            drawn, key="id", method=self.method, most_pairs=data.draw(st.sampled_from([1, 8, 10**6]))
+        )
         self.model: dict[int, int] = {}
 
     def drawn(self, data: st.DataObject, keys: list[int]) -> tuple[dict[int, int], pa.Table]:

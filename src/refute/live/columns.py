@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from refute.language.nulls import Nulls
-from refute.language.predicate import Predicate, Row
+from refute.language.form import Form, Side, operands
+from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.live.index import Batch, Compared, Longs, Mask, Watched
-from refute.plan.form import Form, operands
 from refute.relation import Relation
-from refute.relation.arrays import Bytes
+from refute.relation.arrays import ALL_VALID, Bytes
 from refute.relation.encode.encoding import Encoding
 
 
@@ -29,34 +28,44 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A two-row rule as a monitor reads it: what is compared, and what admits rows on either side."""
+    """A two-row rule as a monitor reads it: what is compared, and which rows it admits on either side."""
 
     rule: Rule
     compared: tuple[Compared, ...]
-    one_row: tuple[frozenset[Predicate], frozenset[Predicate]]  # written of s, whichever side they are for
-    read: tuple[frozenset[int], frozenset[int]]  # columns of integers that must not be null
+    sides: tuple[Side, Side]
 
-    def filter(self, side: int, nullable: set[int]) -> object:
+    def filter(self, side: int, nullable: Set[str]) -> object:
         """What admits rows on a side, as long as no other column has had a null."""
-        return self.one_row[side], self.rule.where, self.rule.nulls, self.read[side] & nullable
+        return replace(self.sides[side], barred=self.sides[side].barred & nullable), self.rule.nulls
 
 
 class Columns:
     """The columns that rules and the key read, and the integers that stand for their values as long as rows come."""
 
-    def __init__(self, types: Mapping[str, pa.DataType], rules: Sequence[Rule], key: Sequence[str]) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, pa.DataType],
+        rules: Sequence[Rule],
+        key: Sequence[str],
+        *,
+        nullable: Iterable[str] = (),
+        encodings: Mapping[tuple[str, ...], Encoding] | None = None,
+    ) -> None:
+        """The columns of a table of these types; `nullable` and `encodings` are those that were saved, if some were."""
         self.key = tuple(key)
         self.rules = list(rules)
         self._numbers: dict[Reading, int] = {}
-        self.nullable: set[int] = set()
+        self.nullable = set(nullable)  # columns that have had a null
         groups = _compared_groups(rules, key)
         self.encodings: dict[tuple[str, ...], Encoding] = {
-            names: Encoding(types[name] for name in names) for names in dict.fromkeys(groups.values())
+            names: (encodings or {}).get(names) or Encoding(types[name] for name in names)
+            for names in dict.fromkeys(groups.values())
         }
         self._groups = groups
         self._key = [self._number(Reading(name, False, False)) for name in key]
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
+        self._barred = {name for one in self.followed for side in one.sides for name in side.barred}
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -80,19 +89,23 @@ class Columns:
         found = [self._keys(relation, self.readings[number], extend) for number in self._key]
         return [cells for cells, _ in found], [valid for _, valid in found]
 
-    def batch(self, relation: Relation, slots: Longs, *, extend: bool) -> tuple[Batch, set[int]]:
-        """The rows as integers, and the numbers of columns in which some are null."""
-        cells, valid = [], []
+    def batch(self, relation: Relation, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
+        """The rows as integers, and the columns in which some of them are null and that matters."""
+        cells = []
+        present: dict[str, Bytes] = {}
         for reading in self._numbers:
-            integers, present = self._keys(relation, reading, extend)
+            integers, valid = self._keys(relation, reading, extend)
             cells.append(integers)
-            valid.append(present)
+            if not reading.nulls:
+                present[reading.name] = valid
+        for name in self._barred - present.keys():
+            present[name] = _valid(relation, name)
         masks: dict[object, Mask | None] = {}
         admitted = tuple(
-            (self._admitted(relation, one, 0, valid, masks), self._admitted(relation, one, 1, valid, masks))
+            (self._admitted(relation, one, 0, present, masks), self._admitted(relation, one, 1, present, masks))
             for one in self.followed
         )
-        return Batch(slots, tuple(cells), admitted), {number for number, one in enumerate(valid) if len(one)}
+        return Batch(slots, tuple(cells), admitted), {name for name, valid in present.items() if len(valid)}
 
     def _number(self, reading: Reading) -> int:
         return self._numbers.setdefault(reading, len(self._numbers))
@@ -100,21 +113,11 @@ class Columns:
     def _followed(self, rule: Rule) -> Followed:
         form = Form.of(rule)
         compared = []
-        read: tuple[set[int], set[int]] = (set(), set())
         for predicate in form.predicates:
-            as_value = rule.nulls is Nulls.EQUAL and not predicate.op.is_order
+            as_value = rule.nulls.reads(predicate.op)
             numbers = [self._number(Reading(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
             compared.append(Compared(predicate.op, *numbers))
-            if not as_value:
-                for side, number in zip(read, numbers, strict=True):
-                    side.add(number)
-        one_row: dict[Row, set[Predicate]] = {row: set() for row in Row}
-        for predicate in rule.constraint.predicates:
-            if not predicate.is_two_row:
-                (row,) = predicate.rows
-                one_row[row].add(predicate if row is Row.S else predicate.swapped())
-        sides = frozenset(one_row[Row.S]), frozenset(one_row[Row.T])
-        return Followed(rule, tuple(compared), sides, (frozenset(read[0]), frozenset(read[1])))
+        return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
 
     def _keys(self, relation: Relation, reading: Reading, extend: bool) -> tuple[Longs, Bytes]:
         encoding = self.encodings[self._groups[reading.name]]
@@ -124,17 +127,23 @@ class Columns:
         return keys.values, keys.valid
 
     def _admitted(
-        self, relation: Relation, one: Followed, side: int, valid: list[Bytes], known: dict[object, Mask | None]
+        self, relation: Relation, one: Followed, side: int, present: dict[str, Bytes], known: dict[object, Mask | None]
     ) -> Mask | None:
         """Which rows may stand on a side of a rule; None if all may."""
-        what = one.filter(side, set(one.read[side]))
-        if what not in known:
-            masks = [relation.mask(predicate, one.rule.nulls) for predicate in one.one_row[side]]
-            if one.rule.where is not None:
-                masks.append(relation.condition_mask(one.rule.where))
-            masks += [valid[number].view(np.bool_) for number in one.read[side] if len(valid[number])]
-            known[what] = np.logical_and.reduce(masks) if masks else None
-        return known[what]
+        what, nulls = one.sides[side], one.rule.nulls
+        if (what, nulls) not in known:
+            masks = [relation.mask(predicate, nulls) for predicate in what.filters]
+            if what.where is not None:
+                masks.append(relation.condition_mask(what.where))
+            masks += [present[name].view(np.bool_) for name in what.barred if len(present[name])]
+            known[what, nulls] = np.logical_and.reduce(masks) if masks else None
+        return known[what, nulls]
+
+
+def _valid(relation: Relation, name: str) -> Bytes:
+    """One byte per row, 0 for null; empty when no row is null."""
+    missing = relation.is_null(name)
+    return (~missing).view(np.uint8) if missing.any() else ALL_VALID
 
 
 def _compared_groups(rules: Iterable[Rule], key: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
 from refute.detect.local import LocalEngine
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.plan.compile import skipped_nulls
 from refute.plan.problem import Rows as RowNumbers
@@ -90,7 +91,7 @@ class LiveEngine(LocalEngine):
         rows = len(np.unique(np.concatenate(pairs)))
         named = None if witness is None else self._named(witness)
         values = None if witness is None else self._values(rule, witness)
-        skipped = skipped_nulls(self.relation, rule)
+        skipped = skipped_nulls(self.relation, Form.of(rule))
         finding = Finding(count == 0, count, rows, skipped, named, "monitor")
         return Timed(finding, values, time.perf_counter() - started)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +18,24 @@ from refute.live.columns import Columns
 from refute.live.index import Index, Longs
 from refute.live.methods import index_of
 from refute.live.rows import Alive
+from refute.live.runs import RunsIndex
 from refute.relation import Relation
 from refute.relation.binding import check_column
+from refute.relation.encode.encoding import Encoding
+from refute.relation.encode.state import EncodingState, Facts
 
 if TYPE_CHECKING:
     from refute.live.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class FrameParts:
+    """What of a frame is saved."""
+
+    nullable: frozenset[str]
+    encodings: dict[tuple[str, ...], Callable[[Facts | None], EncodingState]]  # what was learnt since, or all
+    keys: tuple[Run, ...]
+    runs: tuple[tuple[Run, ...], ...] | None  # None where an index is made from the rows
 
 
 class Frame:
@@ -42,6 +56,38 @@ class Frame:
         types = {field.name: field.type for field in schema}
         return cls(schema, Columns(types, rules, key), method)
 
+    @classmethod
+    def restored(
+        cls,
+        schema: pa.Schema,
+        columns: Columns,
+        method: str,
+        keys: Sequence[Run],
+        runs: Sequence[Sequence[Run]] | None,
+        alive: Alive,
+    ) -> Frame:
+        """The frame of columns and runs that were saved."""
+        found = cls(schema, columns, method)
+        found._keys = Levels(found._keys.shape, keys)
+        found._index = None
+        if runs is not None:
+            index = RunsIndex(columns.watched())
+            index.restore(runs, alive)
+            found._index = index
+        found._generations = columns.generations
+        return found
+
+    def parts(self) -> FrameParts:
+        """What is saved of this moment."""
+        index = self._index
+        usable = isinstance(index, RunsIndex) and self._generations == self.columns.generations
+        return FrameParts(
+            frozenset(self.columns.nullable),
+            {names: _learnt(one) for names, one in self.columns.encodings.items()},
+            tuple(self._keys.runs),
+            tuple(map(tuple, index.runs())) if usable and isinstance(index, RunsIndex) else None,
+        )
+
     def widened(self, schema: pa.Schema) -> Frame:
         """The same with types for columns that have held nothing but null."""
         _check_fit(schema, self.columns.rules, self.columns.key)
@@ -56,7 +102,7 @@ class Frame:
         remembered = sum(encoding.nbytes for encoding in self.columns.encodings.values())
         return remembered + self._keys.nbytes + (0 if self._index is None else self._index.nbytes)
 
-    def note(self, nulls: set[int]) -> None:
+    def note(self, nulls: set[str]) -> None:
         """Hears in which columns nulls have come: rules that shared rows until then may have to part."""
         if not nulls <= self.columns.nullable:
             before = _partition(self.columns)
@@ -96,6 +142,12 @@ class Frame:
         if self.columns.key:
             cells, _ = self.columns.key_cells(relation, extend=False)
             self._keys.add(Run.build(self._keys.shape, cells, ~slots))
+
+
+def _learnt(encoding: Encoding) -> Callable[[Facts | None], EncodingState]:
+    """What an encoding knows now, to be had later: all of it, or what it has learnt since."""
+    whole = encoding.state()
+    return whole.since
 
 
 def _check_fit(schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from refute.index.levels import Levels
-from refute.index.run import Bound, Run, Shape, query_of
+from refute.index.run import Alive, Bound, Run, Shape, query_of
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
@@ -91,6 +91,16 @@ class RunsIndex:
         """The memory of all runs."""
         return self._alive.nbytes + sum(store.levels.nbytes for store in self._stores.values())
 
+    def runs(self) -> list[list[Run]]:
+        """All runs, by what they are for: what is saved of the index."""
+        return [list(store.levels.runs) for store in self._stores.values()]
+
+    def restore(self, runs: Sequence[Sequence[Run]], alive: Alive) -> None:
+        """Takes runs that were saved of an index of the same rules."""
+        for store, own in zip(self._stores.values(), runs, strict=True):
+            store.levels = Levels(store.shape, own)
+        self._alive = alive.copy()
+
     def load(self, batch: Batch) -> None:
         """Adds rows without a look at pairs."""
         self._reach(batch)
@@ -127,7 +137,7 @@ class RunsIndex:
         for side in (0, 1):
             columns = tuple(pair[side] for pair in equal)
             store = self._stores.setdefault((columns, rule.filters[side]), _Store(number, side, columns))
-            store.axes += dict.fromkeys(axis for one in others if (axis := one[1 + side]) not in store.axes)
+            store.axes += dict.fromkeys(axis for one in others if (axis := (one.s, one.t)[side]) not in store.axes)
             stores.append(store)
         for side in (0,) if _is_symmetric(rule) else (0, 1):
             yield _Probe(number, side, stores[side], stores[1 - side], tuple(others))

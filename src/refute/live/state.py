@@ -135,6 +135,11 @@ class State:
         self._record(change, added, removed, moved)
         change.rows = (was, self.rows)
 
+    def replay(self, gone: Longs, table: pa.Table) -> None:
+        """Carries a change out that was once made ready and is known to be right."""
+        frame = self.frame_for(table.schema) if len(table) or self.frame is None else self.frame
+        self.carry_out(Change(frame, gone, table))
+
     def supposed(self, table: pa.Table) -> Change:
         """What would change if these rows came. Nothing does."""
         if self.frame is None:
@@ -150,7 +155,8 @@ class State:
             refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
         change = Change(frame, NOTHING, table)
         came = np.arange(self.next_slot, self.next_slot + len(table))
-        batch, _ = frame.columns.batch(relation, came, extend=False)
+        batch, nulls = frame.columns.batch(relation, came, extend=False)
+        frame.note(nulls)
         found = iter(frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)))
         among = Detector(relation)
         change.counts, change.deltas, change.pairs = {}, {}, {}
@@ -271,4 +277,5 @@ def violating_rows(relation: Relation, rule: Rule) -> Mask:
     masks = [relation.mask(predicate, rule.nulls) for predicate in rule.constraint.predicates]
     if rule.where is not None:
         masks.append(relation.condition_mask(rule.where))
-    return np.logical_and.reduce(masks)
+    found: Mask = np.logical_and.reduce(masks)
+    return found

@@ -29,6 +29,19 @@ class Violated:
         self._parts: list[tuple[Longs, ...]] | None = [] if most else None
         self._held = 0
 
+    @classmethod
+    def restored(cls, sides: int, most: int, count: int, parts: list[Clashing] | None) -> Violated:
+        """What was saved of a rule."""
+        found = cls(sides, most)
+        found.count, found._parts = count, parts
+        found._held = sum(len(part[0]) for part in parts or ())
+        return found
+
+    @property
+    def parts(self) -> tuple[Clashing, ...]:
+        """The pairs as they are kept, some of them of dead rows; none if only their number is."""
+        return tuple(self._parts or ())
+
     @property
     def is_listed(self) -> bool:
         """Whether the pairs are kept, not their number alone."""

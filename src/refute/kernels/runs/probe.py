@@ -104,7 +104,7 @@ def _group(run: Arrays, groups: Lines, p: int) -> tuple[int, int]:
         return 0, len(lines)
     value = hashed(groups, p, n_equal)
     bucket = np.int64(value >> np.uint64(run.shift))
-    start, end = np.int64(run.starts[bucket]), np.int64(run.starts[bucket + 1])
+    start, end = int(run.starts[bucket]), int(run.starts[bucket + 1])
     if start == end:
         return 0, 0
     if not _same_group(lines, start, groups, p, n_equal):
@@ -246,7 +246,7 @@ def _look(
     start, stop, met = span
     last = run.lines.shape[1] - 1
     if met == len(query.columns) and len(alive) == 0:
-        return np.int64(run.nets[stop] - run.nets[start]) if len(run.nets) else stop - start
+        return int(run.nets[stop] - run.nets[start]) if len(run.nets) else stop - start
     total = 0
     own = query.lines[p, query.lines.shape[1] - 1]
     one = met == len(query.columns) - 1 and not query.differs[met]

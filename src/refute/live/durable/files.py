@@ -1,0 +1,98 @@
+"""Files of arrays: Arrow IPC with one row of lists, which are mapped rather than read."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from refute.errors import DataError
+
+FORMAT = b"refute.format"
+VERSION = 1
+_CHUNK = 1 << 22
+
+
+def write_file(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Writes a table to a new file, which is on the disk when this returns; its size and checksum."""
+    told = json.dumps({"version": VERSION, **facts}).encode()
+    marked = table.replace_schema_metadata({FORMAT: told})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, marked.schema) as writer:
+        writer.write_table(marked)
+    with open(path, "rb") as stream:
+        os.fsync(stream.fileno())
+    return {"bytes": path.stat().st_size, "crc": checksum(path)}
+
+
+def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple[pa.Table, dict[str, Any]]:
+    """The table of a file, mapped, and its facts; raises DataError that names a file which is not as it was written."""
+    try:
+        size = path.stat().st_size
+        if size != expected["bytes"]:
+            raise DataError(f"{path} is damaged: it has {size:,} bytes, and {expected['bytes']:,} were written", file=str(path))
+        if verify and checksum(path) != expected["crc"]:
+            raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        facts = json.loads((table.schema.metadata or {})[FORMAT])
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} cannot be read as a file of a monitor: {error}", file=str(path)) from error
+    refuse_newer(path, facts.get("version"))
+    return table, facts
+
+
+def refuse_newer(path: Path, version: Any) -> None:
+    """Raises DataError for a file of a later format, or of none."""
+    if not isinstance(version, int):
+        raise DataError(f"{path} is not a file of a monitor", file=str(path))
+    if version > VERSION:
+        raise DataError(
+            f"{path} has format {version}, and this version of Refute reads up to {VERSION}; use a newer one",
+            file=str(path),
+        )
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file."""
+    found = 0
+    with open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            found = zlib.crc32(chunk, found)
+    return found
+
+
+def lists(arrays: Mapping[str, NDArray[Any]]) -> pa.Table:
+    """Arrays of any lengths as one row of lists."""
+    columns = {}
+    for name, array in arrays.items():
+        flat = np.ascontiguousarray(array).reshape(-1)
+        values = pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
+        columns[name] = pa.LargeListArray.from_arrays(pa.array([0, len(flat)], pa.int64()), values)
+    return pa.table(columns)
+
+
+def unlisted(table: pa.Table, name: str, dtype: Any) -> NDArray[Any]:
+    """One array of such a row. It may be written to, and the file is not: kernels are made for arrays of that kind."""
+    values = table.column(name).chunk(0).values
+    buffer = values.buffers()[1]
+    if len(values) == 0 or buffer is None:
+        return np.empty(0, dtype)
+    found = np.frombuffer(buffer, dtype, len(values), values.offset * np.dtype(dtype).itemsize)
+    address = found.__array_interface__ | {"data": (found.__array_interface__["data"][0], False)}
+    return np.asarray(_Held(address, buffer))
+
+
+class _Held:
+    """Memory of a buffer as an array, which keeps the buffer."""
+
+    def __init__(self, interface: dict[str, Any], buffer: pa.Buffer) -> None:
+        self.__array_interface__ = interface
+        self._buffer = buffer
