@@ -73,6 +73,18 @@ def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: B
 
 
 @njit(cache=True, nogil=True)
+def index_strings(held: Bytes, starts: Longs, known: int, slots: Words) -> None:
+    """Puts strings that are all different, and lie one after the other, into an empty table. O(bytes)."""
+    wrap = np.uint64(len(slots) - 1)
+    for i in range(known):
+        tag = _hashed(held, starts[i], starts[i + 1])
+        slot = tag & wrap
+        while slots[slot] != 0:
+            slot = (slot + _ONE) & wrap
+        slots[slot] = (tag << _HALF) | np.uint64(i + 1)
+
+
+@njit(cache=True, nogil=True)
 def larger(slots: Words, out: Words) -> None:
     """Puts the entries of a table into a larger one, which is empty. O(slots)."""
     wrap = np.uint64(len(out) - 1)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from refute.kernels.encode import dictionary as kernel
 from refute.kernels.encode.dictionary import UNKNOWN
-from refute.relation.arrays import ALL_VALID, Bytes, read_only
+from refute.relation.arrays import ALL_VALID, Bytes, numbers, read_only, row_numbers, stored
+from refute.relation.encode.state import VERSION, EncodingState, Facts
 from refute.relation.encode.string_order import StringOrder
 from refute.relation.encode.strings import Strings
 
@@ -36,6 +37,41 @@ class Dictionary:
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
         self._slots: NDArray[np.uint64] = np.zeros(1 << 8, dtype=np.uint64)
         self._order = StringOrder(span)
+
+    @classmethod
+    def restored(cls, state: EncodingState) -> Dictionary:
+        """The dictionary whose whole state this was."""
+        found = cls()
+        known = len(state.strings)
+        starts = stored(state.strings, np.int64, extra=1)
+        size = int(starts[-1] - starts[0])
+        found._make_room(known, size)
+        if size:
+            data = np.frombuffer(state.strings.buffers()[2], dtype=np.uint8)
+            found._held[:size] = data[starts[0] : starts[-1]]
+        np.subtract(starts, starts[0], out=found._starts[: known + 1])
+        kernel.index_strings(found._held, found._starts, known, found._slots)
+        found.known = known
+        span, recent, generation = (int(state.facts[name]) for name in ("span", "recent", "generation"))
+        found._order = StringOrder.restored(span, numbers(state.labels).copy(), recent, generation)
+        return found
+
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """What is remembered, but for what an earlier state had; strings are not copied."""
+        order = self._order
+        facts: Facts = {
+            "version": VERSION,
+            "kinds": kinds,
+            "first_string": int(since["known"]) if since else 0,
+            "first_label": int(since["labelled"]) if since and since["generation"] == order.generation else 0,
+            "known": self.known,
+            "labelled": order.labelled,
+            "recent": order.recent,
+            "generation": order.generation,
+            "span": order.span,
+        }
+        strings = self.strings().slice(int(facts["first_string"]))
+        return EncodingState(strings, row_numbers(order.labels_from(int(facts["first_label"]))), facts)
 
     @property
     def generation(self) -> int:
@@ -84,7 +120,7 @@ class Dictionary:
         return found
 
     def strings(self) -> pa.Array:
-        """All strings in the order of their numbers, without a copy. Valid until more are added."""
+        """All strings in the order of their numbers, without a copy."""
         starts = self._starts[: self.known + 1]
         buffers = [None, pa.py_buffer(starts), pa.py_buffer(self._held)]
         return pa.Array.from_buffers(pa.large_binary(), self.known, buffers)

@@ -18,6 +18,7 @@ from refute.relation.encode.dictionary import SPAN, Dictionary, strings_of_words
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Wide, common_unit, integers_of
+from refute.relation.encode.state import EncodingState, Facts, nothing_known
 from refute.relation.encode.strings import Strings, is_string, strings_of
 from refute.relation.encode.whole_numbers import WholeNumbers, float_keys, scaled
 
@@ -54,6 +55,12 @@ class Space(Protocol):
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The keys of an array's rows; with `extend`, values that are not known become so first."""
 
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """What is remembered, but for what an earlier state had."""
+
+    def restore(self, state: EncodingState) -> None:
+        """Takes over a whole state of a space of the same types."""
+
 
 def space_of(kinds: Iterable[pa.DataType]) -> Space:
     """The space of types that compare with each other: it depends on the types alone, never on the rows."""
@@ -87,6 +94,13 @@ class _Fixed:
     generation = 0
     nbytes = 0
     known = None
+
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """Nothing but the types."""
+        return nothing_known(kinds)
+
+    def restore(self, state: EncodingState) -> None:
+        """Nothing is remembered."""
 
 
 class Whole(_Fixed):
@@ -139,6 +153,14 @@ class _Remembering:
     def known(self) -> int:
         """How many values are remembered."""
         return self._dictionary.known
+
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """The state of the dictionary."""
+        return self._dictionary.state(since, kinds)
+
+    def restore(self, state: EncodingState) -> None:
+        """Takes over the state of a dictionary."""
+        self._dictionary = Dictionary.restored(state)
 
 
 class Far(_Remembering):

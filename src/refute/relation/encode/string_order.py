@@ -23,12 +23,34 @@ class StringOrder:
     def __init__(self, span: int) -> None:
         self.generation = 0
         self.lowest = -span
-        self._span = span
+        self.span = span
         self._placed = 0  # strings that have a label
         self._recent = 0
         self._labels: Longs = np.empty(0, dtype=np.int64)
         self._set_room(1)
         self._count = 0
+
+    @classmethod
+    def restored(cls, span: int, labels: Longs, recent: int, generation: int) -> StringOrder:
+        """The order that had these labels."""
+        order = cls(span)
+        order.generation, order._recent = generation, recent
+        order._labels, order._placed = labels, len(labels)
+        return order
+
+    @property
+    def labelled(self) -> int:
+        """How many strings, from the first on, have labels."""
+        return self._placed
+
+    @property
+    def recent(self) -> int:
+        """How many had labels before the last new ones."""
+        return self._recent
+
+    def labels_from(self, first: int) -> Longs:
+        """The labels of strings from a number on, as far as they have some."""
+        return self._labels[first : self._placed].copy()
 
     @property
     def nbytes(self) -> int:
@@ -46,7 +68,7 @@ class StringOrder:
                 self._labels = labels
             if self._placed == 0:
                 self._spread(known)
-            elif not kernel.label_gaps(order, self._placed, recent, self._span, self._labels):
+            elif not kernel.label_gaps(order, self._placed, recent, self.span, self._labels):
                 self._spread(known)
                 self.generation += 1
             self._recent, self._placed = self._placed, known
@@ -54,6 +76,7 @@ class StringOrder:
 
     def before(self, held: Bytes, starts: Longs, data: Bytes, offsets: NDArray[np.signedinteger], rows: Longs) -> Longs:
         """The number of the last placed string that is not above the string of each row, -1 for none."""
+        self._load(held, starts)
         out = np.empty(len(rows), dtype=np.int64)
         blocks = (self._nodes, self._words, self._directory, self._count)
         kernel.before(data, offsets, rows, held, starts, *blocks, out)
@@ -64,9 +87,9 @@ class StringOrder:
         new = known - self._placed
         if new * _FEW > self._placed:
             order = _sorted(held, starts, 0, known)
-            self._set_room(2 * (len(order) // kernel.LEAST_LOADED + 1))  # pages are not touched before they are needed
-            self._count = int(kernel.load(order, held, starts, self._nodes, self._words, self._directory))
+            self._fill(order, held, starts)
             return np.concatenate([[-1], order, [-1]])
+        self._load(held, starts)
         order = _sorted(held, starts, self._placed, known)
         self._make_room(self._count + min(new, self._count) + new // kernel.LEAST_SPLIT + 2)
         around = np.empty((new, 2), dtype=np.int64)
@@ -78,13 +101,22 @@ class StringOrder:
         found: Longs = runs[np.stack([begins, np.ones(new, dtype=np.bool_), ends], axis=1)]
         return found
 
+    def _load(self, held: Bytes, starts: Longs) -> None:
+        """Fills the blocks of an order that was restored, of which only labels are known."""
+        if self._count == 0 and self._placed:
+            self._fill(np.argsort(self._labels[: self._placed]), held, starts)
+
+    def _fill(self, order: Longs, held: Bytes, starts: Longs) -> None:
+        self._set_room(2 * (len(order) // kernel.LEAST_LOADED + 1))  # pages are not touched before they are needed
+        self._count = int(kernel.load(order, held, starts, self._nodes, self._words, self._directory))
+
     def _spread(self, known: int) -> None:
         """New labels for all, at equal distances in the middle half of what there is."""
         order = np.empty(known, dtype=np.int64)
         kernel.walk(self._nodes, self._directory, self._count, order)
-        step = self._span // (known + 1) & -2
+        step = self.span // (known + 1) & -2
         assert step >= 2, "more strings than labels"
-        self._labels[order] = step * np.arange(1, known + 1) - (self._span // 2 & -2)
+        self._labels[order] = step * np.arange(1, known + 1) - (self.span // 2 & -2)
 
     def _set_room(self, blocks: int) -> None:
         self._nodes = np.empty((blocks, kernel.WIDTH), dtype=np.int32)
