@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.errors import SchemaError
+from refute.errors import DataError, SchemaError
 from refute.relation import Relation
 from refute.relation.encode.dictionary import SPAN, Dictionary
 from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.keys import Keys
+from refute.relation.encode.keys import NULL_KEY, Keys
 from refute.relation.encode.spaces import Far, Listed
 from refute.relation.encode.strings import strings_of
 from relation.columns import KINDS, Sample, samples
@@ -139,6 +139,38 @@ def test_what_is_not_known_is_equal_to_nothing_that_is_and_in_its_place(drawn: A
         assert same.unknown.tolist() == order.unknown.tolist()
         assert all(sample.values[row] not in known for row in same.unknown)
         assert all(sample.values[row] is not None for row in same.unknown)
+
+
+@given(batches())
+def test_null_as_a_value_equals_null_alone_and_values_keep_their_keys(drawn: Any) -> None:
+    kinds, columns = drawn
+    encoding = Encoding(kinds)
+    given_keys: dict[Any, int] = {}
+    for sample in columns:
+        plain = encoding.codes(sample.column, extend=True)
+        clash = NULL_KEY in plain.values[np.array(valid(plain), dtype=bool)]
+        if clash:
+            with pytest.raises(DataError, match="64 bits"):
+                encoding.codes(sample.column, nulls_as_value=True)
+            continue
+        keys = encoding.codes(sample.column, extend=True, nulls_as_value=True)
+        assert len(keys.valid) == 0
+        for key, same, value in zip(keys.values.tolist(), plain.values.tolist(), sample.values, strict=True):
+            assert key == (NULL_KEY if value is None else same)
+            assert given_keys.setdefault(value, key) == key
+    assert len(set(given_keys.values())) == len(given_keys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [(pa.int64(), -(2**63)), (pa.uint64(), 2**63), (pa.timestamp("ns"), -(2**63))]
+)
+def test_one_number_of_64_bits_cannot_stand_beside_null_as_a_value(kind: pa.DataType, number: int) -> None:
+    encoding = Encoding([kind])
+    column = pa.array([0, None, number], kind)
+    with pytest.raises(DataError, match="row 2 holds the one number"):
+        encoding.codes(column, nulls_as_value=True)
+    assert encoding.codes(column.slice(0, 2), nulls_as_value=True).values.tolist() == [0, NULL_KEY]
+    assert len(set(encoding.codes(pa.array([0, 2**63 - 1, number], kind)).values.tolist())) == 3
 
 
 @given(batches())

@@ -109,15 +109,28 @@ class Encoding:
                 found += (space.known or 0) - before
         return found
 
-    def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False, extend: bool = False) -> Keys:
-        """The keys of a column's rows; with `extend`, values that are not known become so first."""
+    def codes(
+        self,
+        column: pa.ChunkedArray | pa.Array,
+        *,
+        ordered: bool = False,
+        extend: bool = False,
+        nulls_as_value: bool = False,
+    ) -> Keys:
+        """The keys of a column's rows; with `extend`, values that are not known become so first.
+
+        With `nulls_as_value` null has NULL_KEY, which no value has, and all rows are valid; values keep their keys.
+        Only for unordered keys, as null has no place in order. See `Keys.with_nulls` for the number that this refuses.
+        """
+        assert not (ordered and nulls_as_value)
         arrays = _arrays(column)
         if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
             extend = False
         parts = [self._placed(array, ordered, extend) for array in arrays]
         values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
-        return Keys(values, valid, ordered, self.generation, unknown)
+        keys = Keys(values, valid, ordered, self.generation, unknown)
+        return keys.with_nulls() if nulls_as_value else keys
 
     def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
         values, indices = _plain(array)

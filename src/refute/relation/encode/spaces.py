@@ -104,7 +104,7 @@ class _Fixed:
 
 
 class Whole(_Fixed):
-    """Whole numbers that fit 64 bits by their types: the number of units, plus a constant of the type."""
+    """Whole numbers that fit 64 bits by their types: the number of units, shifted if their order is asked for."""
 
     def __init__(self, numbers: WholeNumbers, shift: int) -> None:
         self._numbers = numbers
@@ -120,7 +120,8 @@ class Whole(_Fixed):
             beyond = low < -_SIGN or high >= _SIGN
         if isinstance(steps, Wide) or beyond:
             raise SchemaError(f"a value of {array.type} is beyond the types that keys were made for")
-        return Placed(scaled(steps.values, steps.valid, factor, self._shift), steps.valid, _NONE)
+        shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
+        return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
 
 
 class FloatBits(_Fixed):
