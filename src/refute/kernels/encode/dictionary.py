@@ -32,10 +32,11 @@ def add_strings(
 
     There must be room for all strings in `held` and `starts`, and for twice as many in `slots`. O(bytes) expected.
     """
-    tags = np.empty(BLOCK, np.uint64)
+    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         _hash_block(data, offsets, begin, end, tags)
+        _touch(tags[: end - begin], slots, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
                 out[i] = -1
@@ -57,10 +58,11 @@ def add_strings(
 def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, out: Longs) -> int:
     """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
     unknown = 0
-    tags = np.empty(BLOCK, np.uint64)
+    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         _hash_block(data, offsets, begin, end, tags)
+        _touch(tags[: end - begin], slots, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
                 out[i] = -1
@@ -120,6 +122,21 @@ def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -
     """Hashes of some strings ahead of looking them up, so looking up one does not wait for reading the next."""
     for i in range(begin, end):
         tags[i - begin] = _hashed(data, offsets[i], offsets[i + 1])
+
+
+@njit(cache=True, nogil=True)
+def _touch(tags: Words, slots: Words, held: Bytes, starts: Longs, seen: Words) -> None:
+    """Reads what looking up some strings will read first. One look-up waits three times; many wait together here."""
+    wrap = np.uint64(len(slots) - 1)
+    for i in range(len(tags)):
+        seen[i] = slots[tags[i] & wrap]
+    for i in range(len(tags)):
+        entry = seen[i]
+        likely = entry != 0 and entry >> _HALF == tags[i]
+        seen[i] = np.uint64(starts[np.int64(entry & _LOW) - 1]) if likely else np.uint64(len(held))
+    for i in range(len(tags)):
+        if seen[i] < np.uint64(len(held)):
+            seen[i] = held[seen[i]]
 
 
 @njit(cache=True, nogil=True)
