@@ -25,6 +25,7 @@ LEAST_SPLIT = BLOCK // 4  # strings that the smaller part of a full block has, w
 SIZE = BLOCK
 SKIP = BLOCK + 1
 WIDTH = BLOCK + 2  # of a row of `nodes`
+_SHORT = 12  # strings that are sorted by insertion
 _SPARE = 16  # strings that come in rising order take up one part in 2^16 of their gap each
 
 
@@ -46,6 +47,56 @@ def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, d
         _see_first(starts, nodes, directory, count)
         count += 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def sort(numbers: Longs, held: Bytes, starts: Longs) -> None:
+    """Puts numbers of different strings in order. For few strings that are not long: O(bytes log n).
+
+    Strings are sorted by the eight bytes behind what all of them begin with, and those that tie by the next.
+    """
+    words = np.empty(len(numbers), np.uint64)
+    todo = [(0, len(numbers), 0)]  # runs of numbers whose strings agree in so many bytes, zeros past their ends too
+    while todo:
+        first, last, agreed = todo.pop()
+        run = numbers[first:last]
+        if len(run) <= _SHORT:
+            _sort_few(run, held, starts)
+            continue
+        longest = 0
+        shared = len(held)
+        begin, end = starts[run[0]] + agreed, starts[run[0] + 1]
+        for number in run:
+            start, stop = starts[number] + agreed, starts[number + 1]
+            longest = max(longest, stop - start)
+            shared = _shared(held, begin, end, held, start, stop, shared)
+        agreed += max(shared, 0)
+        by_length = longest <= 0  # nothing but zeros at their ends tells them apart
+        for i in range(first, last):
+            start, stop = starts[numbers[i]], starts[numbers[i] + 1]
+            words[i] = np.uint64(stop - start) if by_length else word_at(held, start + agreed, stop)
+        order = np.argsort(words[first:last])
+        words[first:last] = words[first:last][order]
+        run[:] = run[order]
+        at = first
+        for i in range(first + 1, last + 1):
+            if i == last or words[i] != words[at]:
+                if i - at > 1:
+                    todo.append((at, i, agreed + 8))
+                at = i
+
+
+@njit(cache=True, nogil=True)
+def _sort_few(numbers: Longs, held: Bytes, starts: Longs) -> None:
+    """Puts numbers in the order of their strings by insertion."""
+    for i in range(1, len(numbers)):
+        number = numbers[i]
+        first, last = starts[number], starts[number + 1]
+        at = i
+        while at > 0 and _above(held, starts[numbers[at - 1]], starts[numbers[at - 1] + 1], held, first, last):
+            numbers[at] = numbers[at - 1]
+            at -= 1
+        numbers[at] = number
 
 
 @njit(cache=True, nogil=True)

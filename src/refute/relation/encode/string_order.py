@@ -14,6 +14,7 @@ from refute.relation.encode.strings import string_ranks
 Longs = NDArray[np.int64]
 
 _FEW = 4  # times as many as are new must be placed already, for new ones to be placed one by one
+_SMALL, _LONG = 2048, 64  # so few strings, of so many bytes on average, are sorted where they lie
 _RECENT = 1024  # numbers before the new ones that count as recent at least
 
 
@@ -134,6 +135,10 @@ class StringOrder:
 
 def _sorted(held: Bytes, starts: Longs, first: int, last: int) -> Longs:
     """The numbers [first, last) in the order of their strings, which are all different."""
+    if last - first <= _SMALL and starts[last] - starts[first] <= _LONG * (last - first):
+        order = np.arange(first, last)
+        kernel.sort(order, held, starts)
+        return order
     offsets = pa.py_buffer(np.ascontiguousarray(starts[first : last + 1]))
     strings = pa.Array.from_buffers(pa.large_string(), last - first, [None, offsets, pa.py_buffer(held)])
     ranks = string_ranks(Pieces.apart([strings]))
