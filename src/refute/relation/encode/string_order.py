@@ -56,7 +56,9 @@ class StringOrder:
     @property
     def nbytes(self) -> int:
         """The memory that is in use."""
-        return 8 * self._placed + self._count * (self._nodes.strides[0] + self._words.strides[0] + 24)
+        return 8 * self._placed + self._count * (
+            self._nodes.strides[0] + self._words.strides[0] + self._directory.strides[0]
+        )
 
     def labels(self, held: Bytes, starts: Longs, known: int) -> Longs:
         """The label of each of the strings, of which some may be new."""
@@ -122,7 +124,7 @@ class StringOrder:
     def _set_room(self, blocks: int) -> None:
         self._nodes = np.empty((blocks, kernel.WIDTH), dtype=np.int32)
         self._words = np.empty((blocks, kernel.BLOCK), dtype=np.uint64)
-        self._directory = np.empty((blocks, 3), dtype=np.int64)
+        self._directory = np.zeros((blocks, kernel.LINE), dtype=np.int64)
 
     def _make_room(self, blocks: int) -> None:
         if blocks <= len(self._directory):
