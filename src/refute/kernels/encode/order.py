@@ -3,9 +3,10 @@
 Strings are numbers of a dictionary: string i is `held[starts[i]:starts[i + 1]]`. Row b of `nodes` has the numbers of
 block b in order, then how many there are and how many bytes all of its strings begin with in common; row b of `words`
 has the eight bytes that follow these, which decide most comparisons without a look at the strings. `directory` has the
-blocks in order, `count` of them, in rows of one cache line: a block, the places in `held` where its first string starts
-and ends, how many bytes all of these first strings begin with in common (told by the first row alone), and 32 bytes
-of the string that follow these. The order is that of the bytes, which for UTF-8 is that of code points.
+blocks in order in its first column, `count` of them. The rest of row b, which is one cache line, is about block b: the
+places in `held` where its first string starts and ends, how many bytes the first strings of all blocks begin with in
+common (row 0 alone tells that), and 32 bytes of the string that follow these. The order is that of the bytes, which for
+UTF-8 is that of code points.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SIZE = BLOCK
 SKIP = BLOCK + 1
 WIDTH = BLOCK + 2  # of a row of `nodes`
 LINE = 8  # of a row of `directory`
-_ID, _START, _END, _COMMON, _HEAD = 0, 1, 2, 3, 4
+_BLOCK, _START, _END, _COMMON, _HEAD = range(5)  # its columns
 _GROUP = 64  # strings whose places are looked at ahead
 _SHORT = 12  # strings that are sorted by insertion
 _SPARE = 16  # strings that come in rising order take up one part in 2^16 of their gap each
@@ -49,7 +50,7 @@ def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, d
         first += size
         nodes[count, SIZE] = size
         _look_again(held, starts, nodes, words, count)
-        directory[count, _ID] = count
+        directory[count, _BLOCK] = count
         _see_first(held, starts, nodes, directory, count)
         count += 1
     if count:
@@ -112,7 +113,7 @@ def walk(nodes: Nodes, directory: Longs, count: int, out: Longs) -> None:
     """Fills `out` with all numbers in order. O(n)."""
     at = 0
     for place in range(count):
-        block = directory[place, _ID]
+        block = directory[place, _BLOCK]
         for i in range(nodes[block, SIZE]):
             out[at] = nodes[block, i]
             at += 1
@@ -129,6 +130,7 @@ def insert(
     O(m (log n + BLOCK)).
     """
     place = 0
+    seen = np.empty(BLOCK, np.int64)
     for j in range(len(new)):
         if j % _GROUP == 0:
             _touch_places(new[j : j + _GROUP], held, starts, nodes, words, directory, count, place)
@@ -136,23 +138,23 @@ def insert(
         first, last = starts[number], starts[number + 1]
         if count == 0:
             nodes[0, 0], nodes[0, SIZE], nodes[0, SKIP] = number, 1, last - first
-            words[0, 0], directory[0, _ID], count = 0, 0, 1
+            words[0, 0], directory[0, _BLOCK], count = 0, 0, 1
             _see_first(held, starts, nodes, directory, 0)
             _see_common(held, directory, count)
             around[j, 0] = around[j, 1] = -1
             continue
         place, at = _place(held, first, last, held, starts, nodes, words, directory, count, place)
         around[j, 0], around[j, 1] = _neighbours(nodes, directory, count, place, at)
-        block = directory[place, _ID]
+        block = directory[place, _BLOCK]
         is_split = nodes[block, SIZE] == BLOCK
         if is_split:
+            _touch_strings(nodes[block, :BLOCK], held, starts, seen)
             kept = BLOCK  # strings that come in rising order leave full blocks behind
             if at < BLOCK:
                 kept = _cut(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
             for other in range(count, place + 1, -1):
-                for i in range(LINE):
-                    directory[other, i] = directory[other - 1, i]
-            directory[place + 1, _ID] = count
+                directory[other, _BLOCK] = directory[other - 1, _BLOCK]
+            directory[place + 1, _BLOCK] = count
             for i in range(kept, BLOCK):
                 nodes[count, i - kept] = nodes[block, i]
             nodes[block, SIZE] = kept
@@ -160,7 +162,7 @@ def insert(
             _look_again(held, starts, nodes, words, block)
             _look_again(held, starts, nodes, words, count)
             if kept < BLOCK:
-                _see_first(held, starts, nodes, directory, place + 1)
+                _see_first(held, starts, nodes, directory, count)
             if at >= kept:
                 at -= kept
                 block = count
@@ -173,7 +175,7 @@ def insert(
         nodes[block, at] = number
         nodes[block, SIZE] = size + 1
         if at == 0:
-            _see_first(held, starts, nodes, directory, place)
+            _see_first(held, starts, nodes, directory, block)
         if at == 0 or is_split:
             _see_common(held, directory, count)
         skip = nodes[block, SKIP]
@@ -260,9 +262,9 @@ def _place(
     place = _block_place(data, first, last, held, directory, count, near)
     if place < 0:
         return 0, 0
-    block = directory[place, _ID]
+    block = directory[place, _BLOCK]
     size, skip = nodes[block, SIZE], nodes[block, SKIP]
-    if _shared(data, first, last, held, directory[place, _START], directory[place, _END], skip) < skip:
+    if _shared(data, first, last, held, directory[block, _START], directory[block, _END], skip) < skip:
         return place, size
     word = word_at(data, first + skip, last)
     low, high = 0, size  # of the strings whose word is less
@@ -296,7 +298,7 @@ def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Lon
     low, high = 0, count  # blocks before `low` begin with a string that is not above, those from `high` on with one
     reach = 1
     while near < high:
-        if _begins_above(directory, near, word, held, data, first, last):
+        if _begins_above(directory, directory[near, _BLOCK], word, held, data, first, last):
             high = near
         else:
             low = near + 1
@@ -304,7 +306,7 @@ def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Lon
             reach *= 2
     while low < high:
         middle = (low + high) // 2
-        if _begins_above(directory, middle, word, held, data, first, last):
+        if _begins_above(directory, directory[middle, _BLOCK], word, held, data, first, last):
             high = middle
         else:
             low = middle + 1
@@ -313,34 +315,34 @@ def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Lon
 
 @njit(cache=True, nogil=True)
 def _begins_above(
-    directory: Longs, place: int, word: np.uint64, held: Bytes, data: Bytes, first: int, last: int
+    directory: Longs, block: int, word: np.uint64, held: Bytes, data: Bytes, first: int, last: int
 ) -> bool:
     """Whether a block begins with a string that is above this one, of which `word` is what follows the common bytes."""
-    head = np.uint64(directory[place, _HEAD])
+    head = np.uint64(directory[block, _HEAD])
     if head != word:
         return bool(head > word)
     at = first + directory[0, _COMMON]
     for i in range(_HEAD + 1, LINE):
         at += 8
-        head, word = np.uint64(directory[place, i]), word_at(data, at, last)
+        head, word = np.uint64(directory[block, i]), word_at(data, at, last)
         if head != word:
             return bool(head > word)
-    return _above(held, directory[place, _START], directory[place, _END], data, first, last)
+    return _above(held, directory[block, _START], directory[block, _END], data, first, last)
 
 
 @njit(cache=True, nogil=True)
 def _neighbours(nodes: Nodes, directory: Longs, count: int, place: int, at: int) -> tuple[int, int]:
     """The numbers on both sides of a place in a block, -1 for none."""
-    block = directory[place, _ID]
+    block = directory[place, _BLOCK]
     left, right = -1, -1
     if at > 0:
         left = nodes[block, at - 1]
     elif place > 0:
-        left = nodes[directory[place - 1, _ID], nodes[directory[place - 1, _ID], SIZE] - 1]
+        left = nodes[directory[place - 1, _BLOCK], nodes[directory[place - 1, _BLOCK], SIZE] - 1]
     if at < nodes[block, SIZE]:
         right = nodes[block, at]
     elif place + 1 < count:
-        right = nodes[directory[place + 1, _ID], 0]
+        right = nodes[directory[place + 1, _BLOCK], 0]
     return left, right
 
 
@@ -359,35 +361,35 @@ def _cut(held: Bytes, starts: Longs, numbers: Ints, least: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _see_first(held: Bytes, starts: Longs, nodes: Nodes, directory: Longs, place: int) -> None:
+def _see_first(held: Bytes, starts: Longs, nodes: Nodes, directory: Longs, block: int) -> None:
     """Notes where the first string of a block lies, and how it goes on behind the common bytes."""
-    number = nodes[directory[place, _ID], 0]
-    directory[place, _START], directory[place, _END] = starts[number], starts[number + 1]
-    _see_head(held, directory, place)
+    number = nodes[block, 0]
+    directory[block, _START], directory[block, _END] = starts[number], starts[number + 1]
+    _see_head(held, directory, block)
 
 
 @njit(cache=True, nogil=True)
-def _see_head(held: Bytes, directory: Longs, place: int) -> None:
-    at = directory[place, _START] + directory[0, _COMMON]
+def _see_head(held: Bytes, directory: Longs, block: int) -> None:
+    at = directory[block, _START] + directory[0, _COMMON]
     for i in range(_HEAD, LINE):
-        directory[place, i] = np.int64(word_at(held, at, directory[place, _END]))
+        directory[block, i] = np.int64(word_at(held, at, directory[block, _END]))
         at += 8
 
 
 @njit(cache=True, nogil=True)
 def _see_common(held: Bytes, directory: Longs, count: int) -> None:
     """Finds again what the first strings of all blocks begin with; they come in order, so the outermost tell."""
-    first, last = directory[0], directory[count - 1]
+    first, last = directory[directory[0, _BLOCK]], directory[directory[count - 1, _BLOCK]]
     length = first[_END] - first[_START]
     common = _shared(held, first[_START], first[_END], held, last[_START], last[_END], length)
     if common != directory[0, _COMMON]:
         directory[0, _COMMON] = common
-        for place in range(count):
-            _see_head(held, directory, place)
+        for block in range(count):
+            _see_head(held, directory, block)
 
 
 @njit(cache=True, nogil=True)
-def _touch_strings(numbers: Longs, held: Bytes, starts: Longs, seen: Longs) -> None:
+def _touch_strings(numbers: Ints, held: Bytes, starts: Longs, seen: Longs) -> None:
     """Reads the first bytes of strings, so that these are waited for together and not one by one."""
     for i in range(len(numbers)):
         seen[i] = starts[numbers[i]]
@@ -404,15 +406,17 @@ def _touch_places(
     if count == 0:
         return
     blocks, sizes = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
-    lows, aims = np.zeros(_GROUP, np.int64), np.empty(_GROUP, np.uint64)
+    lows, ahead, aims = np.zeros(_GROUP, np.int64), np.empty(_GROUP, np.int64), np.empty(_GROUP, np.uint64)
     for j in range(len(numbers)):
         first, last = starts[numbers[j]], starts[numbers[j] + 1]
         near = max(_block_place(held, first, last, held, directory, count, near), 0)
-        blocks[j] = directory[near, _ID]
+        blocks[j] = directory[near, _BLOCK]
         sizes[j] = nodes[blocks[j], SIZE]
     for j in range(len(numbers)):
         first, last = starts[numbers[j]], starts[numbers[j] + 1]
         aims[j] = word_at(held, first + nodes[blocks[j], SKIP], last)
+        if directory[blocks[j], _START] < len(held):
+            ahead[j] = held[directory[blocks[j], _START]]
     step = BLOCK // 2
     while step:
         for j in range(len(numbers)):
@@ -421,7 +425,7 @@ def _touch_places(
                 lows[j] = at if words[blocks[j], at] < aims[j] else lows[j]
         step //= 2
     for j in range(len(numbers)):
-        sizes[j] = nodes[blocks[j], lows[j]]
+        ahead[j] = nodes[blocks[j], lows[j]]
 
 
 @njit(cache=True, nogil=True)
