@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.errors import DataError, SchemaError
+from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation import Relation
 from refute.relation.encode.dictionary import SPAN, Dictionary
 from refute.relation.encode.encoding import Encoding
@@ -212,7 +213,9 @@ def test_labels_keep_their_order_and_their_values_within_a_generation(batches: l
     assert [entry.decode() for entry in known.strings().to_pylist()] == list(numbers)
 
 
-@pytest.mark.parametrize("order", ["random", "rising", "falling", "rising in the midst", "long common starts"])
+@pytest.mark.parametrize(
+    "order", ["random", "rising", "falling", "rising in the midst", "long common starts", "shorter starts", "zeros"]
+)
 def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
     rng = np.random.default_rng(3)
     n = 20_000
@@ -225,6 +228,11 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
         texts = ["zz", "zy", "00", *texts]
     elif order == "long common starts":
         texts = ["x" * 50 + texts[i][:3] + "y" * 30 + texts[i][3:] for i in rng.permutation(n)]
+    elif order == "shorter starts":  # what all strings begin with in common gets less and less
+        texts = [f"{'x' * (99 - i // 200)}{'ay'[i % 2]}{texts[j]}" for i, j in enumerate(rng.permutation(n))]
+    elif order == "zeros":  # of which some only differ in zeros at their ends
+        texts = [f"{i // 7:03d}" + "\0" * (i % 7) + ("a" if i % 2 else "") for i in rng.permutation(n)]
+        texts = list(dict.fromkeys(texts))
     known = Dictionary()
     sizes = rng.integers(1, 400, len(texts))
     at = 0
@@ -241,6 +249,28 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
     labels = known.labels(numbers, everything)
     assert np.argsort(labels).tolist() == sorted(range(len(texts)), key=texts.__getitem__)
     assert known.generation <= 3
+
+
+@pytest.mark.parametrize("per_string", [1, 3])
+def test_strings_keep_their_numbers_while_the_table_moves(monkeypatch: pytest.MonkeyPatch, per_string: int) -> None:
+    monkeypatch.setattr("refute.relation.encode.dictionary._STEP", 5)
+    monkeypatch.setattr("refute.relation.encode.dictionary._PER_STRING", per_string)
+    rng = np.random.default_rng(5)
+    texts = [rng.bytes(5).hex() for _ in range(9_000)]
+    known = Dictionary()
+    moving = 0
+    at = 0
+    while at < len(texts):
+        end = at + int(rng.integers(1, 60))
+        assert known.add(strings_of(pa.array(texts[at:end]))).tolist() == list(range(at, min(end, len(texts))))
+        at = min(end, len(texts))
+        some = rng.integers(0, len(texts), 50)
+        found, unknown = known.find(strings_of(pa.array([texts[i] for i in some])))
+        assert found.tolist() == [i if i < at else UNKNOWN for i in some]
+        assert unknown == np.count_nonzero(some >= at)
+        moving += len(known._old) > 0
+    assert moving > 50
+    assert known.find(strings_of(pa.array(texts)))[0].tolist() == list(range(len(texts)))
 
 
 def test_a_full_gap_gives_new_labels_and_says_so() -> None:

@@ -19,6 +19,9 @@ Longs = NDArray[np.int64]
 
 SPAN = 2**60  # labels lie in (-SPAN, SPAN)
 _ROWS = 1 << 16  # strings for which room is made at once
+_STEP = 1 << 14  # slots that are moved to a larger table with each batch
+_PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, before half are in use
+_NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 
 
@@ -36,6 +39,8 @@ class Dictionary:
         self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
         self._slots: NDArray[np.uint64] = np.zeros(1 << 8, dtype=np.uint64)
+        self._old: NDArray[np.uint64] = _NO_SLOTS  # a smaller table, of which not all has been moved
+        self._moved = 0  # slots of it
         self._order = StringOrder(span)
 
     @classmethod
@@ -81,7 +86,9 @@ class Dictionary:
     @property
     def nbytes(self) -> int:
         """The memory that is in use, without what is reserved for more."""
-        return int(self._starts[self.known]) + 8 * self.known + self._slots.nbytes + self._order.nbytes
+        return (
+            int(self._starts[self.known]) + 8 * self.known + self._slots.nbytes + self._old.nbytes + self._order.nbytes
+        )
 
     def add(self, strings: Strings) -> Longs:
         """The number of each string, -1 for null; strings that are not known become so."""
@@ -92,14 +99,14 @@ class Dictionary:
             offsets = strings.offsets[first : last + 1]
             self._make_room(last - first, int(offsets[-1] - offsets[0]))
             valid, part = strings.valid[first:last], out[first:last]
-            held = (self._slots, self._held, self._starts)
+            held = (self._slots, self._old, self._held, self._starts)
             self.known = int(kernel.add_strings(strings.data, offsets, valid, *held, self.known, part))
         return out
 
     def find(self, strings: Strings) -> tuple[Longs, int]:
         """The number of each string, -1 for null, UNKNOWN for those that are not known; how many these are."""
         out = np.empty(len(strings.offsets) - 1, dtype=np.int64)
-        held = (self._slots, self._held, self._starts)
+        held = (self._slots, self._old, self._held, self._starts)
         return out, int(kernel.find_strings(strings.data, strings.offsets, strings.valid, *held, out))
 
     def labels(self, numbers: Longs, strings: Strings) -> Longs:
@@ -134,9 +141,16 @@ class Dictionary:
         self._starts = grown(self._starts, self.known + 1, self.known + strings + 1)
         needed = 1 << (2 * (self.known + strings)).bit_length()
         if needed > len(self._slots):
-            slots = np.zeros(needed, dtype=np.uint64)
-            kernel.larger(self._slots, slots)
-            self._slots = slots
+            self._move(len(self._old))
+            self._old, self._slots = self._slots, np.zeros(needed, dtype=np.uint64)
+        self._move(max(_STEP, _PER_STRING * strings))
+
+    def _move(self, slots: int) -> None:
+        """Goes on with the move to a larger table, which would take too long for one batch."""
+        if len(self._old):
+            self._moved = int(kernel.move(self._old, self._moved, slots, self._slots))
+            if self._moved == len(self._old):
+                self._old, self._moved = _NO_SLOTS, 0
 
 
 def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
