@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ SPAN = 2**60  # labels lie in (-SPAN, SPAN)
 _ROWS = 1 << 16  # strings for which room is made at once
 _STEP = 1 << 14  # slots that are moved to a larger table with each batch
 _PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, before half are in use
+_CLEARED = (
+    32  # slots of the next table that are cleared for each string; all are, while an eighth of this one is filled
+)
 _NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 
@@ -41,6 +45,8 @@ class Dictionary:
         self._slots: NDArray[np.uint64] = np.zeros(1 << 8, dtype=np.uint64)
         self._old: NDArray[np.uint64] = _NO_SLOTS  # a smaller table, of which not all has been moved
         self._moved = 0  # slots of it
+        self._next: NDArray[np.uint64] = _NO_SLOTS  # a larger table that will soon be needed
+        self._cleared = 0  # slots of it
         self._order = StringOrder(span)
 
     @classmethod
@@ -139,11 +145,22 @@ class Dictionary:
         used = int(self._starts[self.known])
         self._held = grown(self._held, used, used + size)
         self._starts = grown(self._starts, self.known + 1, self.known + strings + 1)
-        needed = 1 << (2 * (self.known + strings)).bit_length()
-        if needed > len(self._slots):
+        size, filled = len(self._slots), 2 * (self.known + strings)
+        if filled >= size:
             self._move(len(self._old))
-            self._old, self._slots = self._slots, np.zeros(needed, dtype=np.uint64)
+            self._prepare(1 << filled.bit_length(), 1.0)
+            self._old, self._slots, self._next = self._slots, self._next, _NO_SLOTS
+        elif filled >= size - size // 8:
+            self._prepare(2 * size, 2 * strings / (size - filled + 2 * strings))
         self._move(max(_STEP, _PER_STRING * strings))
+
+    def _prepare(self, size: int, share: float) -> None:
+        """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""
+        if len(self._next) != size:
+            self._next, self._cleared = np.empty(size, dtype=np.uint64), 0
+        end = self._cleared + ceil(share * (size - self._cleared))
+        self._next[self._cleared : end] = 0
+        self._cleared = end
 
     def _move(self, slots: int) -> None:
         """Goes on with the move to a larger table, which would take too long for one batch."""
