@@ -169,12 +169,12 @@ def _touch(tags: Words, slots: Words, old: Words, held: Bytes, starts: Longs, se
 
 @njit(cache=True, nogil=True)
 def _hashed(data: Bytes, first: int, last: int) -> np.uint64:
-    """32 bits that depend on all bytes and their number."""
+    """32 bits that depend on all bytes and their number, the lower ones on the last bytes of a short word too."""
     hashed = np.uint64(last - first) * _MULTIPLIER
     for at in range(first, last, 8):
         hashed = (hashed ^ word_at(data, at, last)) * _MULTIPLIER
         hashed ^= hashed >> _HALF
-    return hashed & _LOW
+    return (hashed * _MULTIPLIER) >> _HALF
 
 
 @njit(cache=True, nogil=True)
