@@ -350,6 +350,9 @@ def test_types_that_do_not_fit_are_refused() -> None:
         encoding.codes(pa.array(["1.00"]))
     with pytest.raises(SchemaError, match="floats"):
         Encoding([pa.float64()]).codes(pa.array([1]))
+    for kind in (pa.int64(), pa.decimal128(38, 10)):
+        with pytest.raises(SchemaError, match="whole numbers"):
+            Encoding([kind]).codes(pa.array([1.5]))
 
 
 def test_an_encoding_of_nulls_takes_the_type_that_comes_first() -> None:
