@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.errors import SchemaError
+from refute.errors import DataError, SchemaError
+from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation import Relation
 from refute.relation.encode.dictionary import SPAN, Dictionary
 from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.keys import Keys
+from refute.relation.encode.keys import NULL_KEY, Keys
 from refute.relation.encode.spaces import Far, Listed
 from refute.relation.encode.strings import strings_of
 from relation.columns import KINDS, Sample, samples
@@ -142,6 +143,38 @@ def test_what_is_not_known_is_equal_to_nothing_that_is_and_in_its_place(drawn: A
 
 
 @given(batches())
+def test_null_as_a_value_equals_null_alone_and_values_keep_their_keys(drawn: Any) -> None:
+    kinds, columns = drawn
+    encoding = Encoding(kinds)
+    given_keys: dict[Any, int] = {}
+    for sample in columns:
+        plain = encoding.codes(sample.column, extend=True)
+        clash = NULL_KEY in plain.values[np.array(valid(plain), dtype=bool)]
+        if clash:
+            with pytest.raises(DataError, match="64 bits"):
+                encoding.codes(sample.column, nulls_as_value=True)
+            continue
+        keys = encoding.codes(sample.column, extend=True, nulls_as_value=True)
+        assert len(keys.valid) == 0
+        for key, same, value in zip(keys.values.tolist(), plain.values.tolist(), sample.values, strict=True):
+            assert key == (NULL_KEY if value is None else same)
+            assert given_keys.setdefault(value, key) == key
+    assert len(set(given_keys.values())) == len(given_keys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [(pa.int64(), -(2**63)), (pa.uint64(), 2**63), (pa.timestamp("ns"), -(2**63))]
+)
+def test_one_number_of_64_bits_cannot_stand_beside_null_as_a_value(kind: pa.DataType, number: int) -> None:
+    encoding = Encoding([kind])
+    column = pa.array([0, None, number], kind)
+    with pytest.raises(DataError, match="row 2 holds the one number"):
+        encoding.codes(column, nulls_as_value=True)
+    assert encoding.codes(column.slice(0, 2), nulls_as_value=True).values.tolist() == [0, NULL_KEY]
+    assert len(set(encoding.codes(pa.array([0, 2**63 - 1, number], kind)).values.tolist())) == 3
+
+
+@given(batches())
 def test_keys_of_one_column_are_codes_for_methods_over_tables(drawn: Any) -> None:
     kinds, columns = drawn
     encoding = Encoding(kinds)
@@ -180,7 +213,9 @@ def test_labels_keep_their_order_and_their_values_within_a_generation(batches: l
     assert [entry.decode() for entry in known.strings().to_pylist()] == list(numbers)
 
 
-@pytest.mark.parametrize("order", ["random", "rising", "falling", "rising in the midst", "long common starts"])
+@pytest.mark.parametrize(
+    "order", ["random", "rising", "falling", "rising in the midst", "long common starts", "shorter starts", "zeros"]
+)
 def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
     rng = np.random.default_rng(3)
     n = 20_000
@@ -193,6 +228,11 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
         texts = ["zz", "zy", "00", *texts]
     elif order == "long common starts":
         texts = ["x" * 50 + texts[i][:3] + "y" * 30 + texts[i][3:] for i in rng.permutation(n)]
+    elif order == "shorter starts":  # what all strings begin with in common gets less and less
+        texts = [f"{'x' * (99 - i // 200)}{'ay'[i % 2]}{texts[j]}" for i, j in enumerate(rng.permutation(n))]
+    elif order == "zeros":  # of which some only differ in zeros at their ends
+        texts = [f"{i // 7:03d}" + "\0" * (i % 7) + ("a" if i % 2 else "") for i in rng.permutation(n)]
+        texts = list(dict.fromkeys(texts))
     known = Dictionary()
     sizes = rng.integers(1, 400, len(texts))
     at = 0
@@ -209,6 +249,28 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
     labels = known.labels(numbers, everything)
     assert np.argsort(labels).tolist() == sorted(range(len(texts)), key=texts.__getitem__)
     assert known.generation <= 3
+
+
+@pytest.mark.parametrize("per_string", [1, 3])
+def test_strings_keep_their_numbers_while_the_table_moves(monkeypatch: pytest.MonkeyPatch, per_string: int) -> None:
+    monkeypatch.setattr("refute.relation.encode.dictionary._STEP", 5)
+    monkeypatch.setattr("refute.relation.encode.dictionary._PER_STRING", per_string)
+    rng = np.random.default_rng(5)
+    texts = [rng.bytes(5).hex() for _ in range(9_000)]
+    known = Dictionary()
+    moving = 0
+    at = 0
+    while at < len(texts):
+        end = at + int(rng.integers(1, 60))
+        assert known.add(strings_of(pa.array(texts[at:end]))).tolist() == list(range(at, min(end, len(texts))))
+        at = min(end, len(texts))
+        some = rng.integers(0, len(texts), 50)
+        found, unknown = known.find(strings_of(pa.array([texts[i] for i in some])))
+        assert found.tolist() == [i if i < at else UNKNOWN for i in some]
+        assert unknown == np.count_nonzero(some >= at)
+        moving += len(known._old) > 0
+    assert moving > 50
+    assert known.find(strings_of(pa.array(texts)))[0].tolist() == list(range(len(texts)))
 
 
 def test_a_full_gap_gives_new_labels_and_says_so() -> None:
@@ -288,6 +350,9 @@ def test_types_that_do_not_fit_are_refused() -> None:
         encoding.codes(pa.array(["1.00"]))
     with pytest.raises(SchemaError, match="floats"):
         Encoding([pa.float64()]).codes(pa.array([1]))
+    for kind in (pa.int64(), pa.decimal128(38, 10)):
+        with pytest.raises(SchemaError, match="whole numbers"):
+            Encoding([kind]).codes(pa.array([1.5]))
 
 
 def test_an_encoding_of_nulls_takes_the_type_that_comes_first() -> None:

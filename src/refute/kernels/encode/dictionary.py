@@ -2,7 +2,8 @@
 
 String i of a dictionary is `held[starts[i]:starts[i + 1]]`. A slot holds 32 bits of a string's hash above one more
 than its number; 0 is free. The place of a slot is taken from the same 32 bits, so a table is made larger without
-looking at a string. An empty `valid` means that every row is valid.
+looking at a string. That is done little by little: what is not yet in `slots` is in `old`, which is empty otherwise.
+An empty `valid` means that every row is valid.
 """
 
 from __future__ import annotations
@@ -26,22 +27,33 @@ _ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def add_strings(
-    data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, known: int, out: Longs
+    data: Bytes,
+    offsets: Ints,
+    valid: Bytes,
+    slots: Words,
+    old: Words,
+    held: Bytes,
+    starts: Longs,
+    known: int,
+    out: Longs,
 ) -> int:
     """Numbers strings into `out`, -1 where invalid; new ones are put behind the `known`, whose number comes back.
 
     There must be room for all strings in `held` and `starts`, and for twice as many in `slots`. O(bytes) expected.
     """
-    tags = np.empty(BLOCK, np.uint64)
+    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         _hash_block(data, offsets, begin, end, tags)
+        _touch(tags[: end - begin], slots, old, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
                 out[i] = -1
                 continue
             first, last, tag = offsets[i], offsets[i + 1], tags[i - begin]
             slot, number = _found(data, first, last, tag, slots, held, starts)
+            if number < 0 and len(old):
+                number = _found(data, first, last, tag, old, held, starts)[1]
             out[i] = number if number >= 0 else known
             if number < 0:
                 slots[slot] = (tag << _HALF) | np.uint64(known + 1)
@@ -54,18 +66,24 @@ def add_strings(
 
 
 @njit(cache=True, nogil=True)
-def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: Bytes, starts: Longs, out: Longs) -> int:
+def find_strings(
+    data: Bytes, offsets: Ints, valid: Bytes, slots: Words, old: Words, held: Bytes, starts: Longs, out: Longs
+) -> int:
     """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
     unknown = 0
-    tags = np.empty(BLOCK, np.uint64)
+    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         _hash_block(data, offsets, begin, end, tags)
+        _touch(tags[: end - begin], slots, old, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
                 out[i] = -1
                 continue
-            _, number = _found(data, offsets[i], offsets[i + 1], tags[i - begin], slots, held, starts)
+            first, last, tag = offsets[i], offsets[i + 1], tags[i - begin]
+            number = _found(data, first, last, tag, slots, held, starts)[1]
+            if number < 0 and len(old):
+                number = _found(data, first, last, tag, old, held, starts)[1]
             out[i] = number
             if number < 0:
                 unknown += 1
@@ -73,16 +91,36 @@ def find_strings(data: Bytes, offsets: Ints, valid: Bytes, slots: Words, held: B
 
 
 @njit(cache=True, nogil=True)
-def larger(slots: Words, out: Words) -> None:
-    """Puts the entries of a table into a larger one, which is empty. O(slots)."""
-    wrap = np.uint64(len(out) - 1)
-    for i in range(len(slots)):
-        entry = slots[i]
+def index_strings(held: Bytes, starts: Longs, known: int, slots: Words) -> None:
+    """Puts strings that are all different, and lie one after the other, into an empty table. O(bytes)."""
+    wrap = np.uint64(len(slots) - 1)
+    for i in range(known):
+        tag = _hashed(held, starts[i], starts[i + 1])
+        slot = tag & wrap
+        while slots[slot] != 0:
+            slot = (slot + _ONE) & wrap
+        slots[slot] = (tag << _HALF) | np.uint64(i + 1)
+
+
+@njit(cache=True, nogil=True)
+def move(old: Words, first: int, count: int, slots: Words) -> int:
+    """Moves the entries of so many slots, and of those up to the next free one, to another table; where it ended.
+
+    Slots before `first` have been moved. What stays can be found as before: between its place and its slot lies no
+    free one, but for entries that went round from the end of `old` to its start, which are moved at first. O(count).
+    """
+    wrap = np.uint64(len(slots) - 1)
+    at = first
+    while at < len(old) and (at < first + count or old[at] != 0):
+        entry = old[at]
         if entry != 0:
+            old[at] = 0
             slot = (entry >> _HALF) & wrap
-            while out[slot] != 0:
+            while slots[slot] != 0:
                 slot = (slot + _ONE) & wrap
-            out[slot] = entry
+            slots[slot] = entry
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -111,13 +149,32 @@ def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -
 
 
 @njit(cache=True, nogil=True)
+def _touch(tags: Words, slots: Words, old: Words, held: Bytes, starts: Longs, seen: Words) -> None:
+    """Reads what looking up some strings will read first. One look-up waits three times; many wait together here."""
+    wrap = np.uint64(len(slots) - 1)
+    for i in range(len(tags)):
+        seen[i] = slots[tags[i] & wrap]
+    if len(old):
+        wrap = np.uint64(len(old) - 1)
+        for i in range(len(tags)):
+            seen[i] = old[tags[i] & wrap] if seen[i] == 0 else seen[i]
+    for i in range(len(tags)):
+        entry = seen[i]
+        likely = entry != 0 and entry >> _HALF == tags[i]
+        seen[i] = np.uint64(starts[np.int64(entry & _LOW) - 1]) if likely else np.uint64(len(held))
+    for i in range(len(tags)):
+        if seen[i] < np.uint64(len(held)):
+            seen[i] = held[seen[i]]
+
+
+@njit(cache=True, nogil=True)
 def _hashed(data: Bytes, first: int, last: int) -> np.uint64:
-    """32 bits that depend on all bytes and their number."""
+    """32 bits that depend on all bytes and their number, the lower ones on the last bytes of a short word too."""
     hashed = np.uint64(last - first) * _MULTIPLIER
     for at in range(first, last, 8):
         hashed = (hashed ^ word_at(data, at, last)) * _MULTIPLIER
         hashed ^= hashed >> _HALF
-    return hashed & _LOW
+    return (hashed * _MULTIPLIER) >> _HALF
 
 
 @njit(cache=True, nogil=True)

@@ -3,8 +3,10 @@
 Strings are numbers of a dictionary: string i is `held[starts[i]:starts[i + 1]]`. Row b of `nodes` has the numbers of
 block b in order, then how many there are and how many bytes all of its strings begin with in common; row b of `words`
 has the eight bytes that follow these, which decide most comparisons without a look at the strings. `directory` has the
-blocks in order, `count` of them, each with the places in `held` where its first string starts and ends. The order is
-that of the bytes, which for UTF-8 is that of code points.
+blocks in order in its first column, `count` of them. The rest of row b, which is one cache line, is about block b: the
+places in `held` where its first string starts and ends, how many bytes the first strings of all blocks begin with in
+common (row 0 alone tells that), and 32 bytes of the string that follow these. The order is that of the bytes, which for
+UTF-8 is that of code points.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ LEAST_SPLIT = BLOCK // 4  # strings that the smaller part of a full block has, w
 SIZE = BLOCK
 SKIP = BLOCK + 1
 WIDTH = BLOCK + 2  # of a row of `nodes`
+LINE = 8  # of a row of `directory`
+_BLOCK, _START, _END, _COMMON, _HEAD = range(5)  # its columns
+_GROUP = 64  # strings whose places are looked at ahead
+_SHORT = 12  # strings that are sorted by insertion
 _SPARE = 16  # strings that come in rising order take up one part in 2^16 of their gap each
 
 
@@ -33,8 +39,10 @@ def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, d
     """Fills blocks with numbers that are in order; how many blocks. O(n)."""
     count = 0
     first = 0
+    seen = np.empty(MOST_LOADED, np.int64)
     while first < len(order):
         size = min(MOST_LOADED, len(order) - first)
+        _touch_strings(order[first : first + size], held, starts, seen)
         if size == MOST_LOADED:
             size = _cut(held, starts, order[first : first + size], LEAST_LOADED)
         for i in range(size):
@@ -42,10 +50,62 @@ def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, d
         first += size
         nodes[count, SIZE] = size
         _look_again(held, starts, nodes, words, count)
-        directory[count, 0] = count
-        _see_first(starts, nodes, directory, count)
+        directory[count, _BLOCK] = count
+        _see_first(held, starts, nodes, directory, count)
         count += 1
+    if count:
+        _see_common(held, directory, count)
     return count
+
+
+@njit(cache=True, nogil=True)
+def sort(numbers: Longs, held: Bytes, starts: Longs) -> None:
+    """Puts numbers of different strings in order. For few strings that are not long: O(bytes log n).
+
+    Strings are sorted by the eight bytes behind what all of them begin with, and those that tie by the next.
+    """
+    words = np.empty(len(numbers), np.uint64)
+    todo = [(0, len(numbers), 0)]  # runs of numbers whose strings agree in so many bytes, zeros past their ends too
+    while todo:
+        first, last, agreed = todo.pop()
+        run = numbers[first:last]
+        if len(run) <= _SHORT:
+            _sort_few(run, held, starts)
+            continue
+        longest = 0
+        shared = len(held)
+        begin, end = starts[run[0]] + agreed, starts[run[0] + 1]
+        for number in run:
+            start, stop = starts[number] + agreed, starts[number + 1]
+            longest = max(longest, stop - start)
+            shared = _shared(held, begin, end, held, start, stop, shared)
+        agreed += max(shared, 0)
+        by_length = longest <= 0  # nothing but zeros at their ends tells them apart
+        for i in range(first, last):
+            start, stop = starts[numbers[i]], starts[numbers[i] + 1]
+            words[i] = np.uint64(stop - start) if by_length else word_at(held, start + agreed, stop)
+        order = np.argsort(words[first:last])
+        words[first:last] = words[first:last][order]
+        run[:] = run[order]
+        at = first
+        for i in range(first + 1, last + 1):
+            if i == last or words[i] != words[at]:
+                if i - at > 1:
+                    todo.append((at, i, agreed + 8))
+                at = i
+
+
+@njit(cache=True, nogil=True)
+def _sort_few(numbers: Longs, held: Bytes, starts: Longs) -> None:
+    """Puts numbers in the order of their strings by insertion."""
+    for i in range(1, len(numbers)):
+        number = numbers[i]
+        first, last = starts[number], starts[number + 1]
+        at = i
+        while at > 0 and _above(held, starts[numbers[at - 1]], starts[numbers[at - 1] + 1], held, first, last):
+            numbers[at] = numbers[at - 1]
+            at -= 1
+        numbers[at] = number
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +113,7 @@ def walk(nodes: Nodes, directory: Longs, count: int, out: Longs) -> None:
     """Fills `out` with all numbers in order. O(n)."""
     at = 0
     for place in range(count):
-        block = directory[place, 0]
+        block = directory[place, _BLOCK]
         for i in range(nodes[block, SIZE]):
             out[at] = nodes[block, i]
             at += 1
@@ -70,26 +130,31 @@ def insert(
     O(m (log n + BLOCK)).
     """
     place = 0
+    seen = np.empty(BLOCK, np.int64)
     for j in range(len(new)):
+        if j % _GROUP == 0:
+            _touch_places(new[j : j + _GROUP], held, starts, nodes, words, directory, count, place)
         number = new[j]
         first, last = starts[number], starts[number + 1]
         if count == 0:
             nodes[0, 0], nodes[0, SIZE], nodes[0, SKIP] = number, 1, last - first
-            words[0, 0], directory[0, 0], count = 0, 0, 1
-            _see_first(starts, nodes, directory, 0)
+            words[0, 0], directory[0, _BLOCK], count = 0, 0, 1
+            _see_first(held, starts, nodes, directory, 0)
+            _see_common(held, directory, count)
             around[j, 0] = around[j, 1] = -1
             continue
         place, at = _place(held, first, last, held, starts, nodes, words, directory, count, place)
         around[j, 0], around[j, 1] = _neighbours(nodes, directory, count, place, at)
-        block = directory[place, 0]
-        if nodes[block, SIZE] == BLOCK:
+        block = directory[place, _BLOCK]
+        is_split = nodes[block, SIZE] == BLOCK
+        if is_split:
+            _touch_strings(nodes[block, :BLOCK], held, starts, seen)
             kept = BLOCK  # strings that come in rising order leave full blocks behind
             if at < BLOCK:
                 kept = _cut(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
             for other in range(count, place + 1, -1):
-                for i in range(3):
-                    directory[other, i] = directory[other - 1, i]
-            directory[place + 1, 0] = count
+                directory[other, _BLOCK] = directory[other - 1, _BLOCK]
+            directory[place + 1, _BLOCK] = count
             for i in range(kept, BLOCK):
                 nodes[count, i - kept] = nodes[block, i]
             nodes[block, SIZE] = kept
@@ -97,7 +162,7 @@ def insert(
             _look_again(held, starts, nodes, words, block)
             _look_again(held, starts, nodes, words, count)
             if kept < BLOCK:
-                _see_first(starts, nodes, directory, place + 1)
+                _see_first(held, starts, nodes, directory, count)
             if at >= kept:
                 at -= kept
                 block = count
@@ -110,7 +175,9 @@ def insert(
         nodes[block, at] = number
         nodes[block, SIZE] = size + 1
         if at == 0:
-            _see_first(starts, nodes, directory, place)
+            _see_first(held, starts, nodes, directory, block)
+        if at == 0 or is_split:
+            _see_common(held, directory, count)
         skip = nodes[block, SKIP]
         if (at == 0 or at == size) and (size == 0 or _common(held, starts, nodes[block, 0], nodes[block, size]) < skip):
             _look_again(held, starts, nodes, words, block)
@@ -192,27 +259,12 @@ def _place(
 
     Looks near the place `near` first: strings that are asked for in order cost less the closer they lie.
     """
-    low, high = 0, count  # blocks before `low` begin with a string that is not above, those from `high` on with one
-    reach = 1
-    while near < high:
-        if _above(held, directory[near, 1], directory[near, 2], data, first, last):
-            high = near
-        else:
-            low = near + 1
-            near += reach
-            reach *= 2
-    while low < high:
-        middle = (low + high) // 2
-        if _above(held, directory[middle, 1], directory[middle, 2], data, first, last):
-            high = middle
-        else:
-            low = middle + 1
-    if low == 0:
+    place = _block_place(data, first, last, held, directory, count, near)
+    if place < 0:
         return 0, 0
-    place = low - 1
-    block = directory[place, 0]
+    block = directory[place, _BLOCK]
     size, skip = nodes[block, SIZE], nodes[block, SKIP]
-    if _shared(data, first, last, held, directory[place, 1], directory[place, 2], skip) < skip:
+    if _shared(data, first, last, held, directory[block, _START], directory[block, _END], skip) < skip:
         return place, size
     word = word_at(data, first + skip, last)
     low, high = 0, size  # of the strings whose word is less
@@ -237,18 +289,60 @@ def _place(
 
 
 @njit(cache=True, nogil=True)
+def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Longs, count: int, near: int) -> int:
+    """The place of the last block that begins with a string that is not above this one, -1 for none."""
+    common = directory[0, _COMMON]
+    if _shared(data, first, last, held, directory[0, _START], directory[0, _END], common) < common:
+        return -1 if _above(held, directory[0, _START], directory[0, _END], data, first, last) else count - 1
+    word = word_at(data, first + common, last)
+    low, high = 0, count  # blocks before `low` begin with a string that is not above, those from `high` on with one
+    reach = 1
+    while near < high:
+        if _begins_above(directory, directory[near, _BLOCK], word, held, data, first, last):
+            high = near
+        else:
+            low = near + 1
+            near += reach
+            reach *= 2
+    while low < high:
+        middle = (low + high) // 2
+        if _begins_above(directory, directory[middle, _BLOCK], word, held, data, first, last):
+            high = middle
+        else:
+            low = middle + 1
+    return low - 1
+
+
+@njit(cache=True, nogil=True)
+def _begins_above(
+    directory: Longs, block: int, word: np.uint64, held: Bytes, data: Bytes, first: int, last: int
+) -> bool:
+    """Whether a block begins with a string that is above this one, of which `word` is what follows the common bytes."""
+    head = np.uint64(directory[block, _HEAD])
+    if head != word:
+        return bool(head > word)
+    at = first + directory[0, _COMMON]
+    for i in range(_HEAD + 1, LINE):
+        at += 8
+        head, word = np.uint64(directory[block, i]), word_at(data, at, last)
+        if head != word:
+            return bool(head > word)
+    return _above(held, directory[block, _START], directory[block, _END], data, first, last)
+
+
+@njit(cache=True, nogil=True)
 def _neighbours(nodes: Nodes, directory: Longs, count: int, place: int, at: int) -> tuple[int, int]:
     """The numbers on both sides of a place in a block, -1 for none."""
-    block = directory[place, 0]
+    block = directory[place, _BLOCK]
     left, right = -1, -1
     if at > 0:
         left = nodes[block, at - 1]
     elif place > 0:
-        left = nodes[directory[place - 1, 0], nodes[directory[place - 1, 0], SIZE] - 1]
+        left = nodes[directory[place - 1, _BLOCK], nodes[directory[place - 1, _BLOCK], SIZE] - 1]
     if at < nodes[block, SIZE]:
         right = nodes[block, at]
     elif place + 1 < count:
-        right = nodes[directory[place + 1, 0], 0]
+        right = nodes[directory[place + 1, _BLOCK], 0]
     return left, right
 
 
@@ -267,10 +361,71 @@ def _cut(held: Bytes, starts: Longs, numbers: Ints, least: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _see_first(starts: Longs, nodes: Nodes, directory: Longs, place: int) -> None:
-    """Notes where the first string of a block lies."""
-    number = nodes[directory[place, 0], 0]
-    directory[place, 1], directory[place, 2] = starts[number], starts[number + 1]
+def _see_first(held: Bytes, starts: Longs, nodes: Nodes, directory: Longs, block: int) -> None:
+    """Notes where the first string of a block lies, and how it goes on behind the common bytes."""
+    number = nodes[block, 0]
+    directory[block, _START], directory[block, _END] = starts[number], starts[number + 1]
+    _see_head(held, directory, block)
+
+
+@njit(cache=True, nogil=True)
+def _see_head(held: Bytes, directory: Longs, block: int) -> None:
+    at = directory[block, _START] + directory[0, _COMMON]
+    for i in range(_HEAD, LINE):
+        directory[block, i] = np.int64(word_at(held, at, directory[block, _END]))
+        at += 8
+
+
+@njit(cache=True, nogil=True)
+def _see_common(held: Bytes, directory: Longs, count: int) -> None:
+    """Finds again what the first strings of all blocks begin with; they come in order, so the outermost tell."""
+    first, last = directory[directory[0, _BLOCK]], directory[directory[count - 1, _BLOCK]]
+    length = first[_END] - first[_START]
+    common = _shared(held, first[_START], first[_END], held, last[_START], last[_END], length)
+    if common != directory[0, _COMMON]:
+        directory[0, _COMMON] = common
+        for block in range(count):
+            _see_head(held, directory, block)
+
+
+@njit(cache=True, nogil=True)
+def _touch_strings(numbers: Ints, held: Bytes, starts: Longs, seen: Longs) -> None:
+    """Reads the first bytes of strings, so that these are waited for together and not one by one."""
+    for i in range(len(numbers)):
+        seen[i] = starts[numbers[i]]
+    for i in range(len(numbers)):
+        if seen[i] < len(held):
+            seen[i] = held[seen[i]]
+
+
+@njit(cache=True, nogil=True)
+def _touch_places(
+    numbers: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, directory: Longs, count: int, near: int
+) -> None:
+    """Reads what inserting some strings will read: all of them search their blocks step by step together."""
+    if count == 0:
+        return
+    blocks, sizes = np.empty(_GROUP, np.int64), np.empty(_GROUP, np.int64)
+    lows, ahead, aims = np.zeros(_GROUP, np.int64), np.empty(_GROUP, np.int64), np.empty(_GROUP, np.uint64)
+    for j in range(len(numbers)):
+        first, last = starts[numbers[j]], starts[numbers[j] + 1]
+        near = max(_block_place(held, first, last, held, directory, count, near), 0)
+        blocks[j] = directory[near, _BLOCK]
+        sizes[j] = nodes[blocks[j], SIZE]
+    for j in range(len(numbers)):
+        first, last = starts[numbers[j]], starts[numbers[j] + 1]
+        aims[j] = word_at(held, first + nodes[blocks[j], SKIP], last)
+        if directory[blocks[j], _START] < len(held):
+            ahead[j] = held[directory[blocks[j], _START]]
+    step = BLOCK // 2
+    while step:
+        for j in range(len(numbers)):
+            at = lows[j] + step
+            if at < sizes[j]:
+                lows[j] = at if words[blocks[j], at] < aims[j] else lows[j]
+        step //= 2
+    for j in range(len(numbers)):
+        ahead[j] = nodes[blocks[j], lows[j]]
 
 
 @njit(cache=True, nogil=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from refute.kernels.encode import dictionary as kernel
 from refute.kernels.encode.dictionary import UNKNOWN
-from refute.relation.arrays import ALL_VALID, Bytes, read_only
+from refute.relation.arrays import ALL_VALID, Bytes, numbers, read_only, row_numbers, stored
+from refute.relation.encode.state import VERSION, EncodingState, Facts
 from refute.relation.encode.string_order import StringOrder
 from refute.relation.encode.strings import Strings
 
@@ -18,6 +20,12 @@ Longs = NDArray[np.int64]
 
 SPAN = 2**60  # labels lie in (-SPAN, SPAN)
 _ROWS = 1 << 16  # strings for which room is made at once
+_STEP = 1 << 14  # slots that are moved to a larger table with each batch
+_PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, before half are in use
+_CLEARED = (
+    32  # slots of the next table that are cleared for each string; all are, while an eighth of this one is filled
+)
+_NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 
 
@@ -35,7 +43,46 @@ class Dictionary:
         self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
         self._slots: NDArray[np.uint64] = np.zeros(1 << 8, dtype=np.uint64)
+        self._old: NDArray[np.uint64] = _NO_SLOTS  # a smaller table, of which not all has been moved
+        self._moved = 0  # slots of it
+        self._next: NDArray[np.uint64] = _NO_SLOTS  # a larger table that will soon be needed
+        self._cleared = 0  # slots of it
         self._order = StringOrder(span)
+
+    @classmethod
+    def restored(cls, state: EncodingState) -> Dictionary:
+        """The dictionary whose whole state this was."""
+        found = cls()
+        known = len(state.strings)
+        starts = stored(state.strings, np.int64, extra=1)
+        size = int(starts[-1] - starts[0])
+        found._make_room(known, size)
+        if size:
+            data = np.frombuffer(state.strings.buffers()[2], dtype=np.uint8)
+            found._held[:size] = data[starts[0] : starts[-1]]
+        np.subtract(starts, starts[0], out=found._starts[: known + 1])
+        kernel.index_strings(found._held, found._starts, known, found._slots)
+        found.known = known
+        span, recent, generation = (int(state.facts[name]) for name in ("span", "recent", "generation"))
+        found._order = StringOrder.restored(span, numbers(state.labels).copy(), recent, generation)
+        return found
+
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """What is remembered, but for what an earlier state had; strings are not copied."""
+        order = self._order
+        facts: Facts = {
+            "version": VERSION,
+            "kinds": kinds,
+            "first_string": int(since["known"]) if since else 0,
+            "first_label": int(since["labelled"]) if since and since["generation"] == order.generation else 0,
+            "known": self.known,
+            "labelled": order.labelled,
+            "recent": order.recent,
+            "generation": order.generation,
+            "span": order.span,
+        }
+        strings = self.strings().slice(int(facts["first_string"]))
+        return EncodingState(strings, row_numbers(order.labels_from(int(facts["first_label"]))), facts)
 
     @property
     def generation(self) -> int:
@@ -45,7 +92,9 @@ class Dictionary:
     @property
     def nbytes(self) -> int:
         """The memory that is in use, without what is reserved for more."""
-        return int(self._starts[self.known]) + 8 * self.known + self._slots.nbytes + self._order.nbytes
+        return (
+            int(self._starts[self.known]) + 8 * self.known + self._slots.nbytes + self._old.nbytes + self._order.nbytes
+        )
 
     def add(self, strings: Strings) -> Longs:
         """The number of each string, -1 for null; strings that are not known become so."""
@@ -56,14 +105,14 @@ class Dictionary:
             offsets = strings.offsets[first : last + 1]
             self._make_room(last - first, int(offsets[-1] - offsets[0]))
             valid, part = strings.valid[first:last], out[first:last]
-            held = (self._slots, self._held, self._starts)
+            held = (self._slots, self._old, self._held, self._starts)
             self.known = int(kernel.add_strings(strings.data, offsets, valid, *held, self.known, part))
         return out
 
     def find(self, strings: Strings) -> tuple[Longs, int]:
         """The number of each string, -1 for null, UNKNOWN for those that are not known; how many these are."""
         out = np.empty(len(strings.offsets) - 1, dtype=np.int64)
-        held = (self._slots, self._held, self._starts)
+        held = (self._slots, self._old, self._held, self._starts)
         return out, int(kernel.find_strings(strings.data, strings.offsets, strings.valid, *held, out))
 
     def labels(self, numbers: Longs, strings: Strings) -> Longs:
@@ -84,7 +133,7 @@ class Dictionary:
         return found
 
     def strings(self) -> pa.Array:
-        """All strings in the order of their numbers, without a copy. Valid until more are added."""
+        """All strings in the order of their numbers, without a copy."""
         starts = self._starts[: self.known + 1]
         buffers = [None, pa.py_buffer(starts), pa.py_buffer(self._held)]
         return pa.Array.from_buffers(pa.large_binary(), self.known, buffers)
@@ -96,11 +145,29 @@ class Dictionary:
         used = int(self._starts[self.known])
         self._held = grown(self._held, used, used + size)
         self._starts = grown(self._starts, self.known + 1, self.known + strings + 1)
-        needed = 1 << (2 * (self.known + strings)).bit_length()
-        if needed > len(self._slots):
-            slots = np.zeros(needed, dtype=np.uint64)
-            kernel.larger(self._slots, slots)
-            self._slots = slots
+        size, filled = len(self._slots), 2 * (self.known + strings)
+        if filled >= size:
+            self._move(len(self._old))
+            self._prepare(1 << filled.bit_length(), 1.0)
+            self._old, self._slots, self._next = self._slots, self._next, _NO_SLOTS
+        elif filled >= size - size // 8:
+            self._prepare(2 * size, 2 * strings / (size - filled + 2 * strings))
+        self._move(max(_STEP, _PER_STRING * strings))
+
+    def _prepare(self, size: int, share: float) -> None:
+        """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""
+        if len(self._next) != size:
+            self._next, self._cleared = np.empty(size, dtype=np.uint64), 0
+        end = self._cleared + ceil(share * (size - self._cleared))
+        self._next[self._cleared : end] = 0
+        self._cleared = end
+
+    def _move(self, slots: int) -> None:
+        """Goes on with the move to a larger table, which would take too long for one batch."""
+        if len(self._old):
+            self._moved = int(kernel.move(self._old, self._moved, slots, self._slots))
+            if self._moved == len(self._old):
+                self._old, self._moved = _NO_SLOTS, 0
 
 
 def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:

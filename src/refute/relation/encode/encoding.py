@@ -14,6 +14,8 @@ from refute.relation.encode.columns import encode_columns
 from refute.relation.encode.encoded import Encoded
 from refute.relation.encode.keys import Keys
 from refute.relation.encode.spaces import Placed, Space, space_of
+from refute.relation.encode.state import EncodingState, Facts, kinds_of, nothing_known, text_of
+from refute.relation.encode.strings import is_string
 from refute.relation.types import READABLE, ColumnType, Family
 
 
@@ -35,6 +37,7 @@ class Encoding:
     def __init__(self, kinds: Iterable[pa.DataType] = ()) -> None:
         self._space: Space | None = None
         self._realm = ""
+        self._kinds: tuple[pa.DataType, ...] = ()
         self._settle([_value_type(kind) for kind in kinds])
 
     @classmethod
@@ -45,6 +48,30 @@ class Encoding:
         for column in columns:
             encoding.extend(column)
         return encoding
+
+    @classmethod
+    def restored(cls, kinds: Iterable[pa.DataType], *states: EncodingState) -> Encoding:
+        """The encoding that was saved: a whole state and, in order, those that were saved since, if there are some.
+
+        Raises SchemaError for other types than keys were made for, and DataError where states do not fit together.
+        """
+        whole = EncodingState.joined(states)
+        saved, wanted = kinds_of(whole.facts), cls(kinds)
+        if saved and wanted._kinds and set(map(_alike, saved)) != set(map(_alike, wanted._kinds)):
+            was, now = (", ".join(map(str, types)) for types in (saved, wanted._kinds))
+            raise SchemaError(f"keys that were saved for {was} cannot be had for {now}.")
+        encoding = cls(saved) if saved else wanted
+        if saved and encoding._space is not None:
+            encoding._space.restore(whole)
+        return encoding
+
+    def state(self, since: Facts | None = None) -> EncodingState:
+        """What must be saved to restore the encoding; of one whose state has been saved, given its facts, what is new.
+
+        It does not change when more values become known.
+        """
+        text = text_of(self._kinds)
+        return nothing_known(text) if self._space is None else self._space.state(since, text)
 
     @staticmethod
     def of_table(
@@ -82,15 +109,28 @@ class Encoding:
                 found += (space.known or 0) - before
         return found
 
-    def codes(self, column: pa.ChunkedArray | pa.Array, *, ordered: bool = False, extend: bool = False) -> Keys:
-        """The keys of a column's rows; with `extend`, values that are not known become so first."""
+    def codes(
+        self,
+        column: pa.ChunkedArray | pa.Array,
+        *,
+        ordered: bool = False,
+        extend: bool = False,
+        nulls_as_value: bool = False,
+    ) -> Keys:
+        """The keys of a column's rows; with `extend`, values that are not known become so first.
+
+        With `nulls_as_value` null has NULL_KEY, which no value has, and all rows are valid; values keep their keys.
+        Only for unordered keys, as null has no place in order. See `Keys.with_nulls` for the number that this refuses.
+        """
+        assert not (ordered and nulls_as_value)
         arrays = _arrays(column)
         if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
             extend = False
         parts = [self._placed(array, ordered, extend) for array in arrays]
         values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
-        return Keys(values, valid, ordered, self.generation, unknown)
+        keys = Keys(values, valid, ordered, self.generation, unknown)
+        return keys.with_nulls() if nulls_as_value else keys
 
     def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
         values, indices = _plain(array)
@@ -117,11 +157,16 @@ class Encoding:
         if len(realms) > 1:
             raise SchemaError(f"{', '.join(map(str, families))} cannot be compared with each other")
         if realms:
-            self._space, self._realm = space_of(families), realms.pop()
+            self._space, self._realm, self._kinds = space_of(families), realms.pop(), tuple(families)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pt.is_dictionary(kind) else kind
+
+
+def _alike(kind: pa.DataType) -> pa.DataType:
+    """A type that has the same keys: how strings are held makes no difference."""
+    return pa.large_string() if is_string(kind) else kind
 
 
 def _arrays(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels.encode import integers as kernel
-from refute.relation.arrays import Bytes, read_only, stored, valid_bytes
+from refute.relation.arrays import Bytes, read_only, stored, truths, valid_bytes
 from refute.relation.encode.dense import dense_codes, int_dtype
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.pieces import Pieces
@@ -63,7 +63,7 @@ def integers_of(array: pa.Array) -> Steps | Wide:
     if pt.is_decimal(kind):
         return _decimals(array, valid, unit)
     if pt.is_boolean(kind):
-        return Steps.of(stored(array.cast(pa.uint8()), np.uint8).astype(np.int32), valid, unit)
+        return Steps.of(truths(array).astype(np.int32), valid, unit)
     if pt.is_uint64(kind):
         return Steps.of(stored(array, np.uint64), valid, unit)
     if kind.bit_width == 64:

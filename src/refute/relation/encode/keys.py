@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.relation.arrays import Bytes
+from refute.errors import DataError
+from refute.relation.arrays import ALL_VALID, Bytes
 from refute.relation.encode.encoded import Encoded
 from refute.relation.encode.integers import Steps, limb_codes, step_codes
 from refute.relation.encode.pieces import Pieces
+
+NULL_KEY = -(2**63)  # of null, where it counts as a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,25 @@ class Keys:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def with_nulls(self) -> Keys:
+        """The keys with NULL_KEY for null, all of them valid; raises DataError where a value has that key.
+
+        64 bits have no key left beside those of all numbers of 64 bits: one of these cannot stand beside null.
+        """
+        missing = self.valid == 0
+        taken = self.values == NULL_KEY
+        if len(missing):
+            taken &= ~missing
+        if taken.any():
+            raise DataError(
+                f"row {int(taken.argmax()):,} holds the one number of 64 bits, -2^63 or 2^63 if unsigned, whose key "
+                "stands for null where nulls are equal; leave the row out, or make the number null."
+            )
+        values = self.values
+        if len(missing):
+            values = np.where(missing, np.int64(NULL_KEY), values)
+        return replace(self, values=values, valid=ALL_VALID)
 
     def encoded(self) -> Encoded:
         """The keys as methods for tables want them: those minus the smallest, or ranks where these span too much."""

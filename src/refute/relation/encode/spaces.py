@@ -18,6 +18,7 @@ from refute.relation.encode.dictionary import SPAN, Dictionary, strings_of_words
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Wide, common_unit, integers_of
+from refute.relation.encode.state import EncodingState, Facts, nothing_known
 from refute.relation.encode.strings import Strings, is_string, strings_of
 from refute.relation.encode.whole_numbers import WholeNumbers, float_keys, scaled
 
@@ -54,6 +55,12 @@ class Space(Protocol):
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The keys of an array's rows; with `extend`, values that are not known become so first."""
 
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """What is remembered, but for what an earlier state had."""
+
+    def restore(self, state: EncodingState) -> None:
+        """Takes over a whole state of a space of the same types."""
+
 
 def space_of(kinds: Iterable[pa.DataType]) -> Space:
     """The space of types that compare with each other: it depends on the types alone, never on the rows."""
@@ -88,9 +95,16 @@ class _Fixed:
     nbytes = 0
     known = None
 
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """Nothing but the types."""
+        return nothing_known(kinds)
+
+    def restore(self, state: EncodingState) -> None:
+        """Nothing is remembered."""
+
 
 class Whole(_Fixed):
-    """Whole numbers that fit 64 bits by their types: the number of units, plus a constant of the type."""
+    """Whole numbers that fit 64 bits by their types: the number of units, shifted if their order is asked for."""
 
     def __init__(self, numbers: WholeNumbers, shift: int) -> None:
         self._numbers = numbers
@@ -106,7 +120,8 @@ class Whole(_Fixed):
             beyond = low < -_SIGN or high >= _SIGN
         if isinstance(steps, Wide) or beyond:
             raise SchemaError(f"a value of {array.type} is beyond the types that keys were made for")
-        return Placed(scaled(steps.values, steps.valid, factor, self._shift), steps.valid, _NONE)
+        shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
+        return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
 
 
 class FloatBits(_Fixed):
@@ -139,6 +154,14 @@ class _Remembering:
     def known(self) -> int:
         """How many values are remembered."""
         return self._dictionary.known
+
+    def state(self, since: Facts | None, kinds: str) -> EncodingState:
+        """The state of the dictionary."""
+        return self._dictionary.state(since, kinds)
+
+    def restore(self, state: EncodingState) -> None:
+        """Takes over the state of a dictionary."""
+        self._dictionary = Dictionary.restored(state)
 
 
 class Far(_Remembering):

@@ -40,6 +40,8 @@ class WholeNumbers:
 
     def factor(self, kind: pa.DataType) -> int:
         """How many units a stored step of a type is worth; raises SchemaError where that is not a whole number."""
+        if pt.is_floating(kind):
+            raise SchemaError(f"keys that were made for whole numbers cannot be had for {kind}; cast it to a decimal.")
         factor = unit_of(kind) / self.unit
         if factor.denominator != 1:
             raise SchemaError(f"{kind} is finer than the types that keys were made for; cast it to one of these.")
