@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ import pyarrow.compute as pc
 
 from refute.api.functions import check
 from refute.api.tables import as_key
-from refute.errors import OptionError, did_you_mean, whole_number
+from refute.errors import DataError, OptionError, did_you_mean, whole_number
+from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.arrivals import arrow_of, key_table
 from refute.live.changes import Changes
+from refute.live.durable.directory import Directory
+from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import Change, State
@@ -61,14 +66,111 @@ class Monitor:
         bound = {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
         self._setup(State(list(book), names, method, bound))
 
-    def _setup(self, state: State) -> None:
+    def _setup(self, state: State, directory: Directory | None = None) -> None:
         self._lock = threading.RLock()
         self._state = state
+        self._directory = directory
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        rules: Any = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        verify: bool = True,
+        **options: Any,
+    ) -> Monitor:
+        """The monitor that a folder holds, as of its last commit; with `rules`, a new one where there is none.
+
+        Changes are on the disk once `commit()` has returned; those since are gone when the process ends. In a `with`
+        block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Options
+        are those of `Monitor`.
+        """
+        place = Path(local_path(folder))
+        found: Monitor = object.__new__(cls)
+        if (place / MANIFEST).exists():
+            directory, state = Directory.open(place, verify=verify)
+            found._setup(state, directory)
+            try:
+                found._check_same(rules, key)
+            except BaseException:
+                directory.close()
+                raise
+            return found
+        if rules is None:
+            raise DataError(f"{place} holds no monitor; give rules, and a key, to begin one there", file=str(place))
+        begun = cls(rules, key=key, **options)
+        found._setup(begun._state, Directory.create(place, begun._state))
+        return found
+
+    def commit(self) -> None:
+        """Brings all changes since the last commit to the disk; they outlive the process once this returns."""
+        with self._lock:
+            self._in_use()
+            if self._directory is None:
+                raise OptionError("this monitor lives in memory; use Monitor.open(folder, rules, key=...) to keep one")
+            self._directory.commit(self._state)
+
+    def close(self) -> None:
+        """Lets the folder go. What was not committed is not kept; nothing can be asked afterwards."""
+        with self._lock:
+            if not self._closed and self._directory is not None:
+                self._directory.close()
+            self._closed = True
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if kind is None and self._directory is not None and not self._closed:
+                self.commit()
+        finally:
+            self.close()
+
+    def add(self, rules: Any) -> dict[str, int]:
+        """Watches more rules, over the rows that are there too; how many violations each of them has."""
+        with self._lock:
+            self._in_use()
+            new = list(RuleBook.of(rules))
+            known = {rule.name for rule in self.rules}
+            for rule in new:
+                if rule.name in known:
+                    raise OptionError(f"the monitor has a rule {rule.name!r} already; drop it first", rule=rule.name)
+            self._replace([*self.rules, *new])
+            return {rule.name: self.count(rule) for rule in new}
+
+    def drop(self, rule: Any) -> None:
+        """Watches a rule no longer."""
+        with self._lock:
+            self._in_use()
+            number = self._number(rule)
+            self._replace([one for place, one in enumerate(self.rules) if place != number])
+
+    def _replace(self, rules: list[Rule]) -> None:
+        self._state = self._state.with_rules(rules)
+        if self._directory is not None:
+            self._directory.renew()
+
+    def _check_same(self, rules: Any, key: str | Sequence[str] | None) -> None:
+        """Raises OptionError where rules or a key are given that the folder does not have."""
+        if key is not None and as_key(key) != self.key:
+            raise OptionError(f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out")
+        if rules is not None:
+            asked = {rule.constraint for rule in RuleBook.of(rules)}
+            if asked != {rule.constraint for rule in self.rules}:
+                raise OptionError("the monitor there has other rules; leave rules out, then use add() and drop()")
+
+    def _in_use(self) -> None:
+        if self._closed:
+            raise OptionError("the monitor is closed; open it again")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that are watched."""
-        return tuple(self._state.rules)
+        return self._state.rules
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -177,7 +279,10 @@ class Monitor:
         raise OptionError(f"the monitor has no rule {told!r}.{did_you_mean(told, names)}", rule=told)
 
     def _changed(self, change: Change) -> Changes:
+        self._in_use()
         self._state.carry_out(change)
+        if self._directory is not None:
+            self._directory.note(change)
         return self._told(change)
 
     def _told(self, change: Change) -> Changes:

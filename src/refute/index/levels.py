@@ -56,7 +56,7 @@ class Levels:
         return found
 
     def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, list[Lines]]:
-        """How many pairs of a point and the slot of an alive row there are, and which. More than `most`: some number."""
+        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number."""
         total, found = 0, []
         for run in self.runs:
             number, pairs = run.pairs(query, alive, most - total)

@@ -101,7 +101,7 @@ class Run:
         return self.counts(query) > 0
 
     def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, Lines]:
-        """How many pairs of a point and the slot of an alive row there are, and which. More than `most`: some number."""
+        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number."""
         found = np.empty((2, min(most, _ROOM)), np.int64)
         total = int(probe.pairs(self.arrays, query, alive, most, found)) if len(self) else 0
         if found.shape[1] < total <= most:

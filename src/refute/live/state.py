@@ -50,7 +50,7 @@ class State:
     """
 
     def __init__(self, rules: Sequence[Rule], key: Sequence[str], method: str, most: int) -> None:
-        self.rules = list(rules)
+        self.rules = tuple(rules)
         self.key = tuple(key)
         self.method = method
         self.most = most
@@ -134,6 +134,25 @@ class State:
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
         change.rows = (was, self.rows)
+
+    def with_rules(self, rules: Sequence[Rule]) -> State:
+        """A state of the same rows under other rules; raises SchemaError for one that does not fit. This one stays."""
+        found = State(rules, self.key, self.method, self.most)
+        found.rows, found.alive = self.rows, self.alive.copy()
+        found.n_rows, found.next_slot, found.version = self.n_rows, self.next_slot, self.version + 1
+        if self.frame is None:
+            return found
+        found.frame = Frame.of(self.frame.schema, rules, self.key, self.method)
+        found.frame.lose()
+        slots, table = self.living()
+        detector = Detector(Relation.of(table))
+        known = dict(zip(self.rules, self.stores, strict=True))
+        for number, rule in enumerate(rules):
+            if rule in known:
+                found.stores[number] = known[rule].copy()
+            else:
+                found.stores[number].fill(detector, rule, slots)
+        return found
 
     def replay(self, gone: Longs, table: pa.Table) -> None:
         """Carries a change out that was once made ready and is known to be right."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from refute.detect.detector import Detector
+from refute.language.rulebook import Rule
 from refute.live.index import Found, Longs, Pairs
 from refute.live.rows import Alive
 
@@ -36,6 +38,21 @@ class Violated:
         found.count, found._parts = count, parts
         found._held = sum(len(part[0]) for part in parts or ())
         return found
+
+    def copy(self) -> Violated:
+        """The same, to go another way from here on."""
+        parts = None if self._parts is None else list(self._parts)
+        return Violated.restored(self.sides, self.most, self.count, parts)
+
+    def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
+        """Takes in all violations of a rule among rows that have these slots."""
+        self.count = detector.count(rule)
+        if self.count > self.most:
+            self.forget()
+        for sides in detector.pairs(rule) if self.is_listed else ():
+            part = tuple(slots[side] for side in sides if side is not None)
+            self._parts = [*(self._parts or ()), part]
+            self._held += len(part[0])
 
     @property
     def parts(self) -> tuple[Clashing, ...]:

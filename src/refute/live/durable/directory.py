@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-
 from refute.errors import DataError, EngineError
 from refute.live.durable.log import Log, Logged, read_log
 from refute.live.durable.manifest import read_manifest, write_manifest
@@ -235,5 +234,3 @@ def _take(handle: int) -> None:
         locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-

@@ -36,7 +36,9 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
     try:
         size = path.stat().st_size
         if size != expected["bytes"]:
-            raise DataError(f"{path} is damaged: it has {size:,} bytes, and {expected['bytes']:,} were written", file=str(path))
+            raise DataError(
+                f"{path} is damaged: it has {size:,} bytes, and {expected['bytes']:,} were written", file=str(path)
+            )
         if verify and checksum(path) != expected["crc"]:
             raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()

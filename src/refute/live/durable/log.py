@@ -110,7 +110,9 @@ def read_log(path: Path, number: int) -> tuple[list[Frame], int]:
                 break
             payload = stream.read(length)
             if zlib.crc32(payload) != crc:
-                raise DataError(f"{path} is damaged at byte {end:,}: its checksum is not the one written", file=str(path))
+                raise DataError(
+                    f"{path} is damaged at byte {end:,}: its checksum is not the one written", file=str(path)
+                )
             frames.append(_unpacked(commit, payload))
             end += _FRAME.size + length
     return frames, end

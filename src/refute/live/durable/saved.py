@@ -15,9 +15,9 @@ from refute.errors import DataError
 from refute.index.run import Run, Shape
 from refute.kernels.runs.rows import Arrays
 from refute.language.rulebook import RuleBook
-from refute.live.durable.files import lists, read_file, unlisted, write_file
-from refute.live.durable.log import sync_folder
 from refute.live.columns import Columns
+from refute.live.durable.files import checksum, lists, read_file, unlisted, write_file
+from refute.live.durable.log import sync_folder
 from refute.live.frame import Frame, FrameParts
 from refute.live.rows import Rows, Segment
 from refute.live.state import State
@@ -49,7 +49,7 @@ class Moment:
     def of(cls, state: State) -> Moment:
         """The state of this moment."""
         return cls(
-            tuple(state.rules),
+            state.rules,
             state.key,
             state.method,
             state.most,
@@ -69,12 +69,14 @@ class Shelf:
         self.folder = folder
         self._next = next_file
         self._known: dict[int, tuple[object, Entry]] = {}
+        self._kept: dict[int, tuple[object, Entry]] = {}  # of those, what the moment at hand has
         self._encodings: dict[str, list[Entry]] = {}
         self._encoded: dict[str, dict[str, int | str]] = {}
 
     def write(self, moment: Moment) -> Entry:
         """Writes what is not yet written; what a manifest says of the moment."""
-        known, self._kept = self._known, {}
+        known = self._known
+        self._kept = {}
         try:
             body: Entry = {
                 **moment.numbers,
@@ -119,8 +121,6 @@ class Shelf:
         return held[1]
 
     def _rules(self, path: Path, rules: tuple[Any, ...]) -> Entry:
-        from refute.live.durable.files import checksum
-
         RuleBook.of(list(rules)).to_yaml(path)
         return {"bytes": path.stat().st_size, "crc": checksum(path)}
 
@@ -161,7 +161,7 @@ class Shelf:
         state = state_since(facts)
         if facts is None:
             entries = []
-        if facts is None or state.facts != facts:
+        if facts is None or len(state.strings) or len(state.labels) or state.generation != facts["generation"]:
             path = self.folder / f"values-{self._next:06}.arrow"
             self._next += 1
             strings = pa.LargeListArray.from_arrays(pa.array([0, len(state.strings)], pa.int64()), state.strings)
@@ -181,21 +181,22 @@ def restored(folder: Path, body: Entry, shelf: Shelf, *, verify: bool) -> State:
     rules = _read_rules(folder, body["rules"])
     shelf.learn(rules, body["rules"])
     state = State(rules, body["key"], body["method"], body["most"])
-    state.rules = list(rules)
     state.n_rows, state.next_slot, state.version = (body[name] for name in ("n_rows", "next_slot", "version"))
     bits = unlisted(read(body["alive"])[0], "alive", np.uint8)
     state.alive = np.unpackbits(bits, count=state.next_slot) if state.next_slot else state.alive
     for number, entry in enumerate(body["stores"]):
         parts = [_pairs_of(read(part)[0], shelf, part) for part in entry["parts"]]
         sides = state.stores[number].sides
-        state.stores[number] = Violated.restored(sides, body["most"], int(entry["count"]), parts if entry["listed"] else None)
+        state.stores[number] = Violated.restored(
+            sides, body["most"], int(entry["count"]), parts if entry["listed"] else None
+        )
     if body["schema"] is None:
         return state
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(body["schema"])))
     segments = []
     for entry in body["rows"]:
         table = read(entry)[0]
-        slots = unlisted(lists({"slots": table.column(_SLOT).to_numpy()}), "slots", np.int64)
+        slots = table.column(_SLOT).to_numpy()
         segments.append(Segment(slots, table.drop_columns([_SLOT]).replace_schema_metadata(None)))
         shelf.learn(segments[-1], entry)
     state.rows = Rows(schema, segments)
@@ -222,8 +223,6 @@ def restored(folder: Path, body: Entry, shelf: Shelf, *, verify: bool) -> State:
 
 
 def _read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
-    from refute.live.durable.files import checksum
-
     path = folder / entry["file"]
     if not path.is_file() or checksum(path) != entry["crc"]:
         raise DataError(f"{path} is damaged or missing; it holds the rules of the monitor", file=str(path))
@@ -239,7 +238,9 @@ def _pairs_of(table: pa.Table, shelf: Shelf, entry: Entry) -> tuple[Any, ...]:
 def _run_of(table: pa.Table, facts: dict[str, Any]) -> Run:
     shape = Shape(facts["equal"], facts["axes"])
     lines = unlisted(table, "lines", np.int64).reshape(-1, shape.width)
-    zones = unlisted(table, "zones", np.int64).reshape(-1, 2 * shape.n_axes) if shape.n_axes else np.empty((0, 0), np.int64)
+    zones = (
+        unlisted(table, "zones", np.int64).reshape(-1, 2 * shape.n_axes) if shape.n_axes else np.empty((0, 0), np.int64)
+    )
     return Run(
         shape,
         Arrays(

@@ -52,6 +52,15 @@ class EncodingState:
         """The generation of all labels."""
         return int(self.facts["generation"])
 
+    def since(self, facts: Facts | None) -> EncodingState:
+        """What this whole state has beyond one that was saved, given the facts of that; all of it where none was."""
+        if facts is None:
+            return self
+        first_string = int(facts["known"])
+        first_label = int(facts["labelled"]) if facts["generation"] == self.facts["generation"] else 0
+        told = {**self.facts, "first_string": first_string, "first_label": first_label}
+        return EncodingState(self.strings.slice(first_string), self.labels.slice(first_label), told)
+
     @classmethod
     def joined(cls, states: Iterable[EncodingState]) -> EncodingState:
         """One state for a whole one and those that follow it; raises DataError where they do not."""
