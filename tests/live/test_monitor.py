@@ -45,7 +45,7 @@ class Changing(RuleBasedStateMachine):
                     where=None if where is None else Compare(where),
                 )
             )
-        self.rules = drawn
+        self.watched = drawn
         self.monitor = rf.Monitor(
             drawn, key="id", method=self.method, most_pairs=data.draw(st.sampled_from([1, 8, 10**6]))
         )
@@ -63,12 +63,12 @@ class Changing(RuleBasedStateMachine):
 
     def changed(self, change: Callable[[], rf.Changes], after: dict[int, int]) -> None:
         """Carries a change out, and holds what it tells against what was and is."""
-        before = {one.name: self.violations(one, self.model) for one in self.rules}
+        before = {one.name: self.violations(one, self.model) for one in self.watched}
         told = unless_refused(change)
         if told is None:
             return
         self.model = after
-        for one in self.rules:
+        for one in self.watched:
             now = self.violations(one, after)
             assert told.counts[one.name] == len(now)
             if one.name in told.only_counted:
@@ -92,7 +92,7 @@ class Changing(RuleBasedStateMachine):
         before = dict(self.model)
         self.changed(lambda: self.monitor.insert(table), self.model | new)
         if supposed is not None and self.model != before:
-            for one in self.rules:
+            for one in self.watched:
                 assert supposed[one.name] == len(self.violations(one, self.model) - self.violations(one, before))
 
     @precondition(lambda self: bool(self.model))
@@ -139,12 +139,13 @@ class Changing(RuleBasedStateMachine):
         """A key that is there, or none that is, changes nothing."""
         key = data.draw(st.sampled_from(sorted(self.model)))
         table = self.table({key: 0, 99: 0})
-        for change in (
+        changes: tuple[Callable[[], rf.Changes], ...] = (
             lambda: self.monitor.insert(table),
             lambda: self.monitor.update(table),
             lambda: self.monitor.delete([key, 99]),
             lambda: self.monitor.delete([key, key]),
-        ):
+        )
+        for change in changes:
             with pytest.raises(DataError):
                 change()
 
@@ -155,12 +156,12 @@ class Changing(RuleBasedStateMachine):
             return
         assert len(self.monitor) == len(self.model)
         table = self.table(self.model)
-        for one in self.rules:
+        for one in self.watched:
             assert self.monitor.count(one) == rf.count(table, one)
             if self.monitor.schema is not None:
                 assert listed(self.monitor.violations(one).to_arrow()) == sorted(self.violations(one, self.model))
         if self.monitor.schema is not None:
-            rows = rf.check(table, self.rules, key="id").rows
+            rows = rf.check(table, self.watched, key="id").rows
             dirty = {row["id"]: row["refute"] for row in rows.to_pylist() if row["refute"]}
             assert {row["id"]: row["refute"] for row in self.monitor.rows.to_pylist()} == dirty
             assert {row["id"] for row in self.monitor.table().to_pylist()} == set(self.model)
