@@ -21,7 +21,6 @@ from refute.spark.expressions import all_of, literal
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
-_FEW = 2**31  # rows whose square fits 64 bits
 
 
 class Extent(NamedTuple):
@@ -46,7 +45,6 @@ class GroupCounts:
         self._pairing = pairing
         self._frame = frame
         self._spread = spread
-        self._few = spread.rows <= _FEW
         # Without any comparison between the rows, all of them are one group.
         self._equal = [f"e{i}" for i in range(max(len(pairing.equal), not pairing.differ))]
         self._differ = [f"d{i}" for i in range(len(pairing.differ))]
@@ -230,11 +228,11 @@ class GroupCounts:
 
     def _wide(self, name: str) -> str:
         """A count in a type in which the product of two is exact."""
-        return name if self._few else f"cast({name} as decimal(18,0))"
+        return name if self._spread.is_narrow else f"cast({name} as decimal(18,0))"
 
     def _total(self, values: str) -> str:
         """The sum, wide enough for the square of the number of rows."""
-        return f"sum({values})" if self._few else f"sum(cast({values} as {_WIDE}))"
+        return f"sum({values})" if self._spread.is_narrow else f"sum(cast({values} as {_WIDE}))"
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""

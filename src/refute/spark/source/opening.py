@@ -20,7 +20,7 @@ from refute.relation.read.formats import Format, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.session import session as any_session
-from refute.spark.source.csv import open_csv
+from refute.spark.source.csv import SPLIT_BYTES, open_csv
 from refute.spark.source.files import Listing, check_files_agree, list_files
 from refute.spark.source.json import open_json
 from refute.spark.source.source import Source
@@ -40,11 +40,13 @@ def open_source(
     key: Sequence[str] = (),
     session: SparkSession | None = None,
     schema: Schema | StructType | str | None = None,
+    split_bytes: int = SPLIT_BYTES,
 ) -> Source:
     """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
 
-    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. Raises DataError
-    where there is nothing to read, or what is there cannot be read.
+    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. CSV files of
+    `split_bytes` or more are read in parts. Raises DataError where there is nothing to read, or what is there cannot be
+    read.
     """
     given = Schema.of(schema)
     if not isinstance(table, str | Path):
@@ -65,7 +67,7 @@ def open_source(
         return Source(frame, text, key)
     listing = list_files(chosen, text)
     if listing.format.delimiter is not None:
-        scan = open_csv(chosen, listing, given)
+        scan = open_csv(chosen, listing, given, split_bytes=split_bytes)
         return Source(scan.frame, text, key, scanned="csv", layout=scan.layout)
     if listing.format is Format.JSON:
         scan = open_json(chosen, listing, given)
