@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from refute.spark.discovery.table import SparkTable
 
 COLUMN, VALUE, TIMES = "c", "v", "n"  # of a table of counted values: the column's place, a value, its count
-FEW = 100_000  # distinct texts up to which small numbers stand for them
-_HELD = 1_000_000  # distinct texts of all columns that come to the driver
 _SEEDS = range(4)
 _WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
 
@@ -77,7 +75,7 @@ def _hashing(table: SparkTable, components: list[list[str]]) -> tuple[int, dict[
     few: list[list[str]] = []
     held = 0
     for size, part in sorted(zip(sizes, components, strict=True)):
-        if size <= FEW and held + size <= _HELD:
+        if size <= table.tuning.few_texts and held + size <= table.tuning.held_texts:
             few.append(part)
             held += size
     many = [part for part in components if part not in few]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +24,7 @@ from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.blocks import PACKED, packed
 from refute.spark.discovery.asking import Blocks
-from refute.spark.discovery.blocks import BLOCK_ROWS, Packing
+from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.coding import Coding, coding_of
 from refute.spark.discovery.keys import keys_of
 from refute.spark.discovery.looking import (
@@ -45,37 +44,18 @@ from refute.spark.source.keeping import Kept
 if TYPE_CHECKING:
     from refute.spark.discovery.table import SparkTable
 
-_JOB_COST = 0.7  # seconds that a job takes whatever it does
-_ROW_COST = 1.6e-6  # seconds of a core to send a row to a task and to code it there
-_PAIR_COST = 7e-9
-_WITNESS_COST = 1.5e-7
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What a task, and the driver, may be given; answers do not depend on it."""
-
-    block_rows: int = BLOCK_ROWS
-    sample_rows: int = 100_000
-    bucket_rows: int = 500_000
-    bucket_pairs: float = 5e9
-    part_rows: int = 100_000  # of a group so large that its pairs are divided among tasks
-    points: int = 2_000_000  # distinct values that one task searches for witnesses
-    here_rows: int = 20_000_000  # rows that may come to the driver, where a measure needs single rows
-
 
 def pairs_of(
     table: SparkTable,
     space: Space,
     options: Options,
     place: Kept,
-    sizes: Sizes | None = None,
     tuning: Tuning = STANDARD,
 ) -> Pairs:
     """The pairs of a Spark table in a space."""
     if not space.slots:
         return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
-    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes(), tuning)
+    return SparkPairs(coding_of(table, space), space, table, options, place, tuning)
 
 
 class SparkPairs:
@@ -88,14 +68,13 @@ class SparkPairs:
         table: SparkTable,
         options: Options,
         place: Kept,
-        sizes: Sizes,
         tuning: Tuning,
     ) -> None:
         self.space = space
         self.n_rows = n_rows = table.n_rows
         self._coded = coding.space
         self._nulls = options.nulls
-        self._sizes = sizes
+        self._sizes = sizes = table.tuning
         self._tuning = tuning
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
@@ -107,7 +86,8 @@ class SparkPairs:
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
         self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning)
-        self.costs = Costs(_JOB_COST, _ROW_COST / self._cores, _PAIR_COST / self._cores, _WITNESS_COST / self._cores)
+        each = (cost / self._cores for cost in (sizes.row_cost, sizes.pair_cost, sizes.witness_cost))
+        self.costs = Costs(sizes.job_cost, *each)
         self._peeled: set[bytes] = set()
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:

@@ -20,6 +20,7 @@ from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
 from refute.spark.budget import Budget
 from refute.spark.discovery.table import SparkTable
+from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.jobs import stoppable
@@ -42,6 +43,7 @@ def discover_on_spark(
     gather: int = GATHERED,
     persist: bool = False,
     tuning: Tuning = STANDARD,
+    spark_tuning: SparkTuning = SPARK_STANDARD,
 ) -> Discovery:
     """The rules of a path, catalog table or DataFrame; with `where`, of the rows for which this SQL is true.
 
@@ -65,7 +67,8 @@ def discover_on_spark(
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
                 frame = place.keep(frame.select(*map(quoted, _readable(source, options))))
-            return search(SparkTable(frame, place, options.columns), options, kinds, tuning=tuning)
+            held = SparkTable(frame, place, options.columns, spark_tuning)
+            return search(held, options, kinds, tuning=tuning)
 
 
 def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:

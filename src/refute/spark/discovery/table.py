@@ -27,6 +27,7 @@ from refute.spark.budget import cores
 from refute.spark.discovery.coding import COLUMN, TIMES, VALUE
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.pairs import SparkPairs, pairs_of
+from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import column, not_null
 from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import by_code_point, plain_names
@@ -58,8 +59,15 @@ class Spread:
 class SparkTable:
     """A DataFrame whose rules are searched; `columns` are those looked at, None for all."""
 
-    def __init__(self, frame: DataFrame, place: Kept, columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        frame: DataFrame,
+        place: Kept,
+        columns: Sequence[str] | None = None,
+        tuning: SparkTuning = SPARK_STANDARD,
+    ) -> None:
         self._place = place
+        self.tuning = tuning
         self.plain_of = plain_names(frame.columns)
         renamed = frame.toDF(*self.plain_of.values())
         self.frame = by_code_point(renamed, renamed.schema)
@@ -211,7 +219,7 @@ class SparkTable:
 
     def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
-        made: Any = pairs_of(self, space, options, self._place, tuning=tuning)
+        made: Any = pairs_of(self, space, options, self._place, tuning)
         self._pairs = made if isinstance(made, SparkPairs) else None
         return made  # type: ignore[no-any-return]
 
