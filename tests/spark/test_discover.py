@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -42,6 +42,7 @@ from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import kept
 from strategies import KINDS, tables
+from thorough import examples
 
 pytestmark = pytest.mark.spark
 
@@ -120,7 +121,7 @@ def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls
     assert rules(found) == rules(discover(table, method="tiles", **options))
 
 
-@settings(max_examples=2, phases=[Phase.generate], deadline=None, derandomize=True)
+@examples(2, phases=[Phase.generate])  # shrinking would take minutes
 @given(tables(max_rows=12, kinds=SPARK_KINDS), st.sampled_from(("sql", "equal")), st.sampled_from(("tiles", "guided")))
 def test_any_table_has_the_rules_it_has_in_process(
     spark: SparkSession, drawn: tuple[pa.Table, object], nulls: str, method: str
