@@ -259,21 +259,21 @@ def test_one_command_opens_its_data_and_checks_the_key_once(
 
     opened: list[object] = []
     checked: list[object] = []
-    real, group = source.Source.check_key, source.Source._key_columns
+    real, group = source.SparkSource.check_key, source.SparkSource._key_columns
 
-    def counted(self: source.Source) -> None:
+    def counted(self: source.SparkSource) -> None:
         opened.append(self)
         real(self)
         before = len(checked)
         real(self)  # known by then
         assert len(checked) == before
 
-    def grouped(self: source.Source) -> object:
+    def grouped(self: source.SparkSource) -> object:
         checked.append(self)
         return group(self)
 
-    monkeypatch.setattr(source.Source, "check_key", counted)
-    monkeypatch.setattr(source.Source, "_key_columns", grouped)
+    monkeypatch.setattr(source.SparkSource, "check_key", counted)
+    monkeypatch.setattr(source.SparkSource, "_key_columns", grouped)
     pq.write_table(_rows(spark).toArrow(), tmp_path / "rows.parquet")
     (tmp_path / "rules.yaml").write_text(
         'version: 1\nrules:\n  - {name: one, fd: "a -> b"}\n  - {name: two, unique: "b"}\n', encoding="utf-8"

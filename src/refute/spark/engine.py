@@ -37,7 +37,7 @@ from refute.spark.source.files import shares_files
 from refute.spark.source.keeping import Kept, forgotten_at_exit, kept
 from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, plain_names, renamed
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 from refute.spark.source.types import bind, empty_relation
 from refute.spark.worker import ROW_COLUMN
 
@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
-    source: Source
+    source: SparkSource
     types: Relation
     names: dict[str, str]
     plain_types: Relation
@@ -311,7 +311,7 @@ class SparkEngine:
             )
 
 
-def _needed(source: Source, rules: Sequence[Rule] | None) -> list[str]:
+def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
     """The columns to keep for these rules; all of them where one is missing, which is told later."""
     columns = source.frame.columns
     wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}

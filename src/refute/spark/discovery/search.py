@@ -27,7 +27,7 @@ from refute.spark.session.jobs import stoppable
 from refute.spark.session.warning import calm
 from refute.spark.source.keeping import Kept, kept
 from refute.spark.source.opening import open_source, session_of
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 from refute.spark.source.types import empty_relation
 from refute.spark.worker import ROW_COLUMN
 
@@ -71,7 +71,7 @@ def discover_on_spark(
             return search(held, options, kinds, tuning=tuning)
 
 
-def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:
+def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> SparkSource:
     """The table with the same rows each time: those columns that are looked at, or all where SQL may read them. With a
     place for it, it is kept there."""
     source = open_source(table)
@@ -81,12 +81,12 @@ def _opened(table: Any, options: Options, where: str | None, place: Kept | None)
     return source.settled(names) if place is None else source.kept(place, names)
 
 
-def _readable(source: Source, options: Options) -> list[str]:
+def _readable(source: SparkSource, options: Options) -> list[str]:
     names = [name for name in source.frame.columns if options.columns is None or name in options.columns]
     return names or source.frame.columns
 
 
-def _here(source: Source, options: Options, where: str | None, most: int) -> Relation | None:
+def _here(source: SparkSource, options: Options, where: str | None, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     types, names = empty_relation(source.frame), _readable(source, options)
