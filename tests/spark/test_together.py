@@ -22,7 +22,7 @@ from refute.spark import checking as measuring
 from refute.spark.budget import Budget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
-from refute.spark.source.positions import Layout
+from refute.spark.source.positions import FileLayout
 
 pytestmark = pytest.mark.spark
 
@@ -152,14 +152,14 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     known = engine.source._layout
     assert known is not None
     moved = tuple((file, block, first + (7 << 33), n) for file, block, first, n in known.blocks)
-    engine.source._layout = Layout(moved)
+    engine.source._layout = FileLayout(moved)
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
     listed = Violations(engine, Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
     expected = sorted(listed)
     assert (20, 0) in expected
-    engine.source._layout = Layout(moved)
+    engine.source._layout = FileLayout(moved)
     stale = Violations(engine, listed.rule)
     assert sorted(map(tuple, stale.to_spark().collect())) == expected
     assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected

@@ -22,7 +22,7 @@ from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
 from refute.spark.source.files import Listing
-from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
 SPLIT_BYTES = 16 << 20  # of a file, from which on it pays to read it in parts, by several tasks
@@ -67,7 +67,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, 
     check_text(session, listing, rows)
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
-    return Scan(text.typed(types), Layout.of(rows))
+    return Scan(text.typed(types), FileLayout.of(rows))
 
 
 @dataclass(frozen=True, slots=True)

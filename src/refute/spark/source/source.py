@@ -19,7 +19,7 @@ from refute.spark.source.files import glimpse_of_files, rows_by_footers
 from refute.spark.source.keeping import Kept
 from refute.spark.source.lineage import lineages_of, materialised, scanned_format
 from refute.spark.source.naming import Naming, spelled, with_fields
-from refute.spark.source.positions import Layout, layout_of, with_positions, with_row_numbers
+from refute.spark.source.positions import FileLayout, layout_of, with_positions, with_row_numbers
 from refute.spark.source.renaming import is_collated
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
@@ -38,7 +38,7 @@ class SparkSource:
         key: Sequence[str] = (),
         *,
         scanned: str | None = None,
-        layout: Layout | None = None,
+        layout: FileLayout | None = None,
     ) -> None:
         self.frame = frame  # with a column for each field of a struct that a rule or the key has named
         self.name = name
