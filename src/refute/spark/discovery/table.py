@@ -49,7 +49,7 @@ class Basics:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ValueSpread:
     """How the values of a column are spread: how many distinct ones, and the sum of their squared counts."""
 
     distinct: int
@@ -75,7 +75,7 @@ class SparkTable:
         self.plain_types = empty_relation(self.frame)
         self._wanted = [name for name in frame.columns if columns is None or name in columns]
         self._counted: dict[Family, DataFrame] = {}
-        self._spreads: dict[Family, dict[str, Spread]] = {}
+        self._spreads: dict[Family, dict[str, ValueSpread]] = {}
         self._pairs: SparkPairs | None = None
 
     @property
@@ -146,14 +146,14 @@ class SparkTable:
             self._counted[family] = self._place.keep(counted)
         return self._counted[family]
 
-    def spread(self, name: str) -> Spread:
+    def spread(self, name: str) -> ValueSpread:
         """How the values of a column are spread."""
         family = self.type_of(name).family
         if family not in self._spreads:
             square = F.col(TIMES).cast("double") * F.col(TIMES)
             found = self.counted(family).groupBy(COLUMN).agg(F.count(F.lit(1)), F.sum(square)).collect()
-            known = {self.names[place]: Spread(distinct, squares) for place, distinct, squares in found}
-            self._spreads[family] = {one: known.get(one, Spread(0, 0.0)) for one in self._of_family(family)}
+            known = {self.names[place]: ValueSpread(distinct, squares) for place, distinct, squares in found}
+            self._spreads[family] = {one: known.get(one, ValueSpread(0, 0.0)) for one in self._of_family(family)}
         return self._spreads[family][name]
 
     def shared_values(self, names: Sequence[str]) -> Mapping[tuple[str, str], float]:
