@@ -12,7 +12,7 @@ from discovery.test_evidence import WIDE, atom, wide_points
 from discovery.test_tiles import NULLS, small_tables
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import Counts, Evidence
-from refute.discovery.evidence.tiles import Tally, evidence_of
+from refute.discovery.evidence.tiles import ClueTally, evidence_of
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Method, Options
@@ -145,7 +145,7 @@ def test_pairs_kept_are_the_same_whichever_thread_saw_them(columns: int) -> None
     tasks = [np.array([[row, row + 1, 0, 60]]) for row in range(60)[::-1]]  # so that lower pairs come later
     found = []
     for threads in (1, 2, 5):
-        tallies = [Tally(book.facts, keeps_pairs=True) for _ in range(threads)]
+        tallies = [ClueTally(book.facts, keeps_pairs=True) for _ in range(threads)]
         for number, task in enumerate(tasks):
             random.choice(np.array(tallies, object)).add(book.facts, task, task=number)
         found.append(evidence_of(book, tallies))

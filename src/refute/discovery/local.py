@@ -13,7 +13,7 @@ from refute.discovery.evidence.agreements import Agreement, Agreements
 from refute.discovery.evidence.codebook import codebook
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.sampling import pair_evidence, prefix_evidence, row_evidence
-from refute.discovery.evidence.tiles import Tally, evidence_of, tile_evidence
+from refute.discovery.evidence.tiles import ClueTally, evidence_of, tile_evidence
 from refute.discovery.guided.reduction import Among, Reduction
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks
@@ -55,7 +55,7 @@ class LocalPairs:
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(tuning.gauge)
         self._peeled: set[int] = set()
-        self._tallies: dict[Chosen, list[Tally]] = {}  # of the sets of slots whose pairs were all looked at
+        self._tallies: dict[Chosen, list[ClueTally]] = {}  # of the sets of slots whose pairs were all looked at
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs, counted, and whether all of them were looked at."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.evidence.tiles import Rectangles, Tally, evidence_of, tallied
+from refute.discovery.evidence.tiles import ClueTally, Rectangles, evidence_of, tallied
 from refute.discovery.space.slots import Space
 from refute.discovery.space.states import BOTH_NULL, EQUAL
 from refute.discovery.work import Budget, Crew
@@ -78,12 +78,12 @@ class Agreements:
         tallies, complete = self.tallied(found, budget)
         return evidence_of(self._book, tallies, (found.s_rows, found.t_rows)), complete
 
-    def tallied(self, found: Agreement, budget: Budget) -> tuple[list[Tally], bool]:
+    def tallied(self, found: Agreement, budget: Budget) -> tuple[list[ClueTally], bool]:
         """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
         return tallied(facts, _tasks(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
 
-    def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[Tally] = ()) -> Rows:
+    def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[ClueTally] = ()) -> Rows:
         """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.
 
         `tallies` count all of the pairs, where that was done before.

@@ -31,7 +31,7 @@ _SIDE = 1024
 _NO_ROWS = np.empty(0, np.int64)
 
 
-class Tally:
+class ClueTally:
     """A table of clues with their counts, fed with rectangles of row pairs."""
 
     def __init__(self, facts: Facts, *, keeps_pairs: bool = False) -> None:
@@ -41,7 +41,7 @@ class Tally:
         if self.words > 2:
             self._table = Listed(np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first)
 
-    def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> Tally:
+    def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> ClueTally:
         """This tally, with the pairs of the rectangles added; see the kernels for `own` and `task`."""
         if isinstance(self._table, Listed):
             self._table = count_clues_wide(facts, rectangles, own, self._table, task)
@@ -104,17 +104,17 @@ def tallied(
     own: NDArray[np.int64] = _NO_ROWS,
     *,
     keeps_pairs: bool = False,
-) -> tuple[list[Tally], bool]:
+) -> tuple[list[ClueTally], bool]:
     """Tallies that together count the pairs inside all rectangles, and whether all of them were looked at."""
-    crew: Crew[Tally, tuple[int, Rectangles]] = Crew(
+    crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
         budget,
-        lambda: Tally(facts, keeps_pairs=keeps_pairs),
+        lambda: ClueTally(facts, keeps_pairs=keeps_pairs),
         lambda tally, task: tally.add(facts, task[1], own, task[0]),
     )
     return crew.run(enumerate(tasks))
 
 
-def evidence_of(book: Codebook, tallies: Sequence[Tally], rows: Sides = (None, None)) -> Evidence:
+def evidence_of(book: Codebook, tallies: Sequence[ClueTally], rows: Sides = (None, None)) -> Evidence:
     """The evidence of all pairs that the tallies counted; `rows` are the numbers of the rows at their positions."""
     counted = [tally.clues() for tally in tallies]
     if not book.keeps_pairs or not counted:
