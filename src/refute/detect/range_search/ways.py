@@ -32,7 +32,7 @@ class Search(Protocol):
         """Points (of s, of t) that pair up, or None."""
 
 
-class Tally(Protocol):
+class PairTally(Protocol):
     """A way to count pairs of different rows."""
 
     @property
@@ -65,7 +65,7 @@ def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[
     yield "", _search(points, options)
 
 
-def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, Tally]]:
+def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, PairTally]]:
     """Signed ways whose counts add up, with words for each."""
     dims = len(points.order) - 1
     if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE:
