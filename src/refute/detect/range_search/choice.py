@@ -26,7 +26,7 @@ class Index(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RangeOptions:
     """How to search: which index, and how many bytes a range tree may take (None: three times the columns it reads)."""
 
     index: Index = Index.AUTO
@@ -37,7 +37,9 @@ class Options:
             raise ValueError(f"memory must not be negative, got {self.memory}")
 
 
-def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_points: int) -> Index:
+def choose(
+    points: Points, dims: int, options: RangeOptions, *, most_differ: int = MOST_EXPANDED, most_points: int
+) -> Index:
     """The index for a search whose range trees would have `dims` dimensions.
 
     A pair of k-d trees need not look at every point, so it is the faster one, too, where range trees of several

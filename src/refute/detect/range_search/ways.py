@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, Options, choose
+from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, RangeOptions, choose
 from refute.detect.range_search.expansion import expanded, included
 from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
 from refute.detect.sweep.points import Points
@@ -49,7 +49,7 @@ class PairTally(Protocol):
         """The number of partners of each point of s, and of t; both sides are asked about in turn."""
 
 
-def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
+def searches(points: Points, options: RangeOptions, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
     """The ways to look at growing prefixes and at all points, with words for each.
 
     Without `first_rows` some prefixes have been looked at. As a search costs more than a pass, those between them pay.
@@ -65,7 +65,7 @@ def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[
     yield "", _search(points, options)
 
 
-def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, PairTally]]:
+def tallies(points: Points, options: RangeOptions) -> Iterator[tuple[str, int, PairTally]]:
     """Signed ways whose counts add up, with words for each."""
     dims = len(points.order) - 1
     if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE:
@@ -75,7 +75,7 @@ def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, PairTa
         yield scope, sign, _Queries(part) if part.order else _Products(part)
 
 
-def _search(points: Points, options: Options) -> Search:
+def _search(points: Points, options: RangeOptions) -> Search:
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
     dims = len(points.order) + len(points.differ) - saved
     by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE
