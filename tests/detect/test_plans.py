@@ -20,7 +20,7 @@ from random_cases import random_case
 from refute.detect import range_search, refine, sweep
 from refute.detect.detector import Detector
 from refute.detect.explaining import plan_rules
-from refute.detect.range_search import Index, RangeOptions
+from refute.detect.range_search import IndexKind, RangeOptions
 from refute.language.rulebook import RuleBook
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem
@@ -133,8 +133,8 @@ def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.
 
 
 @examples(200)
-@given(problems(max_order=3, max_differ=2), st.sampled_from(Index))
-def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -> None:
+@given(problems(max_order=3, max_differ=2), st.sampled_from(IndexKind))
+def test_range_search_takes_the_steps_it_plans(problem: Problem, index: IndexKind) -> None:
     taken: list[Step] = []
     share, options = Share(told=taken.append), RangeOptions(index=index)
     planned = list(range_search.exists_steps(problem, None, options))

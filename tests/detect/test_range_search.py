@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from problems import listed, naive_matches, naive_pairs, problems, random_problem
 from refute.detect import range_search
-from refute.detect.range_search import Index, RangeOptions
+from refute.detect.range_search import IndexKind, RangeOptions
 from refute.detect.range_search.choice import choose
 from refute.detect.sweep.reduce import reduce
 from refute.index.range_tree import tree_bytes
 from refute.plan.problem import Comparison, Problem
 from refute.plan.share import Share
 
-EITHER = [RangeOptions(index=Index.RANGE_TREE), RangeOptions(index=Index.KD_TREE)]
+EITHER = [RangeOptions(index=IndexKind.RANGE_TREE), RangeOptions(index=IndexKind.KD_TREE)]
 SHAPES = {
     "ascending": lambda n: np.arange(n),
     "descending": lambda n: np.arange(n)[::-1].copy(),
@@ -123,10 +123,10 @@ def test_a_range_tree_is_chosen_within_its_budget_and_a_k_d_tree_beyond() -> Non
     columns = [random.integers(0, 400, 400) for _ in range(3)]
     points = reduce(Problem(400, None, None, (), tuple(Comparison(each, each, 400) for each in columns), (), False))
     assert points is not None
-    for memory, index in ((tree_bytes(400, 2), Index.RANGE_TREE), (tree_bytes(400, 2) - 1, Index.KD_TREE)):
+    for memory, index in ((tree_bytes(400, 2), IndexKind.RANGE_TREE), (tree_bytes(400, 2) - 1, IndexKind.KD_TREE)):
         assert choose(points, 2, RangeOptions(memory=memory), most_points=400) is index
-    assert choose(points, 2, RangeOptions(), most_points=399) is Index.KD_TREE
-    assert choose(points, 1, RangeOptions(), most_points=399) is Index.RANGE_TREE
+    assert choose(points, 2, RangeOptions(), most_points=399) is IndexKind.KD_TREE
+    assert choose(points, 1, RangeOptions(), most_points=399) is IndexKind.RANGE_TREE
 
 
 def test_a_negative_budget_is_refused() -> None:

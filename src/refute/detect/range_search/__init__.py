@@ -7,7 +7,7 @@ of k-d trees, in linear space, beyond that, and wherever it was measured to be f
 3) and one-row predicates (appendix C, mixed constraints) are two sides of points from the start.
 """
 
-from refute.detect.range_search.choice import Index, RangeOptions
+from refute.detect.range_search.choice import IndexKind, RangeOptions
 from refute.detect.range_search.operations import (
     count,
     count_steps,
@@ -19,7 +19,7 @@ from refute.detect.range_search.operations import (
 )
 
 __all__ = [
-    "Index",
+    "IndexKind",
     "RangeOptions",
     "count",
     "count_steps",

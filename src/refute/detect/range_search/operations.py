@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.range_search.choice import MOST_SEARCHED, Index, RangeOptions, choose
+from refute.detect.range_search.choice import MOST_SEARCHED, IndexKind, RangeOptions, choose
 from refute.detect.range_search.expansion import expanded
 from refute.detect.range_search.trees import dual, sides
 from refute.detect.range_search.ways import searches, tallies, threads_of
@@ -116,7 +116,7 @@ def pairs(
 def _point_pairs(points: Points, options: RangeOptions, threads: int) -> Iterator[tuple[Int64s, Int64s]]:
     """The pairs of points that satisfy all comparisons, a row with itself included."""
     dims = len(points.order) + len(points.differ) - 1
-    if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE:
+    if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE:
         yield from dual(points, threads).pairs()
         return
     for part in expanded(points):

@@ -8,7 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
-from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, RangeOptions, choose
+from refute.detect.range_search.choice import (
+    MOST_AGREEING,
+    MOST_COUNTED,
+    MOST_SEARCHED,
+    IndexKind,
+    RangeOptions,
+    choose,
+)
 from refute.detect.range_search.expansion import expanded, included
 from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
 from refute.detect.sweep.points import Points
@@ -68,7 +75,7 @@ def searches(points: Points, options: RangeOptions, *, first_rows: bool) -> Iter
 def tallies(points: Points, options: RangeOptions) -> Iterator[tuple[str, int, PairTally]]:
     """Signed ways whose counts add up, with words for each."""
     dims = len(points.order) - 1
-    if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE:
+    if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is IndexKind.KD_TREE:
         yield "", 1, _Boxes(points)
         return
     for scope, sign, part in included(points):
@@ -78,7 +85,7 @@ def tallies(points: Points, options: RangeOptions) -> Iterator[tuple[str, int, P
 def _search(points: Points, options: RangeOptions) -> Search:
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
     dims = len(points.order) + len(points.differ) - saved
-    by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE
+    by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE
     return _Boxes(points) if by_boxes else _RangeTrees(points)
 
 
