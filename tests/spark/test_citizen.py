@@ -25,11 +25,11 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.discovery.options import options_of
-from refute.discovery.work import Budget as Time
+from refute.discovery.work import SparkBudget as Time
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.spark import SparkEngine
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.session import is_connect
 from refute.spark.session.failures import JobsCancelledError
@@ -114,7 +114,7 @@ def test_all_jobs_are_in_the_group_of_the_caller_and_name_the_rule(spark: SparkS
     def tell(rule: Rule) -> None:
         told[rule.name] = [context.getLocalProperty(name) for name in names]
 
-    engine = SparkEngine(_rows(spark), key=["id"], budget=Budget(driver_bytes=0))
+    engine = SparkEngine(_rows(spark), key=["id"], budget=SparkBudget(driver_bytes=0))
     rules = RuleBook.of(RULES)
     engine.measure(list(rules), counts=True, progress=tell)
     assert set(tracker.getJobIdsForGroup(None)) <= outside  # old ones are forgotten

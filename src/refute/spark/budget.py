@@ -18,7 +18,7 @@ _LEAST_ROWS = 2_000  # of a task: starting one costs more than as many rows
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SparkBudget:
     """Sizes that decide between ways; answers do not depend on them.
 
     Rows whose needed columns fit `driver_bytes` may come to this process and be answered by its kernels: that beats a

@@ -23,7 +23,7 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
@@ -61,13 +61,13 @@ class SparkEngine:
         method: MethodName = MethodName.AUTO,
         session: Any = None,
         schema: Any = None,
-        budget: Budget | None = None,
+        budget: SparkBudget | None = None,
         persist: bool = False,
         reads: Sequence[Rule] | None = None,
     ) -> None:
         """With `persist` the table is kept on the executors until `close`; where only the rules `reads` will be asked
         about, the columns that these read, and the key."""
-        self.budget = budget or Budget()
+        self.budget = budget or SparkBudget()
         self.method = method
         self.key: tuple[str, ...] = ()
         self._place = Kept()

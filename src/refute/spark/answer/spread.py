@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.detect.summary import expected_distinct
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 
 _NARROW = 1 << 31  # rows whose square fits 64 bits
 _LARGEST_SHARE = 4  # a group of more than a quarter of a task's rows makes tasks uneven
@@ -22,7 +22,7 @@ class Spread:
     rows: int
     sample: pa.Table
     count_tasks: Callable[[], int]
-    budget: Budget = field(default_factory=Budget)
+    budget: SparkBudget = field(default_factory=SparkBudget)
 
     def distinct(self, names: Sequence[str]) -> float:
         """How many distinct combinations of values these columns have."""

@@ -18,7 +18,7 @@ from refute.errors import OptionError
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
@@ -90,7 +90,7 @@ def _here(source: SparkSource, options: Options, where: str | None, most: int) -
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     types, names = empty_relation(source.frame), _readable(source, options)
-    gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
+    gathering = Gathering(source, types, SparkBudget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
     if most <= 0 or not gathering.fits(measured, source.most_rows(), kept=False):
         return None
