@@ -20,7 +20,7 @@ from refute.spark.discovery.projections import Lookup
 from refute.spark.discovery.scatter import SCATTERED, TASK, Scatter
 
 
-class Blocks:
+class KeptBlocks:
     """The kept blocks of a table, and the space of the evidence that tasks see in them."""
 
     def __init__(self, frame: DataFrame, space: Space) -> None:

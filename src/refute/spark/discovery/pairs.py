@@ -23,7 +23,7 @@ from refute.discovery.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.blocks import PACKED, packed
-from refute.spark.discovery.asking import Blocks
+from refute.spark.discovery.asking import KeptBlocks
 from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.coding import Coding, coding_of
 from refute.spark.discovery.keys import keys_of
@@ -80,7 +80,7 @@ class SparkPairs:
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
             blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))
-        self._blocks = Blocks(place.keep(blocks), self._coded)
+        self._blocks = KeptBlocks(place.keep(blocks), self._coded)
         share = min(1.0, sizes.sample_rows / max(1, n_rows))
         tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
