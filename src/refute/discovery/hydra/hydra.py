@@ -23,7 +23,7 @@ from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.evidence.tiles import rectangle_evidence, tile_evidence
 from refute.discovery.hydra.foci import foci
-from refute.discovery.hydra.refiners import ClusterPairs, Refiners
+from refute.discovery.hydra.refiners import ClusterRanges, Refiners
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
@@ -162,7 +162,7 @@ class Hydra:
         n = self._relation.n_rows
         looked = 0
         passing: list[PredicateNode] = []  # branches that are done but for the pairs that wait to be looked at
-        pending: list[ClusterPairs] = []
+        pending: list[ClusterRanges] = []
         waiting = 0
         for child in root.children:
             for found in self._below(child, np.arange(n), np.arange(n)):
@@ -193,7 +193,7 @@ class Hydra:
             self._passed.extend(branch.rules)
         branches.clear()
 
-    def _below(self, child: PredicateNode, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
+    def _below(self, child: PredicateNode, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterRanges]:
         """Cluster pairs of true pairs that include all that violate a rule of the node, depth first."""
         assert child.choice is not None
         paired = [] if child.ends or not self._refiners.is_order(*child.choice) else self._ordered(child)
@@ -210,8 +210,8 @@ class Hydra:
         return [one for one in node.children if one.choice is not None and self._refiners.is_order(*one.choice)]
 
     def _followed(
-        self, node: PredicateNode, refined: ClusterPairs, children: list[PredicateNode]
-    ) -> Iterator[ClusterPairs]:
+        self, node: PredicateNode, refined: ClusterRanges, children: list[PredicateNode]
+    ) -> Iterator[ClusterRanges]:
         """Cluster pairs below a node, given those that satisfy all on the way to it."""
         if node.ends:
             yield refined
@@ -223,7 +223,7 @@ class Hydra:
             for one in children:
                 yield from self._below(one, a, b)
 
-    def _look(self, pending: list[ClusterPairs]) -> None:
+    def _look(self, pending: list[ClusterRanges]) -> None:
         """The evidence of all pairs of these cluster pairs."""
         for found in pending:
             s, t, ranges = found.s, found.t, found.ranges
