@@ -33,7 +33,7 @@ from refute.spark.budget import SparkBudget
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.session import is_connect
 from refute.spark.session.failures import JobsCancelledError
-from refute.spark.session.jobs import Crew, stoppable
+from refute.spark.session.jobs import JobCrew, stoppable
 
 pytestmark = pytest.mark.spark
 
@@ -196,7 +196,7 @@ def test_after_a_failure_nothing_more_is_begun(spark_kind: SparkSession) -> None
         begun.append(number)
         time.sleep(0.3)
 
-    with pytest.raises(ValueError, match="first"), Crew(spark_kind, 2) as crew:
+    with pytest.raises(ValueError, match="first"), JobCrew(spark_kind, 2) as crew:
         crew.results([crew.submit("fail", fail), *(crew.submit("wait", wait, i) for i in range(50))])
     assert len(begun) <= 3
     assert stoppable(spark_kind, "ask", lambda: 7) == 7
