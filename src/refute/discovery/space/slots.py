@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.space.states import Kind
 from refute.kernels.inversion.choices import Choices
-from refute.kernels.inversion.cut import Cuts
+from refute.kernels.inversion.cut import CutMasks
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate
@@ -190,7 +190,7 @@ class Space:
         )
 
     @cached_property
-    def cuts(self) -> Cuts:
+    def cuts(self) -> CutMasks:
         """What is left of each mask of each slot when a state must be refused, for the incremental inversion kernel."""
         rest = np.zeros((len(self.slots), 32, 5, 3), np.int64)
         weight = np.zeros((len(self.slots), 32), np.int64)
@@ -201,7 +201,7 @@ class Space:
                     if mask >> state & 1:
                         found = slot.kind.without(mask, state)
                         rest[k, mask, state, : len(found)] = found
-        return Cuts(
+        return CutMasks(
             *self.place,
             np.array([slot.kind.full for slot in self.slots], np.uint64),
             np.array([slot.kind.is_simple for slot in self.slots]),
