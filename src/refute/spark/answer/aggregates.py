@@ -23,7 +23,7 @@ MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
 
 
-class Extent(NamedTuple):
+class GroupedExtent(NamedTuple):
     """How far a rule is violated, how many rows stood on both sides, and what is true of the rows of a violation; None
     where that was not told along the way."""
 
@@ -59,15 +59,15 @@ class GroupCounts:
         ((total,),) = self._with_partners().selectExpr(pairs).collect()
         return int(total or 0) - self._self_pairs()
 
-    def extent(self) -> Extent:
+    def extent(self) -> GroupedExtent:
         """The number of violations and of rows in some violation."""
         if not self._pairing.possible:
-            return Extent(0, 0)
+            return GroupedExtent(0, 0)
         if self._pairing.aligned:
             return self._aligned_extent()
         measures = (self._total("as_s"), "count(case when as_s > 0 or as_t > 0 then 1 end)")
         ((violations, rows),) = self.annotated().selectExpr(*measures).collect()
-        return Extent(int(violations or 0), int(rows))
+        return GroupedExtent(int(violations or 0), int(rows))
 
     def annotated(self) -> DataFrame:
         """The frame with two more columns, `as_s` and `as_t`: each row's number of partners in each role."""
@@ -136,7 +136,7 @@ class GroupCounts:
         kind = self._frame.select(key.alias("key")).schema["key"].dataType.simpleString()
         return key.eqNullSafe(literal(value, kind))
 
-    def _aligned_extent(self) -> Extent:
+    def _aligned_extent(self) -> GroupedExtent:
         """The extent of a rule with the same columns and conditions on both sides, and values that clash."""
         told = [*self._equal, *self._differ]
         if len(self._differ) > 1:
@@ -152,7 +152,7 @@ class GroupCounts:
         some = f"any_value(struct({', '.join(told)})) filter (where {clash})"
         (found,) = groups.selectExpr(*broken, some).collect()
         violations, rows, admitted = (int(number or 0) for number in found[:3])
-        return Extent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
+        return GroupedExtent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
 
     def _found_clash(self, told: SparkRow) -> Conditions:
         """What is true of the rows of a violation among those with these values."""
