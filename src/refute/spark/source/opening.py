@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from refute.errors import DataError
 from refute.relation.read.files import nameless
-from refute.relation.read.formats import Format, format_of
+from refute.relation.read.formats import FileFormat, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.session import session as any_session
@@ -69,7 +69,7 @@ def open_source(
     if listing.format.delimiter is not None:
         scan = open_csv(chosen, listing, given, split_bytes=split_bytes)
         return SparkSource(scan.frame, text, key, scanned="csv", layout=scan.layout)
-    if listing.format is Format.JSON:
+    if listing.format is FileFormat.JSON:
         scan = open_json(chosen, listing, given)
         return SparkSource(scan.frame, text, key, scanned="json", layout=scan.layout)
     if given is not None:
@@ -149,4 +149,4 @@ def _without_times(session: SparkSession, listing: Listing) -> StructType:
     return StructType(rest)
 
 
-_SPARK_FORMATS = {Format.PARQUET: "parquet", Format.ORC: "orc"}
+_SPARK_FORMATS = {FileFormat.PARQUET: "parquet", FileFormat.ORC: "orc"}
