@@ -19,7 +19,7 @@ from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, packed, tables_of
 from refute.spark.grid.division import Division
-from refute.spark.grid.groups import Key
+from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.settled import Settled
 from refute.spark.grid.shape import Shape
@@ -39,7 +39,7 @@ def _blocks(table: pa.Table, form: Form, sizes: list[int]) -> list[pa.RecordBatc
     """The rows as blocks with hashes and numbers, as Spark makes them."""
     whole = table.append_column(ROW_COLUMN, pa.array(np.arange(table.num_rows)))
     for predicate in form.equal + form.differ:
-        key = Key.of(predicate, Relation.of(table.slice(0, 0)), form.rule.nulls)
+        key = EqualityKey.of(predicate, Relation.of(table.slice(0, 0)), form.rule.nulls)
         for name, kind in zip(key.hashed or (), (key.axis.s_kind, key.axis.t_kind), strict=False):
             if name not in whole.column_names:
                 hashed = [

@@ -16,7 +16,7 @@ from refute.plan.compile import admitted_rows
 from refute.plan.form import Form, operands
 from refute.relation import Relation
 from refute.spark.grid.axis import Axis
-from refute.spark.grid.groups import Key
+from refute.spark.grid.groups import EqualityKey
 
 AS_S, AS_T, SELF, BUCKET = "__as_s", "__as_t", "__self", "__bucket"
 Mask = NDArray[np.bool_]
@@ -27,13 +27,13 @@ class Shape:
     """The form of a rule over columns of some types."""
 
     form: Form
-    keys: tuple[Key, ...]
+    keys: tuple[EqualityKey, ...]
     axes: tuple[Axis, ...]
 
     @classmethod
     def of(cls, form: Form, types: Relation) -> Shape:
         """The shape; `types` are those of the columns, with or without rows."""
-        keys = (Key.of(one, types, form.rule.nulls) for one in form.equal)
+        keys = (EqualityKey.of(one, types, form.rule.nulls) for one in form.equal)
         return cls(form, tuple(keys), tuple(Axis.of(one, types) for one in form.order))
 
     @property
