@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.states import Kind
+from refute.discovery.space.states import SlotKind
 from refute.kernels.inversion.choices import Choices
 from refute.kernels.inversion.cut import CutMasks
 from refute.language.constraint import DenialConstraint
@@ -27,7 +27,7 @@ class Slot:
 
     left: Column
     right: Column | Constant
-    kind: Kind
+    kind: SlotKind
 
     @property
     def is_pair(self) -> bool:
