@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from refute.discovery.evidence.codebook import row_states
 from refute.discovery.space.slots import Space
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
-from refute.kernels.refinement.iejoin import Listing, Sorted
+from refute.kernels.refinement.iejoin import JoinListing, Sorted
 from refute.kernels.refinement.sides import Keyed
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
@@ -90,7 +90,7 @@ class Refiners:
         if not len(s) or not len(t):
             return
         (a_x, b_x), (a_y, b_y) = (self._ascending(slot, mask, s, t) for slot, mask in (first, second))
-        listing = Listing(Sorted(_keyed(a_x), _keyed(a_y), _keyed(b_x), _keyed(b_y)), len(s), len(t), _ROOM)
+        listing = JoinListing(Sorted(_keyed(a_x), _keyed(a_y), _keyed(b_x), _keyed(b_y)), len(s), len(t), _ROOM)
         while (found := listing.next()) is not None:
             ours, theirs = found
             ranges = np.stack([ours.starts, ours.ends, theirs.starts, theirs.ends], axis=1)
