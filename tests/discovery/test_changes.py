@@ -15,7 +15,7 @@ from refute.discovery.evidence.counted import Counts, Evidence
 from refute.discovery.evidence.tiles import ClueTally, evidence_of
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.slots import Space
 from refute.discovery.table import LocalTable
@@ -162,7 +162,7 @@ def test_a_guided_search_hands_on_a_pair_for_each_evidence() -> None:
     random = np.random.default_rng(3)
     group = random.integers(0, 60, 400)
     table = pa.table({"g": group, "h": group // 3, "v": random.integers(0, 6, 400), "w": random.integers(0, 9, 400)})
-    options = Options(cross_columns=False, method=Method.GUIDED, threads=2)
+    options = Options(cross_columns=False, method=SearchMethod.GUIDED, threads=2)
     relation = Relation.of(table)
     pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options, keeps_pairs=True)
     outcome = searched(pairs, options, Budget(options))

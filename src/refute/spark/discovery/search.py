@@ -8,7 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.result.discovery import Discovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import search
@@ -59,7 +59,7 @@ def discover_on_spark(
             here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
             if here is not None:
                 return search(LocalTable(here), options, kinds, tuning=tuning)
-            if options.method is Method.HYDRA:
+            if options.method is SearchMethod.HYDRA:
                 raise OptionError(
                     f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
                     "use 'guided' or 'tiles'"
