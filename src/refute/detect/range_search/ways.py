@@ -29,7 +29,7 @@ Pair = tuple[int, int]
 _GROWTH = 4  # prefixes of n/8, n/32, ... points cost a sixth of a full search together
 
 
-class Search(Protocol):
+class PairSearch(Protocol):
     """A way to find a pair of points."""
 
     def steps(self) -> Iterator[Step]:
@@ -56,7 +56,7 @@ class PairTally(Protocol):
         """The number of partners of each point of s, and of t; both sides are asked about in turn."""
 
 
-def searches(points: Points, options: RangeOptions, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
+def searches(points: Points, options: RangeOptions, *, first_rows: bool) -> Iterator[tuple[str, PairSearch]]:
     """The ways to look at growing prefixes and at all points, with words for each.
 
     Without `first_rows` some prefixes have been looked at. As a search costs more than a pass, those between them pay.
@@ -82,7 +82,7 @@ def tallies(points: Points, options: RangeOptions) -> Iterator[tuple[str, int, P
         yield scope, sign, _Queries(part) if part.order else _Products(part)
 
 
-def _search(points: Points, options: RangeOptions) -> Search:
+def _search(points: Points, options: RangeOptions) -> PairSearch:
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
     dims = len(points.order) + len(points.differ) - saved
     by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE
