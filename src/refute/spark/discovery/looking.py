@@ -162,7 +162,7 @@ def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchTask:
     """The task that searches the rows that meet for a pair inside each box."""
 
     space: Space

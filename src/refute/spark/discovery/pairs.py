@@ -33,7 +33,7 @@ from refute.spark.discovery.looking import (
     Against,
     Look,
     Rare,
-    Search,
+    SearchTask,
     seen_schema,
     without_selves,
 )
@@ -222,7 +222,7 @@ class SparkPairs:
                 buckets, large = self._tasks(chosen)
             else:
                 buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
-            search = Search(self._coded, masks[boxes], buckets)
+            search = SearchTask(self._coded, masks[boxes], buckets)
             sent = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
             found = self._blocks.collected(sent.mapInArrow(search, FOUND), budget)
             if found is None:
