@@ -22,7 +22,7 @@ from refute.spark.grid.division import Division
 from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.settled import Settled
-from refute.spark.grid.shape import Shape
+from refute.spark.grid.shape import GridShape
 from refute.spark.grid.tasks import OWN, CountCells, Known, Meet, Question, Send
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
@@ -96,7 +96,7 @@ def _settled(blocks: list[pa.RecordBatch], division: Division) -> Settled:
 def _division(form: Form, table: pa.Table, blocks: list[pa.RecordBatch], tasks: int, task_rows: int) -> Division:
     types = Relation.of(table.slice(0, 0))
     sample = pa.concat_tables(tables_of(iter(blocks))) if blocks else table.slice(0, 0)
-    return Division.of_sample(Shape.of(form, types), sample, rows=table.num_rows, tasks=tasks, task_rows=task_rows)
+    return Division.of_sample(GridShape.of(form, types), sample, rows=table.num_rows, tasks=tasks, task_rows=task_rows)
 
 
 @examples(120)
@@ -146,7 +146,7 @@ def test_tasks_and_cells_find_every_pair_once(case: Case, tasks: int, task_rows:
 
 
 def _planned(text: str, sample: pa.Table, *, rows: int, tasks: int, task_rows: int = 1_000_000) -> Division:
-    shape = Shape.of(Form.of(Rule.of(text)), Relation.of(sample.slice(0, 0)))
+    shape = GridShape.of(Form.of(Rule.of(text)), Relation.of(sample.slice(0, 0)))
     return Division.of_sample(shape, sample, rows=rows, tasks=tasks, task_rows=task_rows)
 
 

@@ -14,7 +14,7 @@ from refute.plan.form import operands
 from refute.spark.grid.cuts import Cuts
 from refute.spark.grid.groups import NO_GROUP, Groups, hashes, missing
 from refute.spark.grid.placing import Places
-from refute.spark.grid.shape import Mask, Shape
+from refute.spark.grid.shape import GridShape, Mask
 from refute.spark.mixing import Bits
 
 Ints = NDArray[np.int64]
@@ -39,14 +39,14 @@ class Side:
 class Division:
     """The division of the rows of a rule. Answers do not depend on it."""
 
-    shape: Shape
+    shape: GridShape
     groups: Groups
     cuts: tuple[Cuts, ...]
     light: int  # hash buckets of small groups
     places: Places
 
     @classmethod
-    def of_sample(cls, shape: Shape, sample: pa.Table, *, rows: int, tasks: int, task_rows: int) -> Division:
+    def of_sample(cls, shape: GridShape, sample: pa.Table, *, rows: int, tasks: int, task_rows: int) -> Division:
         """The division that balances a sample of a table of so many rows."""
         fitted = shape.fitted(sample)
         scale = max(rows / max(sample.num_rows, 1), 1.0)
@@ -156,7 +156,9 @@ class Division:
         return np.asarray(found, np.bool_)
 
 
-def _large_groups(shape: Shape, sample: pa.Table, scale: float, task_rows: int) -> tuple[Groups, NDArray[np.float64]]:
+def _large_groups(
+    shape: GridShape, sample: pa.Table, scale: float, task_rows: int
+) -> tuple[Groups, NDArray[np.float64]]:
     """The groups of more rows than a task should get with others, and how many sampled rows each has."""
     least = max(task_rows / _LARGE / scale, _LEAST_SAMPLED if scale > 1 else 0)
     s_rows, t_rows = shape.admitted(sample)
@@ -189,7 +191,7 @@ def _tiles_per_group(sizes: NDArray[np.float64], rows: int, tasks: int, axes: in
     return [math.ceil(one) for one in np.minimum(wanted, most).tolist()]
 
 
-def _cut(shape: Shape, sample: pa.Table, sides: tuple[Side, Side], most: list[int]) -> tuple[Cuts, ...]:
+def _cut(shape: GridShape, sample: pa.Table, sides: tuple[Side, Side], most: list[int]) -> tuple[Cuts, ...]:
     """The cuts of each axis."""
     found = []
     for axis in shape.axes:

@@ -24,7 +24,7 @@ from refute.spark.answer.narrowing import widened
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.grid.division import Division, Side
 from refute.spark.grid.sending import Sending
-from refute.spark.grid.shape import Shape
+from refute.spark.grid.shape import GridShape
 from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
 
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ def first_number() -> int:
 class Survey:
     """Draws a share of the rows of each block, and counts them and those that a null keeps out."""
 
-    shape: Shape
+    shape: GridShape
     share: float
     seed: int
 
@@ -217,7 +217,7 @@ class Meet:
     """Answers a question about the rows that meet in a task, by the rule for each way of meeting."""
 
     question: Question
-    shape: Shape
+    shape: GridShape
     rules: tuple[Rule, ...]
     method: MethodName
     limit: int | None = None
