@@ -22,7 +22,7 @@ from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Ranks, ranks
 from refute.discovery.space.predicates import check_fits, predicate_space
 from refute.discovery.space.slots import Space, Words
-from refute.discovery.table import LocalTable, Table
+from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.language.constraint import DenialConstraint
@@ -50,7 +50,7 @@ def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
 
 
 def search(
-    table: Table,
+    table: SearchedTable,
     options: Options,
     kept: set[RuleSort] | None = None,
     *,
@@ -67,7 +67,7 @@ def search(
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: Table, options: Options, space: Space | None, tuning: Tuning) -> None:
+    def __init__(self, table: SearchedTable, options: Options, space: Space | None, tuning: Tuning) -> None:
         self._started = time.monotonic()
         self._table = table
         self._options = options

@@ -29,7 +29,7 @@ Counts = NDArray[np.int64]
 T = TypeVar("T")
 
 
-class Table(Protocol):
+class SearchedTable(Protocol):
     """A table whose rules are searched."""
 
     @property

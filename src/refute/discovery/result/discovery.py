@@ -16,7 +16,7 @@ from refute.discovery.options import Options
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import Space, Words
-from refute.discovery.table import Table
+from refute.discovery.table import SearchedTable
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.render import render_english, render_text
@@ -46,7 +46,7 @@ class Discovered:
     surprise: float
     group: int
     pairs: tuple[tuple[int, ...], ...] = ()
-    _table: Table | None = field(default=None, repr=False, compare=False)
+    _table: SearchedTable | None = field(default=None, repr=False, compare=False)
     _nulls: Nulls = field(default=Nulls.SQL, repr=False, compare=False)
 
     @property
@@ -77,7 +77,7 @@ class Discovery:
     say what was not searched. `almost` are rules that a handful of pairs break, with those pairs.
     """
 
-    table: Table
+    table: SearchedTable
     space: Space
     options: Options
     boxes: Words = field(repr=False)
