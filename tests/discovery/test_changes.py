@@ -17,7 +17,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
@@ -86,7 +86,7 @@ def test_rows_that_were_not_all_looked_at_say_so() -> None:
     assert not pairs.against(np.array([0, 2]), budget)[1]
 
 
-def point_of(row: dict[str, object], other: dict[str, object], space: Space) -> tuple[int, ...]:
+def point_of(row: dict[str, object], other: dict[str, object], space: PredicateSpace) -> tuple[int, ...]:
     """The states of a pair, as plain Python sees them."""
     pair = {Row.S: row, Row.T: other}
     states = []

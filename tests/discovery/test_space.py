@@ -25,7 +25,7 @@ from refute.discovery.result.outcome import Search
 from refute.discovery.search import search
 from refute.discovery.space.layout import layout_of
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -41,15 +41,15 @@ OPERATORS = st.sets(st.sampled_from(list(Operator)), min_size=1).map(
 )
 
 
-def space_of(table: pa.Table, options: Options) -> Space:
+def space_of(table: pa.Table, options: Options) -> PredicateSpace:
     return predicate_space(LocalTable(Relation.of(table)), options)[0]
 
 
-def points_of(table: pa.Table, space: Space, options: Options) -> np.ndarray:
+def points_of(table: pa.Table, space: PredicateSpace, options: Options) -> np.ndarray:
     return LocalPairs(Relation.of(table), space, options).everything(Budget(options))[0].points
 
 
-def texts(table: pa.Table, options: Options, space: Space | None = None) -> list[str]:
+def texts(table: pa.Table, options: Options, space: PredicateSpace | None = None) -> list[str]:
     return [rule.text for rule in search(LocalTable(Relation.of(table)), options, space=space).rules]
 
 
@@ -147,7 +147,7 @@ def test_a_space_made_before_the_first_null_is_searched_once_it_is_widened(nulls
         texts(later.select(["a"]), options, space.widened({"a"}))
 
 
-def agreeing_pairs(table: pa.Table, space: Space, chosen: frozenset[int], options: Options) -> set[bytes]:
+def agreeing_pairs(table: pa.Table, space: PredicateSpace, chosen: frozenset[int], options: Options) -> set[bytes]:
     pairs = LocalPairs(Relation.of(table), space, options)
     return {point.tobytes() for point in pairs.agreeing(chosen, Budget(options))[0].points}
 

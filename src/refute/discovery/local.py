@@ -17,7 +17,7 @@ from refute.discovery.evidence.tiles import ClueTally, evidence_of, tile_evidenc
 from refute.discovery.guided.reduction import Among, Reduction
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
 from refute.relation import Relation
@@ -35,7 +35,7 @@ class LocalPairs:
     def __init__(
         self,
         relation: Relation,
-        space: Space,
+        space: PredicateSpace,
         options: Options,
         tuning: Tuning = STANDARD,
         *,
@@ -157,7 +157,7 @@ class LocalPairs:
 
         return Witnesses(self.relation, self.space, self._reduction, self._tuning)
 
-    def here(self) -> tuple[Relation, Space]:
+    def here(self) -> tuple[Relation, PredicateSpace]:
         """The table, and the space over its columns."""
         return self.relation, self.space
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.evidence.tiles import ClueTally, Rectangles, evidence_of, tallied
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Facts, clue_table, find_clues
@@ -136,7 +136,7 @@ def _find(facts: Facts, rectangles: Rectangles, own: Rows, table: NDArray[np.int
         room = found
 
 
-def equal_masks(space: Space) -> NDArray[np.uint8]:
+def equal_masks(space: PredicateSpace) -> NDArray[np.uint8]:
     """Per slot, the states in which its operands are equal; 0 for slots that do not compare two rows."""
     return np.array(
         [

@@ -29,7 +29,7 @@ from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
 from refute.discovery.result.approximate import violating_pairs
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.evidence.clues import own_positions
@@ -56,7 +56,7 @@ class PredicateNode:
 class Hydra:
     """One run of the algorithm."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> None:
         self._relation = relation
         self._book = book = codebook(relation, space, options.nulls)
         self._space = space

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.refinement.iejoin import JoinListing, Sorted
 from refute.kernels.refinement.sides import Keyed
@@ -47,7 +47,7 @@ class ClusterRanges:
 class Refiners:
     """The refiners of a space over a table."""
 
-    def __init__(self, relation: Relation, space: Space, nulls: Nulls) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, nulls: Nulls) -> None:
         self._relation = relation
         self._space = space
         self._nulls = nulls

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from refute.discovery.options import Options
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
-from refute.discovery.space.slots import Space, Words
+from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -78,7 +78,7 @@ class Discovery:
     """
 
     table: SearchedTable
-    space: Space
+    space: PredicateSpace
     options: Options
     boxes: Words = field(repr=False)
     ranks: Ranks = field(repr=False)

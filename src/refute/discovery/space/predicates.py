@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from refute.discovery.options import Options
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import SearchedTable
 from refute.errors import OptionError, did_you_mean
@@ -14,7 +14,7 @@ from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
 
 
-def predicate_space(table: SearchedTable, options: Options) -> tuple[Space, tuple[str, ...]]:
+def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
     """The slots to search, and a sentence for each thing that is left out.
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
@@ -33,10 +33,10 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[Space, tupl
             least = max(1.0, options.constant_share * table.n_rows)
             for constant in table.frequent(name, options.constants, least):
                 slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
-    return Space(tuple(slot for slot in slots if slot.kind.operators)), notes
+    return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators)), notes
 
 
-def check_fits(table: SearchedTable, space: Space) -> None:
+def check_fits(table: SearchedTable, space: PredicateSpace) -> None:
     """Raises OptionError unless the space can tell how the rows of the table compare."""
     for slot in space.slots:
         for name in slot.columns:

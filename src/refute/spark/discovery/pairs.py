@@ -17,7 +17,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks, Pairs
 from refute.discovery.result.rank import state_shares
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.errors import OptionError
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def pairs_of(
     table: SparkTable,
-    space: Space,
+    space: PredicateSpace,
     options: Options,
     place: Kept,
     tuning: Tuning = STANDARD,
@@ -64,7 +64,7 @@ class SparkPairs:
     def __init__(
         self,
         coding: Coding,
-        space: Space,
+        space: PredicateSpace,
         table: SparkTable,
         options: Options,
         place: Kept,
@@ -177,7 +177,7 @@ class SparkPairs:
         evidence = self._true(pair_evidence(book, first, first + 1))
         return Hunt(held, (evidence, *self._against_all(together, budget)), complete=True)
 
-    def here(self) -> tuple[Relation, Space]:
+    def here(self) -> tuple[Relation, PredicateSpace]:
         """The coded table in this process; raises OptionError where it is too large."""
         if self.n_rows > self._sizes.here_rows:
             raise OptionError(

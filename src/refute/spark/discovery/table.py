@@ -15,7 +15,7 @@ from refute.discovery.options import Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.rank import states_of_column
 from refute.discovery.result.support import premise, silent_columns
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.language.constraint import DenialConstraint
@@ -217,7 +217,7 @@ class SparkTable:
         """What `run` gives, which counts and packs the rows; None where the user, or the time limit, ended it."""
         return unless_expired(self.frame.sparkSession, budget, run)
 
-    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
+    def pairs(self, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
         made: Any = pairs_of(self, space, options, self._place, tuning)
         self._pairs = made if isinstance(made, SparkPairs) else None
