@@ -25,7 +25,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.discovery.options import options_of
-from refute.discovery.work import SparkBudget as Time
+from refute.discovery.work import Budget as Time
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.spark import SparkEngine
