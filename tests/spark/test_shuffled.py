@@ -34,7 +34,7 @@ import json, sys, threading, time
 import psutil
 from spark_laws import check_many
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
@@ -45,7 +45,7 @@ failures = check_many(spark, range(int(first), int(last)))
 base = spark.range(60000, numPartitions=6).selectExpr("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
 for adaptive in ("true", "false"):
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
-    engine = SparkEngine(base.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=20_000))
+    engine = SparkEngine(base.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=20_000))
     (rule,) = RuleBook.of(stays)
     found = engine.count(rule), engine.marked([rule]).where("size(refute) > 0").count()
     if found != (0, 0):
@@ -64,7 +64,7 @@ def kill_workers():
 
 
 longer = spark.range(400_000, numPartitions=6).selectExpr("id", "id % 50 g", "id * 10 a", "id * 10 + 5 b")
-engine = SparkEngine(longer.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=50_000))
+engine = SparkEngine(longer.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=50_000))
 pest = threading.Thread(target=kill_workers)
 pest.start()
 found = engine.count(rule), engine.verify(rule).holds
