@@ -36,7 +36,7 @@ pq.write_table(table, folder / "t.parquet")
 csv.write_csv(table, folder / "t.csv")
 spark = session(master="local[2]", settings={
     "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.eventLog.compress": "false",
-    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3"})
+    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "768m"})
 parquet = spark.read.parquet(f"{folder}/t.parquet")
 sources = {
     "Parquet": parquet, "CSV": f"{folder}/t.csv", "filter": parquet.where("id >= 0"), "shuffle": parquet.repartition(3)

@@ -91,7 +91,7 @@ if __name__ == "__main__":
     from refute.spark.session.java import find_java
     from refute.spark.session.session import start
 
-    session = start("local[2]", find_java(), [], settings={"spark.driver.memory": "2g"})
+    session = start("local[2]", find_java(), [], settings={"spark.driver.memory": "1g"})
     with tempfile.TemporaryDirectory() as place:
         written = [
             Planned(one.shape, one.place, one.driver_bytes, one.rule, one.planned(session, Path(place)))
