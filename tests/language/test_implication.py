@@ -19,7 +19,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
-from refute.language.spare import Facts
+from refute.language.spare import FactGraph
 from thorough import examples
 
 # Two columns of two rows and the constants 0 and 10. Rules with constants have at most three predicates here, which
@@ -152,7 +152,7 @@ typed_predicates = st.builds(Predicate.of, columns, operators, st.builds(Constan
 def test_facts_that_lack_one_entail_it_exactly_if_their_closure_does(rule: DenialConstraint, nulls: Nulls) -> None:
     if is_trivial(rule):
         return
-    facts = Facts(rule.predicates, nulls)
+    facts = FactGraph(rule.predicates, nulls)
     constants = [p.right for p in rule.predicates if isinstance(p.right, Constant)]
     for number, predicate in enumerate(rule.predicates):
         rest = (*rule.predicates[:number], *rule.predicates[number + 1 :])

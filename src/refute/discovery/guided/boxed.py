@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
 from refute.discovery.space.layout import row_key
-from refute.discovery.space.slots import Slot, Space, States
+from refute.discovery.space.slots import PredicateSpace, Slot, States
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
@@ -36,7 +36,7 @@ _OPERATORS = {
 class Boxed:
     """Boxes of a space over one table."""
 
-    def __init__(self, relation: Relation, space: Space) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace) -> None:
         self._relation = relation
         self._slots = space.slots
         self._states: dict[Hashable, States] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from refute.detect import sweep
 from refute.discovery.guided.boxed import Boxed
 from refute.discovery.guided.reduction import Reduction
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.kernels.evidence.outermost import first_two, outermost
 from refute.language.predicate import Row
@@ -26,7 +26,7 @@ class Witnesses:
     def __init__(
         self,
         relation: Relation,
-        space: Space,
+        space: PredicateSpace,
         reduction: Reduction | None = None,
         tuning: Tuning = STANDARD,
     ) -> None:
