@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from refute.language.conditions import columns_of
 from refute.language.form import Form, Side, operands
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
@@ -16,6 +18,7 @@ from refute.live.index import Batch, Compared, Longs, Mask, Watched
 from refute.relation import Relation
 from refute.relation.arrays import ALL_VALID, Bytes
 from refute.relation.encode.encoding import Encoding
+from refute.relation.encode.keys import Keys
 
 
 class Reading(NamedTuple):
@@ -62,10 +65,21 @@ class Columns:
             for names in dict.fromkeys(groups.values())
         }
         self._groups = groups
+        self._at_hand: Relation | None = None
+        self._made: dict[Reading, Keys] = {}
         self._key = [self._number(Reading(name, False, False)) for name in key]
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
         self._barred = {name for one in self.followed for side in one.sides for name in side.barred}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that rules and the key read."""
+        read = dict.fromkeys(self.key)
+        for rule in self.rules:
+            read |= dict.fromkeys(rule.constraint.columns)
+            read |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
+        return list(read)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -91,13 +105,14 @@ class Columns:
 
     def batch(self, relation: Relation, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
-        cells = []
-        present: dict[str, Bytes] = {}
-        for reading in self._numbers:
-            integers, valid = self._keys(relation, reading, extend)
-            cells.append(integers)
-            if not reading.nulls:
-                present[reading.name] = valid
+        before = self.generations
+        found = [self._keys(relation, reading, extend) for reading in self._numbers]
+        if self.generations != before:  # integers have been replaced meanwhile
+            found = [self._keys(relation, reading, False) for reading in self._numbers]
+        cells = [integers for integers, _ in found]
+        present = {
+            reading.name: valid for reading, (_, valid) in zip(self._numbers, found, strict=True) if not reading.nulls
+        }
         for name in self._barred - present.keys():
             present[name] = _valid(relation, name)
         masks: dict[object, Mask | None] = {}
@@ -120,10 +135,16 @@ class Columns:
         return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
 
     def _keys(self, relation: Relation, reading: Reading, extend: bool) -> tuple[Longs, Bytes]:
+        """The integers of a column, and which rows have one. Those of the table at hand are made once."""
+        if self._at_hand is not relation:
+            self._at_hand, self._made = relation, {}
         encoding = self.encodings[self._groups[reading.name]]
-        keys = encoding.codes(
-            relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
-        )
+        keys = self._made.get(reading)
+        if keys is None or keys.generation != encoding.generation or (extend and len(keys.unknown)):
+            keys = encoding.codes(
+                relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
+            )
+            self._made[reading] = keys
         return keys.values, keys.valid
 
     def _admitted(
