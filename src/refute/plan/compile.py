@@ -14,7 +14,7 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
 from refute.language.rulebook import Rule
-from refute.plan.problem import Comparison, Ints, Problem, Rows
+from refute.plan.problem import Comparison, Ints, Problem, Rows, Side
 from refute.relation import Encoded, Relation
 
 Mask = NDArray[np.bool_]
@@ -74,9 +74,8 @@ def compile_rule(
         comparison = _labelled(predicate, left, right, nulls)
         built[kind].append(_restricted(comparison, s_side, t_side, s_rows, t_rows))
     problem = Problem(
-        n_rows=relation.n_rows,
-        s_rows=s_rows,
-        t_rows=t_rows,
+        s=Side.of(s_rows, relation.n_rows),
+        t=Side.of(t_rows, relation.n_rows),
         equal=tuple(built["equal"]),
         order=tuple(built["order"]),
         differ=tuple(built["differ"]),

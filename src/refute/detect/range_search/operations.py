@@ -73,7 +73,7 @@ def count_steps(problem: Problem, share: Share | None = None, options: Options =
 
 def partners(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> tuple[Int64s, Int64s]:
     """For each point of side s, and of side t, its number of partners; both sides are queried in turn."""
-    of_s, of_t = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
+    of_s, of_t = np.zeros(problem.s.size, np.int64), np.zeros(problem.t.size, np.int64)
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
