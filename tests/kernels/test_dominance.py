@@ -34,7 +34,7 @@ def forest(points: Matrix, leaf: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     tables, bound = bit_tables([1 << 20] * points.shape[1])
     codes = np.zeros(n, np.int64)
     for table, column in zip(tables, points.T, strict=True):
-        interleave(np.ascontiguousarray(column), table, codes)
+        interleave(np.ascontiguousarray(column), False, 1 << 20, table, codes)
     order = sorted_positions(codes, bound)
     numbers = order.astype(np.int32)[:, None]
     full = np.ascontiguousarray(np.hstack((points[order], numbers, numbers)))

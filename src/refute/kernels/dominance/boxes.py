@@ -50,15 +50,15 @@ def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int, lag: Lag) -> bo
     return held
 
 
-@njit(cache=True, nogil=True)
-def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int, lag: Lag) -> bool:
+@njit(cache=True, nogil=True, inline="always")
+def _matches(s_points: Matrix, i: int, t_points: Matrix, j: int, k: int, lag: Lag) -> bool:
+    """Whether all comparisons hold between point i of s and point j of t, which may be the same row."""
+    held = True
     for d in range(k):
-        if s[d] >= t[d] + lag[d]:
-            return False
+        held &= s_points[i, d] < t_points[j, d] + lag[d]
     for d in range(k, len(lag)):
-        if s[d] == t[d]:
-            return False
-    return bool(s[-1] != t[-1])
+        held &= s_points[i, d] != t_points[j, d]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +107,7 @@ def find_pair(
                     if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_nodes[b, 0], t_nodes[b, 1]):
-                        if _matches(s_points[i], t_points[j], k, lag):
+                        if _matches(s_points, i, t_points, j, k, lag) and s_points[i, -1] != t_points[j, -1]:
                             stop[0] = 1
                             return s_points[i, place], t_points[j, place]
             else:
@@ -138,7 +138,6 @@ def count_partners(
     per_point = len(s_partners) > 0
     total = 0
     stack = np.empty((256, 2), np.int32)
-    dims = s_boxes.shape[2]
     for r in range(len(roots)):
         stack[0, 0], stack[0, 1] = roots[r, 0], roots[r, 1]
         top = 1
@@ -165,11 +164,7 @@ def count_partners(
                     if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_start, t_stop):
-                        held = True
-                        for d in range(k):
-                            held &= s_points[i, d] < t_points[j, d] + lag[d]
-                        for d in range(k, dims):
-                            held &= s_points[i, d] != t_points[j, d]
+                        held = _matches(s_points, i, t_points, j, k, lag)
                         total += int(held)
                         if held and per_point:
                             s_partners[i] += 1
@@ -239,7 +234,7 @@ def list_pairs(
                     i += 1
                     continue
                 while j < t_stop:
-                    if _matches(s_points[i], t_points[j], k, lag):
+                    if _matches(s_points, i, t_points, j, k, lag) and s_points[i, -1] != t_points[j, -1]:
                         if filled == room:
                             state[5], state[6] = i, j
                             return filled
