@@ -44,8 +44,8 @@ def matches(s: Given, t: Given, n_order: int, lag: Longs) -> NDArray[np.bool_]:
 
 def assert_all_answers_right(dual: DualTree, s: Given, t: Given, *, threads: int = 1, chunk: int = 1000) -> None:
     held = matches(s, t, dual.n_order, dual.lag.astype(np.int64))
-    assert dual.count() == held.sum()
-    partners = dual.partners()
+    assert dual.count(threads=threads) == held.sum()
+    partners = dual.partners(threads=threads)
     assert partners is not None
     assert partners[0].tolist() == held.sum(axis=1).tolist()
     assert partners[1].tolist() == held.sum(axis=0).tolist()

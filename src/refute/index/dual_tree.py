@@ -58,26 +58,25 @@ class DualTree:
                 return int(s), int(t)
         return None
 
-    def partners(self, patience: int = ENDLESS) -> tuple[Longs, Longs] | None:
+    def partners(self, patience: int = ENDLESS, *, threads: int = 1) -> tuple[Longs, Longs] | None:
         """For each point of s, and of t, its number of partners, itself included where it matches itself.
 
         None when more than `patience` pairs of boxes would have to be looked at.
         """
-        changes = (np.zeros(len(self.s) + 1, np.int64), np.zeros(len(self.t) + 1, np.int64))
-        if self._counted(changes, patience) < 0:
+        found = self._counted(patience, threads, len(self.s) + 1, len(self.t) + 1)
+        if found is None:
             return None
         totals = []
-        for change, forest in zip(changes, (self.s, self.t), strict=True):
+        for changes, forest in zip(found[1:], (self.s, self.t), strict=True):
             total = np.empty(len(forest), np.int64)
-            total[forest.positions] = np.cumsum(change)[:-1]
+            total[forest.positions] = np.cumsum(changes)[:-1]
             totals.append(total)
         return totals[0], totals[1]
 
-    def count(self, patience: int = ENDLESS) -> int | None:
+    def count(self, patience: int = ENDLESS, *, threads: int = 1) -> int | None:
         """The number of pairs, under the same terms."""
-        nobody = np.empty(0, np.int64)
-        total = self._counted((nobody, nobody), patience)
-        return None if total < 0 else total
+        found = self._counted(patience, threads, 0, 0)
+        return None if found is None else found[0]
 
     def pairs(self, chunk: int = CHUNK) -> Iterator[tuple[Longs, Longs]]:
         """The pairs of points of different rows in chunks; what is kept between two chunks does not grow."""
@@ -95,8 +94,24 @@ class DualTree:
     def _trees(self) -> tuple[Trees, Trees]:
         return self.s.trees(self.lag), self.t.trees(self.lag)
 
-    def _counted(self, changes: tuple[Longs, Longs], patience: int) -> int:
-        return int(count_partners(*self._trees, self.roots, self.n_order, changes, patience))
+    def _counted(self, patience: int, threads: int, s_room: int, t_room: int) -> tuple[int, Longs, Longs] | None:
+        """The number of pairs, and partners as the kernel adds them to arrays of so much room; None out of patience."""
+
+        def part(roots: Int32s) -> tuple[int, Longs, Longs]:
+            changes = np.zeros(s_room, np.int64), np.zeros(t_room, np.int64)
+            return int(count_partners(*self._trees, roots, self.n_order, changes, patience // threads)), *changes
+
+        roots = self.roots if threads == 1 else self._tasks(64 * threads)
+        shares = [np.ascontiguousarray(roots[share::threads]) for share in range(threads)]
+        parts = together(threads, [partial(part, share) for share in shares])
+        if any(total < 0 for total, _, _ in parts):
+            return None
+        total, *changes = parts[0]
+        for other_total, *others in parts[1:]:
+            total += other_total
+            for change, other in zip(changes, others, strict=True):
+                change += other
+        return total, changes[0], changes[1]
 
     def _tasks(self, room: int) -> Int32s:
         """The pairs of trees split into more and smaller ones, for threads to share."""

@@ -142,14 +142,16 @@ class _Boxes:
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
         tell(share, self)
-        total = dual_tree(self.points, threads=threads_of(share)).count()
+        threads = threads_of(share)
+        total = dual_tree(self.points, threads=threads).count(threads=threads)
         assert total is not None
         return total - self.points.self_count()
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
         tell(share, self)
-        found = dual_tree(self.points, threads=threads_of(share)).partners()
+        threads = threads_of(share)
+        found = dual_tree(self.points, threads=threads).partners(threads=threads)
         assert found is not None
         return _without_selves(self.points, *found)
 
