@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import listed, naive_matches, naive_pairs, problems, random_problem
+from problems import listed, naive_matches, naive_pairs, problems, random_problem, within
 from refute.detect import range_search
 from refute.detect.range_search import IndexKind, RangeOptions
 from refute.detect.range_search.choice import choose
@@ -33,8 +33,8 @@ def assert_all_answers_right(problem: Problem, options: RangeOptions, share: Sha
     witness = range_search.exists(problem, share, options)
     assert (witness is None) == (not matches.any())
     if witness is not None:
-        s = witness[0] if problem.s_rows is None else np.searchsorted(problem.s_rows, witness[0])
-        t = witness[1] if problem.t_rows is None else np.searchsorted(problem.t_rows, witness[1])
+        s = witness[0] if problem.s.rows is None else np.searchsorted(problem.s.rows, witness[0])
+        t = witness[1] if problem.t.rows is None else np.searchsorted(problem.t.rows, witness[1])
         assert matches[s, t]
     assert range_search.count(problem, share, options) == matches.sum()
     s_partners, t_partners = range_search.partners(problem, share, options)
@@ -81,7 +81,7 @@ def test_sorted_and_constant_columns_are_answered_like_any_other(
     n = 400
     columns = [first(n), second(n), first(n)]
     order = tuple(Comparison(column, column, n) for column in columns)
-    assert_all_answers_right(Problem(n, None, None, (), order, (), False), options)
+    assert_all_answers_right(within(n, (), order, (), False), options)
 
 
 @pytest.mark.parametrize("options", EITHER, ids=lambda each: each.index.value)
@@ -90,28 +90,28 @@ def test_values_beyond_32_bits_keep_their_order(options: RangeOptions) -> None:
     size = 2**62
     wide = [rng.choice(rng.integers(0, size, 40), 300) for _ in range(4)]
     order = (Comparison(wide[0], wide[1], size), Comparison(wide[2], wide[2], size))
-    assert_all_answers_right(Problem(300, None, None, (), order, (Comparison(wide[3], wide[1], size),), True), options)
+    assert_all_answers_right(within(300, (), order, (Comparison(wide[3], wide[1], size),), True), options)
 
 
 def test_many_differences_are_answered() -> None:
     rng = np.random.default_rng(4)
     columns = [rng.integers(0, 5, 120) for _ in range(8)]
     differ = tuple(Comparison(column, column, 5) for column in columns)
-    assert_all_answers_right(Problem(120, None, None, (), (), differ, False), RangeOptions())
+    assert_all_answers_right(within(120, (), (), differ, False), RangeOptions())
 
 
 @pytest.mark.parametrize("options", EITHER, ids=lambda each: each.index.value)
 def test_a_row_that_meets_itself_hides_no_other_clash(options: RangeOptions) -> None:
     equal = (Comparison(np.array([1, 1]), np.array([1, 1]), 2),)
     differ = (Comparison(np.array([9, 9]), np.array([0, 0]), 10), Comparison(np.array([2, 0]), np.array([0, 1]), 3))
-    assert_all_answers_right(Problem(2, None, None, equal, (), differ, True), options)
+    assert_all_answers_right(within(2, equal, (), differ, True), options)
 
 
 def test_a_listing_of_billions_of_pairs_starts_at_once() -> None:
     n = 200_000
     ascending = np.arange(n)
     order = tuple(Comparison(column, column, n) for column in (ascending, ascending // 2, ascending // 3))
-    problem = Problem(n, None, None, (), order, (), False)
+    problem = within(n, (), order, (), False)
     for options in EITHER:
         found = listed(range_search.pairs(problem, None, 1000, options))
         assert len(set(found)) == 1000
@@ -121,7 +121,7 @@ def test_a_listing_of_billions_of_pairs_starts_at_once() -> None:
 def test_a_range_tree_is_chosen_within_its_budget_and_a_k_d_tree_beyond() -> None:
     random = np.random.default_rng(6)
     columns = [random.integers(0, 400, 400) for _ in range(3)]
-    points = reduce(Problem(400, None, None, (), tuple(Comparison(each, each, 400) for each in columns), (), False))
+    points = reduce(within(400, (), tuple(Comparison(each, each, 400) for each in columns), (), False))
     assert points is not None
     for memory, index in ((tree_bytes(400, 2), IndexKind.RANGE_TREE), (tree_bytes(400, 2) - 1, IndexKind.KD_TREE)):
         assert choose(points, 2, RangeOptions(memory=memory), most_points=400) is index

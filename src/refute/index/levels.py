@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from refute.index.run import Alive, Run, Shape, room_for, with_nets
+from refute.index.run import Alive, Run, RunShape, room_for, with_nets
 from refute.kernels.runs import rows
 from refute.kernels.runs.probe import Query
 from refute.kernels.runs.rows import Lines, Longs
@@ -23,7 +23,7 @@ class Levels:
     A merge of large runs is spread over the calls that follow; until it is done, both are probed.
     """
 
-    def __init__(self, shape: Shape, runs: Iterable[Run] = ()) -> None:
+    def __init__(self, shape: RunShape, runs: Iterable[Run] = ()) -> None:
         self.shape = shape
         self.runs = sorted(runs, key=len, reverse=True)
         self._merges: list[Merge] = []

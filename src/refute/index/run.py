@@ -32,7 +32,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RunShape:
     """What the lines of a run hold: cells that group rows, and axes; by the first axis the rows of a group ascend."""
 
     n_equal: int
@@ -52,12 +52,12 @@ class Shape:
 class Run:
     """Rows by group and axes, each with its slot; some of them may take rows of other runs back."""
 
-    def __init__(self, shape: Shape, arrays: Arrays) -> None:
+    def __init__(self, shape: RunShape, arrays: Arrays) -> None:
         self.shape = shape
         self.arrays = arrays
 
     @classmethod
-    def build(cls, shape: Shape, columns: Sequence[Longs], slots: Longs) -> Run:
+    def build(cls, shape: RunShape, columns: Sequence[Longs], slots: Longs) -> Run:
         """The run of these rows, given by columns: those of groups, then axes. A slot `~s` takes the row of s back."""
         lines = np.empty((len(slots), shape.width), np.int64)
         for place, column in enumerate((*columns, slots)):
@@ -69,7 +69,7 @@ class Run:
         return cls(shape, described(arrays))
 
     @classmethod
-    def of_lines(cls, shape: Shape, lines: Lines) -> Run:
+    def of_lines(cls, shape: RunShape, lines: Lines) -> Run:
         """The run of lines that are in its order already, as those of a saved run are."""
         return cls(shape, described(room_for(shape, len(lines), lines)))
 
@@ -132,7 +132,7 @@ class Asking(NamedTuple):
     differs: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, shape: Shape, bounds: Sequence[Bound]) -> Asking:
+    def of(cls, shape: RunShape, bounds: Sequence[Bound]) -> Asking:
         """The bounds of rows in a group: those for the first axis come first, and of these a difference last."""
         ordered = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
         return cls(
@@ -149,7 +149,7 @@ class Asking(NamedTuple):
         return Query(lines, low, high, self.columns, self.differs)
 
 
-def room_for(shape: Shape, n: int, lines: Lines | None = None) -> Arrays:
+def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
     """Arrays for a run of up to n rows, with room for its lines unless they are given."""
     bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if shape.n_equal else 1
     levels = [0]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.language.conditions import columns_of
-from refute.language.form import Form, Side, operands
+from refute.language.form import Form, RowFilter, operands
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.live.index import Batch, Compared, Longs, Mask, Watched
@@ -21,7 +21,7 @@ from refute.relation.encode.encoding import Encoding
 from refute.relation.encode.keys import Keys
 
 
-class Reading(NamedTuple):
+class KeyColumn(NamedTuple):
     """A column of the table as integers: in order or not, with null as a value or not."""
 
     name: str
@@ -35,7 +35,7 @@ class Followed:
 
     rule: Rule
     compared: tuple[Compared, ...]
-    sides: tuple[Side, Side]
+    sides: tuple[RowFilter, RowFilter]
 
     def filter(self, side: int, nullable: Set[str]) -> object:
         """What admits rows on a side, as long as no other column has had a null."""
@@ -57,7 +57,7 @@ class Columns:
         """The columns of a table of these types; `nullable` and `encodings` are those that were saved, if some were."""
         self.key = tuple(key)
         self.rules = list(rules)
-        self._numbers: dict[Reading, int] = {}
+        self._numbers: dict[KeyColumn, int] = {}
         self.nullable = set(nullable)  # columns that have had a null
         groups = _compared_groups(rules, key)
         self.encodings: dict[tuple[str, ...], Encoding] = {
@@ -66,8 +66,8 @@ class Columns:
         }
         self._groups = groups
         self._at_hand: Relation | None = None
-        self._made: dict[Reading, Keys] = {}
-        self._key = [self._number(Reading(name, False, False)) for name in key]
+        self._made: dict[KeyColumn, Keys] = {}
+        self._key = [self._number(KeyColumn(name, False, False)) for name in key]
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
         self._barred = {name for one in self.followed for side in one.sides for name in side.barred}
@@ -82,7 +82,7 @@ class Columns:
         return list(read)
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(self) -> tuple[KeyColumn, ...]:
         """The columns of integers, by their numbers."""
         return tuple(self._numbers)
 
@@ -122,7 +122,7 @@ class Columns:
         )
         return Batch(slots, tuple(cells), admitted), {name for name, valid in present.items() if len(valid)}
 
-    def _number(self, reading: Reading) -> int:
+    def _number(self, reading: KeyColumn) -> int:
         return self._numbers.setdefault(reading, len(self._numbers))
 
     def _followed(self, rule: Rule) -> Followed:
@@ -130,11 +130,11 @@ class Columns:
         compared = []
         for predicate in form.predicates:
             as_value = rule.nulls.reads(predicate.op)
-            numbers = [self._number(Reading(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
+            numbers = [self._number(KeyColumn(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
             compared.append(Compared(predicate.op, *numbers))
         return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
 
-    def _keys(self, relation: Relation, reading: Reading, extend: bool) -> tuple[Longs, Bytes]:
+    def _keys(self, relation: Relation, reading: KeyColumn, extend: bool) -> tuple[Longs, Bytes]:
         """The integers of a column, and which rows have one. Those of the table at hand are made once."""
         if self._at_hand is not relation:
             self._at_hand, self._made = relation, {}

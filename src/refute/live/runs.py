@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from refute.index.levels import Levels
-from refute.index.run import Alive, Asking, Bound, Run, Shape
+from refute.index.run import Alive, Asking, Bound, Run, RunShape
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
@@ -39,8 +39,8 @@ class _Store:
     delta: Run = field(init=False)  # the rows of the batch at hand
 
     @property
-    def shape(self) -> Shape:
-        return Shape(len(self.equal), len(self.axes))
+    def shape(self) -> RunShape:
+        return RunShape(len(self.equal), len(self.axes))
 
     def built(self, batch: Batch) -> Run:
         """The rows of a batch that it would hold."""

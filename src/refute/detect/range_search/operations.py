@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from refute.detect.range_search.choice import MOST_SEARCHED, IndexKind, RangeOptions, choose
 from refute.detect.range_search.expansion import expanded
-from refute.detect.range_search.trees import dual, sides
+from refute.detect.range_search.trees import sides
 from refute.detect.range_search.ways import searches, tallies, threads_of
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.detect.sweep.trees import dual_tree
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share, tell, under, within
 from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
@@ -73,7 +74,7 @@ def count_steps(problem: Problem, share: Share | None = None, options: RangeOpti
 
 def partners(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> tuple[Int64s, Int64s]:
     """For each point of side s, and of side t, its number of partners; both sides are queried in turn."""
-    of_s, of_t = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
+    of_s, of_t = np.zeros(problem.s.size, np.int64), np.zeros(problem.t.size, np.int64)
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
@@ -117,7 +118,7 @@ def _point_pairs(points: Points, options: RangeOptions, threads: int) -> Iterato
     """The pairs of points that satisfy all comparisons, a row with itself included."""
     dims = len(points.order) + len(points.differ) - 1
     if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE:
-        yield from dual(points, threads).pairs()
+        yield from dual_tree(points, threads=threads).pairs()
         return
     for part in expanded(points):
         yield from sides(part).pairs()

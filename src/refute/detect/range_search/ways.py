@@ -17,8 +17,9 @@ from refute.detect.range_search.choice import (
     choose,
 )
 from refute.detect.range_search.expansion import expanded, included
-from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
+from refute.detect.range_search.trees import Int64s, grouping, sides, sizes
 from refute.detect.sweep.points import Points
+from refute.detect.sweep.trees import dual_tree
 from refute.kernels.range_search import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.share import Share, tell
@@ -128,33 +129,38 @@ class _Records:
 
 @dataclass(frozen=True, slots=True)
 class _Boxes:
-    """A pair of k-d trees, differences and the group as axes of their own."""
+    """A pair of k-d trees for each group, with differences as axes of their own."""
 
     points: Points
 
     def steps(self) -> Iterator[Step]:
         """Build and compare."""
-        group = ["the group"] if self.points.group is not None else []
-        names = ", ".join([*group, *(each.name or "one column" for each in self.points.order + self.points.differ)])
-        yield Step(f"hold a k-d tree of each side against that of the other, over {names or 'row numbers'}")
+        per = "" if self.points.group is None else " of each group"
+        compared = self.points.order + self.points.differ
+        over = f", over {named(compared)}" if compared else ""
+        yield Step(f"hold a k-d tree of each side{per} against that of the other{over}")
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).exists(threads=threads)
+        return dual_tree(self.points, threads=threads).find(threads)
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).count(threads=threads)
+        total = dual_tree(self.points, threads=threads).count(threads=threads)
+        assert total is not None
+        return total - self.points.self_count()
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).partners(threads=threads)
+        found = dual_tree(self.points, threads=threads).partners(threads=threads)
+        assert found is not None
+        return _without_selves(self.points, *found)
 
 
 @dataclass(frozen=True, slots=True)
