@@ -18,7 +18,7 @@ from refute.plan.compile import compared
 from refute.plan.method import MethodName
 from refute.plan.problem import Comparison, Problem, ProblemSide
 from refute.relation import Encoded
-from refute.relation.encode.encoding import Encoding
+from refute.relation.keys.encoding import Encoding
 from thorough import examples
 
 METHODS = [name for name in MethodName if name is not MethodName.AUTO]

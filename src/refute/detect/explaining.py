@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from refute.detect.detector import Detector
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
-from refute.language.closure import Closure
+from refute.language.logic.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan, RulePlan

@@ -21,7 +21,7 @@ from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
 from refute.relation.arrays import row_numbers
-from refute.relation.encode.encoding import Encoding
+from refute.relation.keys.encoding import Encoding
 from refute.relation.types import ColumnType
 
 Counts = NDArray[np.int64]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from refute.language.closure import Closure
 from refute.language.conditions import Condition
 from refute.language.differences import split, subsets
+from refute.language.logic.closure import Closure
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row

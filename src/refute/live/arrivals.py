@@ -13,7 +13,7 @@ from refute.errors import DataError, SchemaError, did_you_mean
 from refute.live.index import Longs
 from refute.relation import Relation
 from refute.relation.arrays import Bytes
-from refute.relation.encode.key_index import keys_of
+from refute.relation.keys.key_index import keys_of
 from refute.relation.shown import shown
 
 MOST_SHOWN = 3  # offenders that a message names

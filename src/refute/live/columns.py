@@ -17,8 +17,8 @@ from refute.language.rulebook import Rule
 from refute.live.index import Batch, Compared, Longs, Mask, Watched
 from refute.relation import Relation
 from refute.relation.arrays import ALL_VALID, Bytes
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.keys import Keys
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.keys import Keys
 
 
 class KeyColumn(NamedTuple):

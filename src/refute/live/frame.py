@@ -21,8 +21,8 @@ from refute.live.rows import Alive
 from refute.live.runs import RunsIndex
 from refute.relation import Relation
 from refute.relation.binding import check_column
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.state import EncodingState, Facts
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.state import EncodingState, Facts
 
 if TYPE_CHECKING:
     from refute.live.state import State

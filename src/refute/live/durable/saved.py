@@ -22,8 +22,8 @@ from refute.live.frame import Frame, FrameParts
 from refute.live.rows import Rows, Segment
 from refute.live.state import State
 from refute.live.store import Violated
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.state import EncodingState
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.state import EncodingState
 
 Entry = dict[str, Any]
 _SLOT = "refute slot"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from refute.language.closure import Term, constant_facts
+from refute.language.logic.closure import Term, constant_facts
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.ordering import Ordering

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from refute.language.closure import Closure
 from refute.language.constraint import DenialConstraint
+from refute.language.logic.closure import Closure
+from refute.language.logic.spare import FactGraph
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate, Row
-from refute.language.spare import FactGraph
 
 _MOST_WORK = 100_000  # comparisons looked at for one implication; rules that people read take a thousand
 
