@@ -27,8 +27,8 @@ class Barred:
     def add(self, batch: Batch) -> None:
         """Takes in the rows of a batch."""
         for rule, (s, t) in enumerate(batch.admitted):
-            self.s[rule] |= _outside(batch.slots, s)
-            self.t[rule] |= _outside(batch.slots, t)
+            _bar(self.s[rule], batch.slots, s)
+            _bar(self.t[rule], batch.slots, t)
 
     def discard(self, rows: BitMap) -> None:
         """Forgets rows."""
@@ -45,10 +45,11 @@ class RolesOf:
     """The roles of each row of a batch, in the rules that are asked about."""
 
     def __init__(self, batch: Batch, asked: Container[int] | None = None) -> None:
-        self._all: Roles | None = None  # those of every row, where no rule has a mask
         rules = [asked is None or rule in asked for rule in range(len(batch.admitted))]
+        self._all: Roles | None = None  # those of every row, where no rule has a mask
         if all(mask is None for masks in batch.admitted for mask in masks):
             self._all = [(is_asked, is_asked) for is_asked in rules]
+            return
         nobody, everybody = [False] * len(batch), [True] * len(batch)
         self._masks = [
             tuple(everybody if mask is None else mask.tolist() for mask in masks) if is_asked else (nobody, nobody)
@@ -59,5 +60,6 @@ class RolesOf:
         return self._all if self._all is not None else [(s[row], t[row]) for s, t in self._masks]
 
 
-def _outside(slots: Longs, admitted: Mask | None) -> BitMap:
-    return BitMap() if admitted is None else as_set(slots[~admitted])
+def _bar(barred: BitMap, slots: Longs, admitted: Mask | None) -> None:
+    if admitted is not None:
+        barred |= as_set(slots[~admitted])

@@ -95,7 +95,16 @@ class Operands:
             self._known.clear()
 
     def refined(self, candidates: BitMap | None, side: Side) -> BitMap:
-        """The candidates that satisfy a predicate; None stands for all rows."""
+        """The candidates that satisfy a predicate; None stands for all rows.
+
+        Candidates meet the two parts of `at most` one after the other: their union would be the larger work.
+        """
+        if candidates is not None and side.reach is Reach.UPTO:
+            below = self._operand(side.kept, side.own, Reach.BELOW)
+            equal = self._operand(side.kept, side.own, Reach.EQUAL)
+            if side.keeps:
+                return (candidates & below) | (candidates & equal)
+            return (candidates - below) - equal
         operand = self._operand(side.kept, side.own, side.reach)
         if side.keeps:
             return operand if candidates is None else candidates & operand

@@ -70,8 +70,9 @@ class Store:
             self.loose |= as_set(slots)
             return
         s, t = found.pairs
-        _united(self._t, s, t)
-        _united(self._s, t, s)
+        if found.count:
+            _united(self._t, s, t)
+            _united(self._s, t, s)
 
     def take(self, rows: BitMap, limit: int) -> Found:
         """Takes out the pairs of rows that go (algorithm 3, lines 3 and 4), each once."""
