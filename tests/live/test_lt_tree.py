@@ -20,6 +20,7 @@ from refute.live.lt_tree.ordering import Ordering, class_of
 from refute.live.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
 from refute.live.lt_tree.schedule import Schedule
 from refute.live.lt_tree.tree import LtTree
+from refute.live.lt_tree.violations import Store
 from refute.live.nested_loop import NestedLoopIndex
 from thorough import examples
 
@@ -114,12 +115,15 @@ def run(index: Index, rules: tuple[Watched, ...], data: st.DataObject, *, steps:
     role = st.tuples(*[st.sampled_from([True, True, True, False])] * 2)
     all_roles = [(True, True)] * len(rules)
     may_mask = data.draw(st.booleans())
+    some_limits = data.draw(st.sampled_from([[NO_LIMIT], [0], [NO_LIMIT, 3, 0]]))
     for _ in range(steps):
         verb = data.draw(st.sampled_from(["insert", "insert", "delete", "probe"]))
-        limits = [data.draw(st.sampled_from([NO_LIMIT, NO_LIMIT, 3, 0])) for _ in rules]
+        limits = [data.draw(st.sampled_from(some_limits)) for _ in rules]
         before = [truth.pairs(rule) for rule in range(len(rules))]
         if verb == "delete":
-            gone = data.draw(st.lists(st.sampled_from(sorted(truth.rows)), unique=True)) if truth.rows else []
+            kept = sorted(truth.rows)
+            some = st.lists(st.sampled_from(kept), unique=True) if kept else st.just(kept)
+            gone = data.draw(st.permutations(kept) | some)
             batch = batch_of(
                 {slot: truth.rows.pop(slot) for slot in gone},
                 {slot: truth.roles.pop(slot) for slot in gone},
@@ -133,7 +137,7 @@ def run(index: Index, rules: tuple[Watched, ...], data: st.DataObject, *, steps:
             roles = {slot: [data.draw(role) for _ in rules] if may_mask else all_roles for slot in rows}
             slots += len(rows)
             batch = batch_of(rows, roles, len(rules))
-            kept = set(truth.rows)
+            known = set(truth.rows)
             truth.rows |= rows
             truth.roles |= roles
             expected = [truth.pairs(rule) - old for rule, old in enumerate(before)]
@@ -141,7 +145,7 @@ def run(index: Index, rules: tuple[Watched, ...], data: st.DataObject, *, steps:
                 found = index.insert(batch, limits)
             else:
                 found = index.probe(batch, limits)
-                expected = [{pair for pair in new if kept & {*pair}} for new in expected]
+                expected = [{pair for pair in new if known & {*pair}} for new in expected]
                 for slot in rows:
                     del truth.rows[slot], truth.roles[slot]
         for one, pairs, limit in zip(found, expected, limits, strict=True):
@@ -184,6 +188,31 @@ def test_pairs_beyond_the_limit_are_not_stored_and_still_vanish_exactly() -> Non
     assert index.delete(batch_of(some, roles, 1), [10]) == [Found(200 * 199 - 2, None)]
     (found,) = index.delete(batch_of(rows, roles, 1), [10])
     assert_found(found, {(198, 199), (199, 198)}, 10)
+
+
+@pytest.mark.parametrize("tuning", [Tuning(), Tuning(batches=False)])
+def test_rows_that_go_together_are_compared_again_without_those_that_went(tuning: Tuning) -> None:
+    rules = watched("0<1", "1>=0", "0!=1")
+    rows: dict[int, Row] = dict(enumerate([(0, 9, 0), (1, 8, 0), (2, 0, 0), (3, 5, 0), (4, 1, 0), (9, 9, 0)]))
+    truth = Truth(rules, rows, {slot: [(True, True)] * 3 for slot in rows})
+    index, batch = LtTreeIndex(rules, tuning), batch_of(rows, truth.roles, 3)
+    expected = [truth.pairs(rule) for rule in range(3)]
+    assert index.insert(batch, [0] * 3) == [Found(len(pairs), None) for pairs in expected]
+    for found, pairs in zip(index.delete(batch, [NO_LIMIT] * 3), expected, strict=True):
+        assert_found(found, pairs, NO_LIMIT)
+
+
+def test_a_store_has_all_pairs_again_once_the_rows_of_unlisted_ones_are_gone() -> None:
+    store = Store()
+    store.add(Found(6, None), np.array([0, 1, 2]))
+    store.add(Found(2, (np.array([3, 4]), np.array([4, 3]))), np.array([3, 4]))
+    store.take(BitMap([0, 1]), NO_LIMIT)
+    assert store.loose == BitMap([2])
+    store.take(BitMap([2]), NO_LIMIT)
+    assert not store.loose
+    assert_found(store.take(BitMap([4]), NO_LIMIT), {(3, 4), (4, 3)}, NO_LIMIT)
+    assert store.take(BitMap([3]), NO_LIMIT).count == 0
+    assert store.nbytes == 0
 
 
 def checked(tree: LtTree) -> None:
