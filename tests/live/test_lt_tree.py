@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -172,6 +173,8 @@ def test_a_row_too_far_for_a_bitmap_is_refused_and_changes_nothing() -> None:
     far = batch_of({1: (0, 0, 0), 2**32: (0, 0, 0)}, {1: [(True, True)], 2**32: [(True, True)]}, 1)
     with pytest.raises(DataError, match=r"tells 4,294,967,296 rows apart and was given row 4,294,967,296"):
         index.insert(far, [NO_LIMIT])
+    with pytest.raises(DataError, match="choose another method"):
+        index.probe(far, [NO_LIMIT])
     last = batch_of({2**32 - 1: (0, 0, 0)}, {2**32 - 1: [(True, True)]}, 1)
     assert index.insert(last, [NO_LIMIT])[0].count == 0
 
@@ -188,6 +191,18 @@ def test_pairs_beyond_the_limit_are_not_stored_and_still_vanish_exactly() -> Non
     assert index.delete(batch_of(some, roles, 1), [10]) == [Found(200 * 199 - 2, None)]
     (found,) = index.delete(batch_of(rows, roles, 1), [10])
     assert_found(found, {(198, 199), (199, 198)}, 10)
+
+
+@pytest.mark.parametrize("make", [LtTreeIndex, NestedLoopIndex])
+def test_a_row_that_is_kept_can_be_looked_at_and_never_pairs_with_itself(make: Callable[..., Index]) -> None:
+    rules = watched("0=0", "0<=1")
+    rows: dict[int, Row] = {0: (1, 1, 0), 1: (1, 0, 0)}
+    truth = Truth(rules, rows, {slot: [(True, True)] * 2 for slot in rows})
+    index = make(rules)
+    index.insert(batch_of(rows, truth.roles, 2), [NO_LIMIT] * 2)
+    found = index.probe(batch_of({1: rows[1]}, truth.roles, 2), [NO_LIMIT] * 2)
+    for rule, one in enumerate(found):
+        assert_found(one, {pair for pair in truth.pairs(rule) if 1 in pair}, NO_LIMIT)
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), Tuning(batches=False)])

@@ -70,6 +70,7 @@ class LtTreeIndex:
 
     def probe(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """For each rule the pairs of the batch's rows with those that are kept; changes nothing."""
+        check_slots(batch.slots)
         return self._collected(batch, RolesOf(batch), limits, _Walk.LOOKS)
 
     @property
