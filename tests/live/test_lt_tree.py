@@ -161,6 +161,40 @@ def test_what_appears_and_vanishes_is_what_all_pairs_say(
     run(LtTreeIndex(rules, tuning), rules, data, steps=8)
 
 
+@st.composite
+def overlapping(draw: st.DrawFn) -> tuple[Watched, ...]:
+    """Rules that begin alike, by predicates that many pairs satisfy."""
+    often = predicates.filter(lambda one: one.op in (Operator.NE, Operator.LE, Operator.GE))
+    start = draw(st.lists(often, min_size=2, max_size=3, unique=True))
+    ends = draw(st.lists(st.lists(predicates, max_size=2), min_size=2, max_size=4))
+    return tuple(Watched(f"r{number}", (*start, *end)) for number, end in enumerate(ends))
+
+
+@examples(60)
+@given(st.data(), overlapping(), st.booleans())
+def test_rules_that_share_prefixes_find_what_they_find_by_themselves(
+    data: st.DataObject, rules: tuple[Watched, ...], batches: bool
+) -> None:
+    index = LtTreeIndex(rules, Tuning(predicate_order=PredicateOrder.GIVEN, batches=batches))
+    assert index.schedule.prefixes
+    run(index, rules, data, steps=6)
+
+
+def test_candidates_that_are_handed_over_are_those_that_each_rule_admits() -> None:
+    rules = watched("0=0 1=1", "0=0 1=1 2!=2", "0=0 1=1 2<=2")
+    index = LtTreeIndex(rules)
+    assert index.schedule.prefixes
+    yes, no = (True, True), (False, False)
+    roles = {0: [no, yes, (True, False)], 1: [yes, yes, yes], 2: [yes, (False, True), no]}
+    truth = Truth(rules)
+    for slot, row in enumerate([(0, 0, 0), (0, 0, 1), (0, 0, 1)]):
+        before = [truth.pairs(rule) for rule in range(3)]
+        truth.rows[slot], truth.roles[slot] = row, roles[slot]
+        found = index.insert(batch_of({slot: row}, roles, 3), [NO_LIMIT] * 3)
+        for rule, one in enumerate(found):
+            assert_found(one, truth.pairs(rule) - before[rule], NO_LIMIT)
+
+
 @examples(60)
 @given(st.data(), rule_sets())
 def test_nested_loops_say_what_all_pairs_say(data: st.DataObject, rules: tuple[Watched, ...]) -> None:
