@@ -16,6 +16,7 @@ from refute.errors import DataError
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Index, Mask, Watched
 from refute.live.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
+from refute.live.lt_tree.admission import Barred
 from refute.live.lt_tree.balance import NIL, Node, rotate_left, rotate_right
 from refute.live.lt_tree.ordering import Ordering, class_of
 from refute.live.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
@@ -442,3 +443,13 @@ def test_a_schedule_follows_the_numbers_of_values() -> None:
         index.insert(batch_of({slot: (0, slot, 0)}, {slot: [(True, True)]}, 1), [NO_LIMIT])
     plans.append(index.schedule.plans)
     assert plans == [[(0, 1)], [(1, 0)]]
+
+
+def test_nothing_is_kept_of_rows_that_went() -> None:
+    barred = Barred(1)
+    batch = batch_of({0: (0, 0, 0), 7: (1, 1, 1)}, {0: [(True, False)], 7: [(False, True)]}, 1)
+    barred.add(batch)
+    assert (barred.s, barred.t) == ([BitMap([7])], [BitMap([0])])
+    barred.discard(BitMap([0, 7]))
+    assert not barred.s[0]
+    assert not barred.t[0]
