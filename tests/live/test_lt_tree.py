@@ -17,12 +17,12 @@ from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Index, Mask, Watched
 from refute.live.lt_tree import LtTreeIndex, PredicateOrder, Scheduling, Tuning
 from refute.live.lt_tree.admission import Barred
-from refute.live.lt_tree.balance import NIL, Node, rotate_left, rotate_right
-from refute.live.lt_tree.ordering import Ordering, class_of
+from refute.live.lt_tree.balance import NIL, TreeNode, rotate_left, rotate_right
+from refute.live.lt_tree.ordering import PredicateOrdering, class_of
 from refute.live.lt_tree.prefixes import Prefix, best_prefix, common_prefixes
 from refute.live.lt_tree.schedule import Schedule
 from refute.live.lt_tree.tree import LtTree
-from refute.live.lt_tree.violations import Store
+from refute.live.lt_tree.violations import PairStore
 from refute.live.nested_loop import NestedLoopIndex
 from thorough import examples
 
@@ -253,7 +253,7 @@ def test_rows_that_go_together_are_compared_again_without_those_that_went(tuning
 
 
 def test_a_store_has_all_pairs_again_once_the_rows_of_unlisted_ones_are_gone() -> None:
-    store = Store()
+    store = PairStore()
     store.add(Found(6, None), np.array([0, 1, 2]))
     store.add(Found(2, (np.array([3, 4]), np.array([4, 3]))), np.array([3, 4]))
     store.take(BitMap([0, 1]), NO_LIMIT)
@@ -268,7 +268,7 @@ def test_a_store_has_all_pairs_again_once_the_rows_of_unlisted_ones_are_gone() -
 def checked(tree: LtTree) -> None:
     """Asserts the rules of a red-black tree, and that each LT-set has the rows of the left subtree."""
 
-    def walk(node: Node, low: float, high: float) -> tuple[int, BitMap]:
+    def walk(node: TreeNode, low: float, high: float) -> tuple[int, BitMap]:
         if node is NIL:
             return 1, BitMap()
         assert low < node.value < high
@@ -343,7 +343,7 @@ def test_a_rotation_and_its_reverse_change_one_left_set_each() -> None:
 
 def order_of(predicates: list[Compared], sizes: dict[int, int]) -> list[str]:
     """Predicates in their order, by columns of these numbers of distinct values."""
-    ordering = Ordering(predicates, lambda one: max(sizes[one.s], sizes[one.t]), PredicateOrder.CARDINALITY)
+    ordering = PredicateOrdering(predicates, lambda one: max(sizes[one.s], sizes[one.t]), PredicateOrder.CARDINALITY)
     return [f"{one.s}{one.op.symbol}{one.t}" for one in (predicates[number] for number in ordering.by_rank)]
 
 
@@ -374,7 +374,7 @@ def test_the_order_is_right_at_any_time_and_looked_at_only_when_it_could_change(
         return max(sizes[one.s], sizes[one.t])
 
     order = data.draw(st.sampled_from([PredicateOrder.CARDINALITY, PredicateOrder.WORST]))
-    ordering = Ordering(predicates_, cardinality, order)
+    ordering = PredicateOrdering(predicates_, cardinality, order)
     for _ in range(data.draw(st.integers(0, 30))):
         step = data.draw(st.sampled_from([1, -1]))
         for column in data.draw(st.sets(st.integers(0, COLUMNS - 1))):
@@ -391,7 +391,7 @@ def test_the_order_is_right_at_any_time_and_looked_at_only_when_it_could_change(
 def test_columns_that_lie_apart_are_not_looked_at_for_as_many_rows() -> None:
     (rule,) = watched("0=0 1=1 0<0 0>0")
     sizes = {0: 10, 1: 4}
-    ordering = Ordering(rule.compared, lambda one: sizes[one.s], PredicateOrder.CARDINALITY)
+    ordering = PredicateOrdering(rule.compared, lambda one: sizes[one.s], PredicateOrder.CARDINALITY)
     for _ in range(6):
         sizes[1] += 1
         assert not ordering.changed()

@@ -29,6 +29,10 @@ class NestedLoopIndex:
         self._rules = list(rules)
         self._kept: Batch | None = None
 
+    def load(self, batch: Batch) -> None:
+        """Adds rows without a look at pairs."""
+        self._kept = batch if self._kept is None else _joined(self._kept, batch)
+
     def insert(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """Adds rows; for each rule the pairs that appear. Of two rows of the batch, the later one finds the pair."""
         before = 0 if self._kept is None else len(self._kept)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from pyroaring import BitMap
 
 
-class Node:
+class TreeNode:
     """A distinct value, its rows, and those of the smaller values below it: the LT-set."""
 
     __slots__ = ("below", "is_red", "left", "parent", "right", "rows", "value")
 
-    left: Node
-    right: Node
-    parent: Node
+    left: TreeNode
+    right: TreeNode
+    parent: TreeNode
 
-    def __init__(self, value: int, rows: BitMap, parent: Node | None = None) -> None:
+    def __init__(self, value: int, rows: BitMap, parent: TreeNode | None = None) -> None:
         self.value = value
         self.rows = rows
         self.below = BitMap()
@@ -28,7 +28,7 @@ class Node:
         self.parent = self if parent is None else parent
 
 
-NIL = Node(0, BitMap())  # stands for every leaf, of all trees: it is black, and nothing ever changes it
+NIL = TreeNode(0, BitMap())  # stands for every leaf, of all trees: it is black, and nothing ever changes it
 
 
 class Rooted:
@@ -36,10 +36,10 @@ class Rooted:
 
     __slots__ = ("root",)
 
-    root: Node
+    root: TreeNode
 
 
-def rotate_left(tree: Rooted, node: Node) -> None:
+def rotate_left(tree: Rooted, node: TreeNode) -> None:
     """The right child takes the node's place; its LT-set grows by all that is now at its left."""
     child = node.right
     node.right = child.left
@@ -52,7 +52,7 @@ def rotate_left(tree: Rooted, node: Node) -> None:
     child.below |= node.rows
 
 
-def rotate_right(tree: Rooted, node: Node) -> None:
+def rotate_right(tree: Rooted, node: TreeNode) -> None:
     """The left child takes the node's place; what stays at the node's left is its LT-set without the child's rows."""
     child = node.left
     node.left = child.right
@@ -65,7 +65,7 @@ def rotate_right(tree: Rooted, node: Node) -> None:
     node.below -= child.rows
 
 
-def added(tree: Rooted, node: Node) -> None:
+def added(tree: Rooted, node: TreeNode) -> None:
     """Puts a new red node below the parent that it names, and repairs a red node that has a red child."""
     parent = node.parent
     if parent is NIL:
@@ -93,7 +93,7 @@ def added(tree: Rooted, node: Node) -> None:
     tree.root.is_red = False
 
 
-def emptied(node: Node) -> Node:
+def emptied(node: TreeNode) -> TreeNode:
     """The node to take out for one that has no rows left: itself, or where it has two children its successor.
 
     The successor's value and rows then move up, where the LT-set is right as it is; they leave the LT-sets on the way.
@@ -111,7 +111,7 @@ def emptied(node: Node) -> Node:
     return heir
 
 
-def removed(tree: Rooted, node: Node) -> None:
+def removed(tree: Rooted, node: TreeNode) -> None:
     """Takes out a node that has at most one child, and repairs the ways that now miss a black node."""
     child = node.left if node.left is not NIL else node.right
     _replace(tree, node, child)
@@ -119,7 +119,7 @@ def removed(tree: Rooted, node: Node) -> None:
         _repaired(tree, child, node.parent)
 
 
-def _repaired(tree: Rooted, node: Node, parent: Node) -> None:
+def _repaired(tree: Rooted, node: TreeNode, parent: TreeNode) -> None:
     """Gives the ways through a node, which may be a leaf, one more black node; or all others one less."""
     while node is not tree.root and not node.is_red:
         is_left = node is parent.left
@@ -147,14 +147,14 @@ def _repaired(tree: Rooted, node: Node, parent: Node) -> None:
         node.is_red = False
 
 
-def _rotate(tree: Rooted, node: Node, *, left: bool) -> None:
+def _rotate(tree: Rooted, node: TreeNode, *, left: bool) -> None:
     if left:
         rotate_left(tree, node)
     else:
         rotate_right(tree, node)
 
 
-def _replace(tree: Rooted, node: Node, child: Node) -> None:
+def _replace(tree: Rooted, node: TreeNode, child: TreeNode) -> None:
     """Hangs a child, which may be a leaf, where the node hung."""
     parent = node.parent
     if parent is NIL:

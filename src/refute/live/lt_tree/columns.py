@@ -51,7 +51,7 @@ class HashIndex:
         return getsizeof(self._rows) + sum(32 + set_bytes(rows) for rows in self._rows.values())
 
 
-class Columns:
+class ColumnIndexes:
     """The index of each column that a predicate reads, and all rows."""
 
     def __init__(self, predicates: Iterable[Compared]) -> None:

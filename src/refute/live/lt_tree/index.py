@@ -10,13 +10,13 @@ from pyroaring import BitMap
 
 from refute.live.index import Batch, Found, Watched
 from refute.live.lt_tree.admission import Barred, RolesOf
-from refute.live.lt_tree.columns import Columns, Values
+from refute.live.lt_tree.columns import ColumnIndexes, Values
 from refute.live.lt_tree.operands import Operands
-from refute.live.lt_tree.pipeline import Pipeline
+from refute.live.lt_tree.pipeline import RulePipeline
 from refute.live.lt_tree.schedule import Schedule, distinct_predicates
 from refute.live.lt_tree.sets import as_set, check_slots
 from refute.live.lt_tree.tuning import DEFAULT, Tuning
-from refute.live.lt_tree.violations import Collected, Store
+from refute.live.lt_tree.violations import Collected, PairStore
 
 
 class _Walk(Enum):
@@ -32,11 +32,15 @@ class LtTreeIndex:
 
     def __init__(self, rules: Sequence[Watched], tuning: Tuning = DEFAULT) -> None:
         self._tuning = tuning
-        self._columns = Columns(distinct_predicates(rules))
+        self._columns = ColumnIndexes(distinct_predicates(rules))
         self.schedule = Schedule(rules, self._columns.cardinality, tuning)
         self._barred = Barred(len(rules))
-        self._pipeline = Pipeline(self.schedule, self._columns, self._barred)
-        self._stores = [Store() for _ in rules]
+        self._pipeline = RulePipeline(self.schedule, self._columns, self._barred)
+        self._stores = [PairStore() for _ in rules]
+
+    def load(self, batch: Batch) -> None:
+        """Adds rows without their pairs, which are not stored: what vanishes with them is found by comparing again."""
+        self.insert(batch, [0] * len(self._stores))
 
     def insert(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """Adds rows; for each rule the pairs that appear (algorithm 2). They are stored, unless beyond the limit.

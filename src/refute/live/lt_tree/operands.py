@@ -9,7 +9,7 @@ from pyroaring import BitMap
 
 from refute.language.operators import Operator
 from refute.live.index import Compared
-from refute.live.lt_tree.columns import NOBODY, Columns, Values
+from refute.live.lt_tree.columns import NOBODY, ColumnIndexes, Values
 from refute.live.lt_tree.tree import LtTree
 
 
@@ -35,7 +35,7 @@ _APPLIED = {
 }
 
 
-class Side(NamedTuple):
+class OperandSide(NamedTuple):
     """A predicate about a row that comes in one role: the kept rows' column, the row's own, and what is done."""
 
     kept: int
@@ -44,18 +44,18 @@ class Side(NamedTuple):
     keeps: bool
 
 
-class Sides(NamedTuple):
+class OperandSides(NamedTuple):
     """A predicate for both roles of the row that comes."""
 
-    as_s: Side
-    as_t: Side
+    as_s: OperandSide
+    as_t: OperandSide
     is_symmetric: bool  # whether it refines both roles alike: `=` or `!=` of one column
 
     @classmethod
-    def of(cls, predicate: Compared) -> Sides:
+    def of(cls, predicate: Compared) -> OperandSides:
         """The sides of `s.a op t.b`: as `s` the row's `a` meets kept rows' `b`, as `t` its `b` meets their `a`."""
-        as_s = Side(predicate.t, predicate.s, *_APPLIED[predicate.op.mirrored])
-        as_t = Side(predicate.s, predicate.t, *_APPLIED[predicate.op])
+        as_s = OperandSide(predicate.t, predicate.s, *_APPLIED[predicate.op.mirrored])
+        as_t = OperandSide(predicate.s, predicate.t, *_APPLIED[predicate.op])
         return cls(as_s, as_t, as_s == as_t)
 
 
@@ -66,7 +66,7 @@ class Operands:
     a tree are then not made anew but extended, row by row (section 5.5). Where rules share nothing, `shared` is False.
     """
 
-    def __init__(self, columns: Columns, *, shared: bool = True, rising: int | None = None) -> None:
+    def __init__(self, columns: ColumnIndexes, *, shared: bool = True, rising: int | None = None) -> None:
         self._columns = columns
         self._shared = shared
         self._rising = rising
@@ -94,7 +94,7 @@ class Operands:
         if not self._shared:
             self._known.clear()
 
-    def refined(self, candidates: BitMap | None, side: Side) -> BitMap:
+    def refined(self, candidates: BitMap | None, side: OperandSide) -> BitMap:
         """The candidates that satisfy a predicate; None stands for all rows.
 
         Candidates meet the two parts of `at most` one after the other: their union would be the larger work.

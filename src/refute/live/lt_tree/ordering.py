@@ -18,7 +18,7 @@ def class_of(predicate: Compared) -> int:
     return first + predicate.is_cross_column
 
 
-class Ordering:
+class PredicateOrdering:
     """Predicates in the order in which they refine best, kept right while distinct values come and go.
 
     A row changes the number of distinct values of a column by at most one, and all columns in the same direction, so

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from refute.live.lt_tree.admission import Barred, Roles
-from refute.live.lt_tree.columns import NOBODY, Columns
+from refute.live.lt_tree.columns import NOBODY, ColumnIndexes
 from refute.live.lt_tree.operands import Operands
 from refute.live.lt_tree.prefixes import Prefix
 from refute.live.lt_tree.schedule import Schedule
@@ -34,7 +34,7 @@ class Candidates:
         return self.t is None or self.s is None or bool(self.t) or bool(self.s)
 
 
-class Partners(NamedTuple):
+class RowPartners(NamedTuple):
     """The kept rows with which a row violates a rule: as `t` beside the row as `s`, and as `s` beside it as `t`."""
 
     rule: int
@@ -42,15 +42,15 @@ class Partners(NamedTuple):
     s: BitMap
 
 
-class Pipeline:
+class RulePipeline:
     """Looks for the partners of one row at a time, by a schedule."""
 
-    def __init__(self, schedule: Schedule, columns: Columns, barred: Barred) -> None:
+    def __init__(self, schedule: Schedule, columns: ColumnIndexes, barred: Barred) -> None:
         self._schedule = schedule
         self._columns = columns
         self._barred = barred
 
-    def partners(self, operands: Operands, roles: Roles) -> Iterator[Partners]:
+    def partners(self, operands: Operands, roles: Roles) -> Iterator[RowPartners]:
         """The rules that the row at which the operands are violates with kept rows (algorithm 2, lines 4 to 14).
 
         The sets may be those of the index: they are read before the next row.
@@ -79,7 +79,7 @@ class Pipeline:
                     self._admit(rule, state)  # a rule without predicates
                 assert state.t is not None
                 assert state.s is not None
-                yield Partners(rule, state.t, state.s)
+                yield RowPartners(rule, state.t, state.s)
 
     def _begin(self, states: list[Candidates], prefix: Prefix, operands: Operands) -> None:
         """Refines by a common prefix once, and hands what is left to the rules that have it (lines 5 to 9)."""

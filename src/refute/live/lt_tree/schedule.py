@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from refute.live.index import Compared, Watched
-from refute.live.lt_tree.operands import Sides
-from refute.live.lt_tree.ordering import Ordering
+from refute.live.lt_tree.operands import OperandSides
+from refute.live.lt_tree.ordering import PredicateOrdering
 from refute.live.lt_tree.prefixes import Plan, Prefix, common_prefixes
 from refute.live.lt_tree.tuning import PredicateOrder, Scheduling, Tuning
 
@@ -22,10 +22,10 @@ class Schedule:
     def __init__(self, rules: Sequence[Watched], cardinality: Callable[[Compared], int], tuning: Tuning) -> None:
         predicates = distinct_predicates(rules)
         numbers = {predicate: number for number, predicate in enumerate(predicates)}
-        self.sides = tuple(Sides.of(predicate) for predicate in predicates)
+        self.sides = tuple(OperandSides.of(predicate) for predicate in predicates)
         self.predicates = predicates
         self._rules: list[Plan] = [tuple(dict.fromkeys(numbers[one] for one in rule.compared)) for rule in rules]
-        self._ordering = Ordering(predicates, cardinality, tuning.predicate_order)
+        self._ordering = PredicateOrdering(predicates, cardinality, tuning.predicate_order)
         self._tuning = tuning
         self.is_shared = tuning.scheduling is not Scheduling.SEPARATE
         self.plans: list[Plan] = []

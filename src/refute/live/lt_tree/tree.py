@@ -7,7 +7,7 @@ from sys import getsizeof
 
 from pyroaring import BitMap
 
-from refute.live.lt_tree.balance import NIL, Node, Rooted, added, emptied, removed
+from refute.live.lt_tree.balance import NIL, Rooted, TreeNode, added, emptied, removed
 
 _OBJECT = 16 + 24  # bytes of a bitmap beside its containers: the object, and where it points to
 
@@ -44,7 +44,7 @@ class LtTree(Rooted):
             else:
                 node = node.right
         self._size += 1
-        added(self, Node(value, BitMap([slot]), parent))
+        added(self, TreeNode(value, BitMap([slot]), parent))
 
     def discard(self, value: int, slot: int) -> None:
         """Takes away a row that is there (section 4.3, Deletion); a node that has no rows left goes too."""
@@ -91,9 +91,9 @@ class LtTree(Rooted):
                 return BitMap.union(node.rows, node.below - left_out, larger)
         return BitMap()
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[TreeNode]:
         """All nodes by ascending value."""
-        path: list[Node] = []
+        path: list[TreeNode] = []
         node = self.root
         while path or node is not NIL:
             while node is not NIL:
@@ -114,7 +114,7 @@ def set_bytes(rows: BitMap) -> int:
     return getsizeof(rows) + _OBJECT
 
 
-def _below(node: Node, value: int) -> tuple[BitMap, BitMap | None]:
+def _below(node: TreeNode, value: int) -> tuple[BitMap, BitMap | None]:
     """Rows of a subtree with smaller values than this, and with this value: the LT-sets where the walk turns right."""
     found: list[BitMap] = []
     equal = None

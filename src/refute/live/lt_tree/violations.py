@@ -48,7 +48,7 @@ class Collected:
         return Found(self.count, (np.concatenate(s), np.concatenate(t)))
 
 
-class Store:
+class PairStore:
     """The known violations of one rule, from both rows of each.
 
     A batch that had more pairs than was asked for leaves none here. Its rows are loose: while one of them is kept, the
