@@ -144,6 +144,8 @@ class Columns:
             keys = encoding.codes(
                 relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
             )
+            if len(keys.valid):  # what stands for null is the same each time, though nothing is compared with it
+                keys = replace(keys, values=np.where(keys.valid, keys.values, 0))
             self._made[reading] = keys
         return keys.values, keys.valid
 
