@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,10 +12,22 @@ from refute.kernels.runs import rows
 from refute.kernels.runs.probe import Query
 from refute.kernels.runs.rows import Lines, Longs
 
-RATIO = 8  # two runs are merged once the larger is less than this many times as large
-LEAST = 1 << 8  # lines up to which a run is merged with whatever comes
-AT_ONCE = 1 << 15  # lines up to which a merge is done when it is due; larger ones go on while rows come
-PACE = 3 * RATIO  # lines of each such merge that are merged for every row that comes
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """When runs are merged; no answer depends on it.
+
+    Two are once the larger has less than `ratio` times as many lines, or less than `least`. Up to `at_once` lines that
+    is done when it is due; larger merges go on while rows come, `3 * ratio` lines for every row: fast enough to be done
+    before the next of their size is due.
+    """
+
+    ratio: int = 8
+    least: int = 1 << 8
+    at_once: int = 1 << 15
+
+
+STANDARD = Merging()
 
 
 class Levels:
@@ -23,8 +36,9 @@ class Levels:
     A merge of large runs is spread over the calls that follow; until it is done, both are probed.
     """
 
-    def __init__(self, shape: RunShape, runs: Iterable[Run] = ()) -> None:
+    def __init__(self, shape: RunShape, runs: Iterable[Run] = (), merging: Merging = STANDARD) -> None:
         self.shape = shape
+        self._merging = merging
         self.runs = sorted(runs, key=len, reverse=True)
         self._merges: list[Merge] = []
 
@@ -42,7 +56,7 @@ class Levels:
         if len(run):
             self.runs.append(run)
             self._start_merges()
-        self._go_on(max(AT_ONCE // 2, PACE * len(run)))
+        self._go_on(max(self._merging.at_once // 2, 3 * self._merging.ratio * len(run)))
 
     def settle(self) -> None:
         """Finishes all merges that are due."""
@@ -81,9 +95,9 @@ class Levels:
         place = len(self.runs) - 2
         while place >= 0:
             one, two = self.runs[place : place + 2]
-            if len(one) < max(RATIO * len(two), LEAST) and not self._is_busy(one, two):
+            if len(one) < max(self._merging.ratio * len(two), self._merging.least) and not self._is_busy(one, two):
                 merge = Merge(one, two)
-                if len(one) + len(two) <= AT_ONCE:
+                if len(one) + len(two) <= self._merging.at_once:
                     merge.go_on(1 << 62)
                     self._replace(merge)
                     place = min(place, len(self.runs) - 1)

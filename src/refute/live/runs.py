@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from refute.index.levels import Levels
+from refute.index.levels import STANDARD, Levels, Merging
 from refute.index.run import Alive, Asking, Bound, Run, RunShape
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
@@ -17,6 +17,7 @@ from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watche
 Asked: TypeAlias = "list[tuple[_Probe, Query]]"
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
+_NOTHING: Longs = np.empty(0, np.int64)
 _UFUNCS = {
     Operator.EQ: np.equal,
     Operator.NE: np.not_equal,
@@ -81,7 +82,8 @@ class RunsIndex:
     would bring if it came now, so a delete is an insert of lines that take rows back, before the probe.
     """
 
-    def __init__(self, rules: Sequence[Watched]) -> None:
+    def __init__(self, rules: Sequence[Watched], merging: Merging = STANDARD) -> None:
+        self._merging = merging
         self._stores: dict[Key, _Store] = {}
         stores = [self._stores_of(number, rule) for number, rule in enumerate(rules)]
         self._probes = [
@@ -94,7 +96,7 @@ class RunsIndex:
         self._mirrored = [_is_symmetric(rule) for rule in rules]
         self._rules = list(rules)
         for store in self._stores.values():
-            store.levels = Levels(store.shape)
+            store.levels = Levels(store.shape, merging=merging)
         self._alive = np.zeros(1 << 10, np.uint8)
 
     @property
@@ -109,7 +111,7 @@ class RunsIndex:
     def restore(self, runs: Sequence[Sequence[Run]], alive: Alive) -> None:
         """Takes runs that were saved of an index of the same rules."""
         for store, own in zip(self._stores.values(), runs, strict=True):
-            store.levels = Levels(store.shape, own)
+            store.levels = Levels(store.shape, own, self._merging)
         self._alive = alive.copy()
 
     def load(self, batch: Batch) -> None:
@@ -183,12 +185,15 @@ class RunsIndex:
             for number, queries in enumerate(asked):
                 parts[number] = self._with_own(queries[0], parts[number], limits[number])
             self._alive[batch.slots] = before
-        return [
-            Found(self._counted(number, queries, batch, itself=itself), None)
-            if (pairs := parts[number]) is None
-            else Found(len(pairs[0]), pairs)
-            for number, queries in enumerate(asked)
-        ]
+        found = []
+        for number, queries in enumerate(asked):
+            pairs = parts[number]
+            if pairs is None:
+                count = self._counted(number, queries, batch, itself=itself)
+                found.append(Found(count, None if count else (_NOTHING, _NOTHING)))
+            else:
+                found.append(Found(len(pairs[0]), pairs))
+        return found
 
     def _kept_pairs(self, number: int, queries: Asked, limit: int) -> Pairs | None:
         """The pairs with what is kept, unless they are too many."""
