@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.key_index import KeyIndex
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.key_index import KeyIndex
 
 BATCHES = 50
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from refute.detect import refine
 from refute.detect.refine import Tuning
 from refute.detect.refine.stages import Algorithm
-from refute.plan.problem import Comparison, Problem
+from refute.plan.problem import Comparison, Problem, ProblemSide
 
 ALWAYS = 2**62
 
@@ -29,7 +29,9 @@ def comparison(values: NDArray[np.int64]) -> Comparison:
 
 
 def rule(rows: int, order: Iterable[NDArray[np.int64]], equal: Iterable[NDArray[np.int64]] = ()) -> Problem:
-    return Problem(rows, None, None, tuple(map(comparison, equal)), tuple(map(comparison, order)), (), False)
+    return Problem(
+        ProblemSide(rows), ProblemSide(rows), tuple(map(comparison, equal)), tuple(map(comparison, order)), (), False
+    )
 
 
 def milliseconds(problem: Problem, tuning: Tuning, answer: Callable[..., object] = refine.count) -> float:

@@ -66,7 +66,7 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     java = find_java()
     try:
         options = [*ClassArchive.of(java).options(), *BRIEF]
-        session = start("local[2]", java, options, settings={"spark.driver.memory": "2g"})
+        session = start("local[2]", java, options, settings={"spark.driver.memory": "1g"})
     finally:
         if before is None:
             del os.environ["PYSPARK_SUBMIT_ARGS"]

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from refute.plan.problem import Comparison, Ints, Problem, Rows
+from refute.plan.problem import Comparison, Ints, Problem, ProblemSide, Rows
 
 Pair = tuple[int, int]
 
 
+def within(
+    rows: int,
+    equal: tuple[Comparison, ...],
+    order: tuple[Comparison, ...],
+    differ: tuple[Comparison, ...],
+    self_pairs: bool,
+) -> Problem:
+    """The problem of a table of so many rows with itself."""
+    return Problem(ProblemSide(rows), ProblemSide(rows), equal, order, differ, self_pairs)
+
+
 def naive_matches(problem: Problem) -> NDArray[np.bool_]:
     """The matrix of which points (of s, of t) pair up."""
-    s_rows = np.arange(problem.n_rows) if problem.s_rows is None else problem.s_rows
-    t_rows = np.arange(problem.n_rows) if problem.t_rows is None else problem.t_rows
+    s_rows, t_rows = problem.s.row_numbers(), problem.t.row_numbers()
     held: NDArray[np.bool_] = s_rows[:, None] != t_rows[None, :]
     for comparison in problem.equal:
         held &= comparison.s[:, None] == comparison.t[None, :]
@@ -30,8 +41,8 @@ def naive_matches(problem: Problem) -> NDArray[np.bool_]:
 def naive_pairs(problem: Problem) -> list[Pair]:
     """All violating pairs of row numbers, sorted."""
     s, t = np.nonzero(naive_matches(problem))
-    s = s if problem.s_rows is None else problem.s_rows[s]
-    t = t if problem.t_rows is None else problem.t_rows[t]
+    s = s if problem.s.rows is None else problem.s.rows[s]
+    t = t if problem.t.rows is None else problem.t.rows[t]
     return sorted(zip(s.tolist(), t.tolist(), strict=True))
 
 
@@ -83,9 +94,8 @@ def random_problem(
         falling: Ints = size - 1 - total_s
         orders[-1] = Comparison(falling, falling if same else size - 1 - total_t, size)
     return Problem(
-        n_rows=rows,
-        s_rows=s_rows,
-        t_rows=t_rows,
+        s=ProblemSide.of(s_rows, rows),
+        t=ProblemSide.of(t_rows, rows),
         equal=tuple(compared("equal") for _ in range(equal)),
         order=tuple(orders),
         differ=tuple(compared("differ") for _ in range(differ)),
@@ -95,24 +105,32 @@ def random_problem(
 
 @st.composite
 def problems(draw: st.DrawFn, *, max_rows: int = 12, max_order: int = 5, max_differ: int = 4) -> Problem:
-    """Small problems of every shape: shared and separate arrays, subsets of rows, ties, tiny and huge sizes."""
+    """Small problems of every shape: shared and separate arrays, subsets of rows, two tables, ties, all sizes."""
     rows = draw(st.integers(0, max_rows))
     shapes = st.sampled_from([(2, 1), (3, 1), (3, 2**20), (2, 2**30), (4, 2**40), (2, 2**62 // 2), (1, 1), (20, 1)])
     s_rows, t_rows = None, None
+    t_count = rows
     if draw(st.booleans()):
         s_rows = np.array(sorted(draw(st.sets(st.integers(0, rows - 1)))) if rows else [], np.int64)
         t_rows = s_rows
         if draw(st.booleans()):
             t_rows = np.array(sorted(draw(st.sets(st.integers(0, rows - 1)))) if rows else [], np.int64)
+    tables = draw(st.integers(0, 2)) == 0
+    if tables:
+        t_count = draw(st.integers(0, max_rows))
+        t_rows = None
 
     def compared(ordered: bool) -> Comparison:
         distinct, step = draw(shapes)
         size = distinct * step
         wide = np.int32 if size <= 2**31 and draw(st.booleans()) else np.int64
-        column = st.lists(st.integers(0, distinct - 1), min_size=rows, max_size=rows)
-        values = np.array(draw(column), np.int64) * step
-        shared = draw(st.booleans())
-        others = values if shared else np.array(draw(column), np.int64) * step
+
+        def column(n: int) -> Ints:
+            return np.array(draw(st.lists(st.integers(0, distinct - 1), min_size=n, max_size=n)), np.int64) * step
+
+        values = column(rows)
+        shared = not tables and draw(st.booleans())
+        others = values if shared else column(t_count)
         s: Ints = (values if s_rows is None else values[s_rows]).astype(wide)
         t: Ints = s if shared and s_rows is t_rows else (others if t_rows is None else others[t_rows]).astype(wide)
         turned = ordered and draw(st.booleans())
@@ -123,13 +141,13 @@ def problems(draw: st.DrawFn, *, max_rows: int = 12, max_order: int = 5, max_dif
         return tuple(compared(ordered) for _ in range(draw(st.integers(0, most))))
 
     equal, order, differ = several(3), several(max_order, ordered=True), several(max_differ)
-    problem = Problem(rows, s_rows, t_rows, equal, order, differ, True)
+    t_side = ProblemSide.beyond(rows, t_count) if tables else ProblemSide.of(t_rows, rows)
+    problem = Problem(ProblemSide.of(s_rows, rows), t_side, equal, order, differ, True)
     return problem if _has_self_pair(problem) or draw(st.booleans()) else _without_self_pairs(problem)
 
 
 def _has_self_pair(problem: Problem) -> bool:
-    s_rows = np.arange(problem.n_rows) if problem.s_rows is None else problem.s_rows
-    t_rows = np.arange(problem.n_rows) if problem.t_rows is None else problem.t_rows
+    s_rows, t_rows = problem.s.row_numbers(), problem.t.row_numbers()
     same = s_rows[:, None] == t_rows[None, :]
     kinds = ((np.equal, problem.equal), (np.less, problem.order), (np.not_equal, problem.differ))
     for holds, comparisons in kinds:
@@ -139,4 +157,4 @@ def _has_self_pair(problem: Problem) -> bool:
 
 
 def _without_self_pairs(problem: Problem) -> Problem:
-    return Problem(problem.n_rows, problem.s_rows, problem.t_rows, problem.equal, problem.order, problem.differ, False)
+    return replace(problem, self_pairs=False)

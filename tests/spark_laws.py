@@ -12,11 +12,11 @@ import oracle
 from random_cases import random_case
 from refute.language.rulebook import Rule
 from refute.report.violations import Violations
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=16, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = SparkBudget(driver_bytes=0, task_rows=16, tasks_per_core=1, sample_rows=1)
 SHUFFLES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "as it is": lambda frame: frame,
     "round-robin": lambda frame: frame.repartition(5),

@@ -194,13 +194,13 @@ def _counted(path: Path, text: str) -> Contestant:
 
 def _counted_by_tasks(path: Path, text: str) -> Contestant:
     from refute.language.rulebook import RuleBook
-    from refute.spark.budget import Budget
+    from refute.spark.budget import SparkBudget
     from refute.spark.engine import SparkEngine
 
     (rule,) = RuleBook.of(text)
 
     def call() -> int:
-        return SparkEngine(_frame(path), budget=Budget(driver_bytes=0)).count(rule)
+        return SparkEngine(_frame(path), budget=SparkBudget(driver_bytes=0)).count(rule)
 
     call()
     return Contestant(US, call=call)

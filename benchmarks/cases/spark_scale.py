@@ -93,7 +93,7 @@ def wide(question: str, shuffled: str) -> Callable[[], object]:
 def counting(path: str) -> Callable[[], Told]:
     """The count of the rule with nothing fetched, and what it took: for a process of its own."""
     from refute.language.rulebook import RuleBook
-    from refute.spark import Budget, SparkEngine
+    from refute.spark import SparkBudget, SparkEngine
     from refute.spark.session import session
 
     log = Path(tempfile.mkdtemp(prefix="refute-events-"))
@@ -109,12 +109,12 @@ def counting(path: str) -> Callable[[], Told]:
     frame = running.read.parquet(path)
     rows = frame.count()
     # The first answer of a session pays for compiling and for starting workers, whatever the size of the table.
-    SparkEngine(frame.limit(_WARM_ROWS), budget=Budget(driver_bytes=0)).count(rule)
+    SparkEngine(frame.limit(_WARM_ROWS), budget=SparkBudget(driver_bytes=0)).count(rule)
 
     def call() -> Told:
         before = _events(log)
         with Watched() as watched:
-            answer = SparkEngine(frame, budget=Budget(driver_bytes=0)).count(rule)
+            answer = SparkEngine(frame, budget=SparkBudget(driver_bytes=0)).count(rule)
         read, shuffled = (now - then for now, then in zip(_events(log), before, strict=True))
         facts = {"passes": read / rows, "shuffle_mb": shuffled / 2**20, **watched.peaks}
         return Told(answer, {name: round(value, 2) for name, value in facts.items()})

@@ -18,8 +18,7 @@ class _Terminal(io.StringIO):
 
 def _shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, quiet: bool = False) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE", 0.05)
-    with progress.counting("Checking", 2, quiet) as step:
+    with progress.counting("Checking", 2, quiet, patience=0.05) as step:
         step("first")
         time.sleep(0.3)
     return stream.getvalue()

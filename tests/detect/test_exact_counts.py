@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import within
 from refute.detect.detector import PartnerCounts, _exact_sum
 from refute.detect.methods import method_of
 from refute.detect.sweep import tallies
 from refute.detect.sweep.points import Points
 from refute.plan.method import MethodName
-from refute.plan.problem import Comparison, Problem
+from refute.plan.problem import Comparison
 
 BIG = 2**63 - 1
 
@@ -69,7 +70,7 @@ def test_counts_beyond_32_bits_are_exact(method: MethodName) -> None:
     n = 200_000
     half = np.repeat(np.array([0, 1], np.int32), n // 2)
     order = Comparison(half, half, 2)
-    problem = Problem(n, None, None, (), (order,), (), False)
+    problem = within(n, (), (order,), (), False)
     assert method_of(method).count(problem) == (n // 2) ** 2
     s_partners, t_partners = method_of(method).partners(problem)
     assert s_partners.sum() == t_partners.sum() == (n // 2) ** 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from refute.detect.identity import Identity
 from refute.errors import DataError, SchemaError
 from refute.relation import Relation
-from refute.relation.encode.key_index import NO_ROW, KeyIndex
+from refute.relation.keys.key_index import NO_ROW, KeyIndex
 
 ORDERS = pa.table(
     {

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from problems import naive_matches
+from problems import naive_matches, within
 from refute.detect import sweep
 from refute.detect.sweep import Tuning
 from refute.plan.problem import Comparison, Problem
@@ -25,7 +25,7 @@ def _problem(rows: int, sizes: tuple[int, ...], readings: tuple[tuple[bool, int]
     group = draw.integers(0, groups, rows).astype(np.int32)
     equal = (Comparison(group, group, groups),) if groups > 1 else ()
     self_pairs = all(lag for _, lag in readings)
-    return Problem(rows, None, None, equal, tuple(order), (), self_pairs)
+    return within(rows, equal, tuple(order), (), self_pairs)
 
 
 @pytest.mark.parametrize("groups", [1, 7, 300])
@@ -62,10 +62,8 @@ def test_what_is_swept_and_grouped_may_be_too_wide_for_a_key() -> None:
     wide = draw.integers(0, 2**60, 400)
     few = draw.integers(0, 5, 400).astype(np.int32)
     group = draw.integers(0, 9, 400).astype(np.int32)
-    problem = Problem(
+    problem = within(
         400,
-        None,
-        None,
         (Comparison(group, group, 9),),
         (Comparison(wide, wide, 2**60), Comparison(few, few, 5)),
         (),

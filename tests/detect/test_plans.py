@@ -1,7 +1,7 @@
 """The steps of a plan: those in `plans.txt`, and those that run.
 
 `plans.txt` has blocks of a shape (rows, and the distinct values of each column), a rule with the method, and the plan.
-`python tests/detect/test_plans.py` writes it again; what changes is to be read before it is committed.
+`PYTHONPATH=tests python tests/detect/test_plans.py` writes it again; what changes is to be read before it is committed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from random_cases import random_case
 from refute.detect import range_search, refine, sweep
 from refute.detect.detector import Detector
 from refute.detect.explaining import plan_rules
-from refute.detect.range_search import Index, Options
+from refute.detect.range_search import IndexKind, RangeOptions
 from refute.language.rulebook import RuleBook
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem
 from refute.plan.share import Share
 from refute.plan.step import UNFOUND, Step
 from refute.relation import Relation
+from shapes import table_of
 from thorough import examples
 
 FILE = Path(__file__).parent / "plans.txt"
@@ -56,22 +57,6 @@ class Planned:
 
     def __str__(self) -> str:
         return "\n".join((self.shape, self.rule, self.method.value, self.plan))
-
-
-def table_of(shape: str) -> pa.Table:
-    """The table of a shape such as `9,000 rows: g 7, a 9000, b 4 up`.
-
-    Values that go `up` ascend with the rows; those that are `wide` lie far apart.
-    """
-    size, columns = shape.split(" rows: ")
-    rows = np.arange(int(size.replace(",", "")))
-    table: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
-    for salt, column in enumerate(columns.split(", ")):
-        name, distinct, *how = column.split(" ")
-        table[name] = (rows * (2_654_435_761 + 2 * salt) >> 7) % int(distinct) * (1_000_003 if how == ["wide"] else 1)
-        if how == ["up"]:
-            table[name] = rows * int(distinct) // len(rows)
-    return pa.table(table)
 
 
 def blocks() -> list[Planned]:
@@ -148,10 +133,10 @@ def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.
 
 
 @examples(200)
-@given(problems(max_order=3, max_differ=2), st.sampled_from(Index))
-def test_range_search_takes_the_steps_it_plans(problem: Problem, index: Index) -> None:
+@given(problems(max_order=3, max_differ=2), st.sampled_from(IndexKind))
+def test_range_search_takes_the_steps_it_plans(problem: Problem, index: IndexKind) -> None:
     taken: list[Step] = []
-    share, options = Share(told=taken.append), Options(index=index)
+    share, options = Share(told=taken.append), RangeOptions(index=index)
     planned = list(range_search.exists_steps(problem, None, options))
     found = range_search.exists(problem, share, options)
     assert_as_planned(planned, taken, ended=found is not None, found=found is not None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import listed, naive_matches, naive_pairs, problems, random_problem
+from problems import listed, naive_matches, naive_pairs, problems, random_problem, within
 from refute.detect import refine
 from refute.detect.refine import Tuning
 from refute.detect.refine.stages import Algorithm
@@ -91,7 +91,7 @@ def test_rules_that_hold_have_no_witness_with_any_algorithm() -> None:
 
 
 def test_a_rule_without_comparisons_is_violated_by_every_two_rows() -> None:
-    problem = Problem(5, None, None, (), (), (), True)
+    problem = within(5, (), (), (), True)
     assert refine.count(problem) == 20
     assert len(listed(refine.pairs(problem))) == 20
     assert refine.exists(problem) is not None
@@ -100,7 +100,7 @@ def test_a_rule_without_comparisons_is_violated_by_every_two_rows() -> None:
 def test_billions_of_pairs_are_counted_and_the_first_are_listed_at_once() -> None:
     rng = np.random.default_rng(5)
     columns = [rng.integers(0, size, 200_000).astype(np.int32) for size in (9, 100_000)]
-    problem = Problem(200_000, None, None, (), (), tuple(Comparison(c, c, 100_000) for c in columns), False)
+    problem = within(200_000, (), (), tuple(Comparison(c, c, 100_000) for c in columns), False)
     sizes = [np.bincount(c) for c in (*columns, columns[0].astype(np.int64) * 100_000 + columns[1])]
     equal = [int((size.astype(object) ** 2).sum()) for size in sizes]
     assert refine.count(problem) == 200_000**2 - equal[0] - equal[1] + equal[2]
@@ -123,8 +123,8 @@ def test_dense_sets_of_few_values_agree_with_arrays(threads: int) -> None:
     with_bitmaps, without = Tuning(bitmap_rows=1), Tuning(bitmap_values=0, partner_bitmap_values=0)
     share = Share(threads=threads)
     for rule in (
-        Problem(3000, None, None, (), (a, b), (c,), False),
-        Problem(3000, None, None, (c,), (b, a), (), False),
+        within(3000, (), (a, b), (c,), False),
+        within(3000, (c,), (b, a), (), False),
     ):
         for tuning in (with_bitmaps, without):
             assert refine.count(rule, share, tuning=tuning) == len(naive_pairs(rule))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from problems import within
 from refute.detect.refine import Tuning
 from refute.detect.refine.order import greedy_hll, pair_cardinality, plan, stage_of
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.kernels.refinement.hyperloglog import estimate, sketch
-from refute.plan.problem import Comparison, Problem
+from refute.plan.problem import Comparison
 
 ROWS = 20_000
 
@@ -49,7 +50,7 @@ def test_two_equalities_go_by_ascending_values_and_more_by_greedy_rank() -> None
 
 
 def test_equalities_come_first_and_to_count_inequalities_last() -> None:
-    problem = Problem(ROWS, None, None, (column(50),), (column(9), column(8, 1)), (column(7),), False)
+    problem = within(ROWS, (column(50),), (column(9), column(8, 1)), (column(7),), False)
     counted, listed = (plan(problem, purpose, Tuning()) for purpose in (Purpose.COUNT, Purpose.LIST))
     assert [stage.kind for stage in counted.stages] == [Kind.EQUAL, Kind.DIFFER, Kind.ORDER, Kind.ORDER]
     assert [stage.kind for stage in listed.stages] == [Kind.EQUAL, Kind.ORDER, Kind.ORDER, Kind.DIFFER]
@@ -63,9 +64,7 @@ def test_equalities_come_first_and_to_count_inequalities_last() -> None:
 def test_values_decide_between_the_inequality_algorithms() -> None:
     def algorithms(*values: int) -> list[Algorithm]:
         order = tuple(column(v, i) for i, v in enumerate(values))
-        return [
-            s.algorithm for s in plan(Problem(ROWS, None, None, (), order, (), False), Purpose.COUNT, Tuning()).stages
-        ]
+        return [s.algorithm for s in plan(within(ROWS, (), order, (), False), Purpose.COUNT, Tuning()).stages]
 
     assert algorithms(4, 5000) == [Algorithm.HSM, Algorithm.HSM]
     assert algorithms(100, 5000) == [Algorithm.BHSM, Algorithm.HSM]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import listed, naive_matches, naive_pairs, problems, random_problem
+from problems import listed, naive_matches, naive_pairs, problems, random_problem, within
 from refute.detect import sweep
 from refute.detect.sweep import Tuning
 from refute.plan.problem import Comparison, Problem
@@ -38,7 +38,7 @@ def assert_all_answers_right(problem: Problem, tuning: Tuning, share: Share | No
     if witness is not None:
         s, t = (
             row if rows is None else int(np.searchsorted(rows, row))
-            for row, rows in zip(witness, (problem.s_rows, problem.t_rows), strict=True)
+            for row, rows in zip(witness, (problem.s.rows, problem.t.rows), strict=True)
         )
         assert matches[s, t]
     assert sweep.count(problem, share, tuning=tuning) == matches.sum()
@@ -122,13 +122,13 @@ def test_what_is_shared_between_rules_changes_no_answer(first: Problem, second: 
 
 def test_a_count_beyond_63_bits_is_exact() -> None:
     n = 2**33
-    assert sweep.count(Problem(n, None, None, (), (), (), True)) == n * (n - 1) > 2**63
+    assert sweep.count(within(n, (), (), (), True)) == n * (n - 1) > 2**63
 
 
 def test_a_count_of_trillions_takes_no_listing() -> None:
     n = 2_000_000
     zeros = np.zeros(n, np.int32)
-    problem = Problem(n, None, None, (Comparison(zeros, zeros, 1),), (), (), True)
+    problem = within(n, (Comparison(zeros, zeros, 1),), (), (), True)
     assert sweep.count(problem) == n * (n - 1)
     s, t = next(sweep.pairs(problem))
     assert len(s) == len(t) > 0
@@ -138,7 +138,7 @@ def test_a_count_of_trillions_takes_no_listing() -> None:
 def test_a_small_limit_on_billions_of_pairs_gives_only_that_many() -> None:
     n = 200_000
     rising = np.arange(n, dtype=np.int32)
-    problem = Problem(n, None, None, (), (Comparison(rising, rising, n),), (), False)
+    problem = within(n, (), (Comparison(rising, rising, n),), (), False)
     chunks = list(sweep.pairs(problem, None, 10))
     assert sum(len(s) for s, _ in chunks) == 10
     assert sweep.count(problem) == n * (n - 1) // 2
@@ -147,7 +147,7 @@ def test_a_small_limit_on_billions_of_pairs_gives_only_that_many() -> None:
 def test_the_first_chunk_of_billions_of_pairs_comes_before_the_rest_is_looked_at() -> None:
     n = 100_000
     rising = np.arange(n, dtype=np.int32)
-    problem = Problem(n, None, None, (), (Comparison(rising, rising, n),) * 2, (), False)
+    problem = within(n, (), (Comparison(rising, rising, n),) * 2, (), False)
     chunks = sweep.pairs(problem)
     for _ in range(3):
         s, t = next(chunks)
@@ -157,7 +157,7 @@ def test_the_first_chunk_of_billions_of_pairs_comes_before_the_rest_is_looked_at
 def test_read_only_and_strided_arrays_are_answered_too() -> None:
     values = np.arange(40, dtype=np.int64)[::2] % 7
     values.flags.writeable = False
-    problem = Problem(20, None, None, (), (Comparison(values, values, 7),), (), False)
+    problem = within(20, (), (Comparison(values, values, 7),), (), False)
     assert_all_answers_right(problem, Tuning())
 
 
@@ -167,7 +167,7 @@ def test_no_or_one_row_has_no_pairs(rows: int) -> None:
     for kind in ("equal", "order", "differ"):
         sides: dict[str, tuple[Comparison, ...]] = {"equal": (), "order": (), "differ": ()}
         sides[kind] = (Comparison(values, values, 1),)
-        assert_all_answers_right(Problem(rows, None, None, self_pairs=True, **sides), Tuning())
+        assert_all_answers_right(within(rows, self_pairs=True, **sides), Tuning())
 
 
 def test_an_order_read_from_the_top_or_shifted_by_one_is_the_order_over_arrays_made_so() -> None:

@@ -12,12 +12,12 @@ from discovery.test_evidence import WIDE, atom, wide_points
 from discovery.test_tiles import NULLS, small_tables
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import Counts, Evidence
-from refute.discovery.evidence.tiles import Tally, evidence_of
+from refute.discovery.evidence.tiles import ClueTally, evidence_of
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
@@ -86,7 +86,7 @@ def test_rows_that_were_not_all_looked_at_say_so() -> None:
     assert not pairs.against(np.array([0, 2]), budget)[1]
 
 
-def point_of(row: dict[str, object], other: dict[str, object], space: Space) -> tuple[int, ...]:
+def point_of(row: dict[str, object], other: dict[str, object], space: PredicateSpace) -> tuple[int, ...]:
     """The states of a pair, as plain Python sees them."""
     pair = {Row.S: row, Row.T: other}
     states = []
@@ -145,7 +145,7 @@ def test_pairs_kept_are_the_same_whichever_thread_saw_them(columns: int) -> None
     tasks = [np.array([[row, row + 1, 0, 60]]) for row in range(60)[::-1]]  # so that lower pairs come later
     found = []
     for threads in (1, 2, 5):
-        tallies = [Tally(book.facts, keeps_pairs=True) for _ in range(threads)]
+        tallies = [ClueTally(book.facts, keeps_pairs=True) for _ in range(threads)]
         for number, task in enumerate(tasks):
             random.choice(np.array(tallies, object)).add(book.facts, task, task=number)
         found.append(evidence_of(book, tallies))
@@ -162,7 +162,7 @@ def test_a_guided_search_hands_on_a_pair_for_each_evidence() -> None:
     random = np.random.default_rng(3)
     group = random.integers(0, 60, 400)
     table = pa.table({"g": group, "h": group // 3, "v": random.integers(0, 6, 400), "w": random.integers(0, 9, 400)})
-    options = Options(cross_columns=False, method=Method.GUIDED, threads=2)
+    options = Options(cross_columns=False, method=SearchMethod.GUIDED, threads=2)
     relation = Relation.of(table)
     pairs = LocalPairs(relation, predicate_space(LocalTable(relation), options)[0], options, keeps_pairs=True)
     outcome = searched(pairs, options, Budget(options))

@@ -24,8 +24,8 @@ from refute.discovery.result.approximate import removed_greedily
 from refute.discovery.tuning import Tuning
 from refute.errors import OptionError
 from refute.language.constraint import DenialConstraint
-from refute.language.implication import equivalent
 from refute.language.load import load_rules
+from refute.language.logic.implication import equivalent
 from refute.language.rulebook import Status
 from thorough import examples
 

@@ -15,7 +15,7 @@ from refute.discovery.guided.guided import _contained
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, kind_of
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -26,7 +26,7 @@ from refute.relation import Relation
 from thorough import examples
 
 ORDERED = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
-WIDE = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), ORDERED) for k in range(60)))
+WIDE = PredicateSpace(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), ORDERED) for k in range(60)))
 
 
 def atom(left: object, right: object) -> int:

@@ -14,7 +14,7 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.inversion.cube import cube_masks
 from refute.discovery.inversion.inverted import cut, hitting_masks, inverted, inverted_approximately
 from refute.discovery.options import Options
-from refute.discovery.space.slots import Slot, Space, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Slot, mirror_masks
 from refute.discovery.space.states import kind_of
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -25,7 +25,7 @@ from thorough import examples
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Space, np.ndarray]:
+def problems(draw: st.DrawFn) -> tuple[PredicateSpace, np.ndarray]:
     """A space of one to four slots of any kind, and points in it."""
     slots = []
     for k in range(draw(st.integers(1, 4))):
@@ -38,13 +38,13 @@ def problems(draw: st.DrawFn) -> tuple[Space, np.ndarray]:
         )
         if kind.operators:
             slots.append(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind))
-    space = Space(tuple(slots))
+    space = PredicateSpace(tuple(slots))
     cells = [st.integers(0, len(slot.kind.states) - 1) for slot in slots]
     points = draw(st.lists(st.tuples(*cells), min_size=1, max_size=12)) if slots else []
     return space, np.array(points, np.uint8).reshape(len(points), len(slots))
 
 
-def by_definition(space: Space, states: np.ndarray, longest: int | None) -> set[tuple[int, ...]]:
+def by_definition(space: PredicateSpace, states: np.ndarray, longest: int | None) -> set[tuple[int, ...]]:
     """Every maximal box of conjunctions that holds no point, as masks per slot."""
     kinds = [slot.kind for slot in space.slots]
     valid = [
@@ -60,7 +60,7 @@ def by_definition(space: Space, states: np.ndarray, longest: int | None) -> set[
     }
 
 
-def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
+def as_masks(space: PredicateSpace, boxes: np.ndarray) -> set[tuple[int, ...]]:
     listed = [tuple(masks) for masks in space.masks(boxes).tolist()]
     assert len(listed) == len(set(listed))
     return set(listed)
@@ -70,7 +70,7 @@ def as_masks(space: Space, boxes: np.ndarray) -> set[tuple[int, ...]]:
 @given(problems(), st.none() | st.integers(1, 3))
 @examples(150)
 def test_both_searches_find_exactly_the_maximal_boxes(
-    search: Callable[..., tuple[np.ndarray, bool]], problem: tuple[Space, np.ndarray], longest: int | None
+    search: Callable[..., tuple[np.ndarray, bool]], problem: tuple[PredicateSpace, np.ndarray], longest: int | None
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -90,7 +90,9 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
     kinds = [
         kind_of(ordered=k < ordered, nullable=k % 3 == 1, nulls=Nulls.SQL, operators=tuple(Operator)) for k in range(9)
     ]
-    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k, kind in enumerate(kinds)))
+    space = PredicateSpace(
+        tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k, kind in enumerate(kinds))
+    )
     states = np.stack([random.integers(0, len(kind.states), 200) for kind in kinds], axis=1).astype(np.uint8)
     turned = np.stack([np.array(kind.mirror, np.uint8)[states[:, k]] for k, kind in enumerate(kinds)], axis=1)
     states = np.unique(np.concatenate([states, turned]), axis=0)
@@ -108,7 +110,9 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
 
 @given(problems(), st.none() | st.integers(1, 3))
 @examples(150)
-def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndarray], longest: int | None) -> None:
+def test_inversion_finds_exactly_the_maximal_boxes(
+    problem: tuple[PredicateSpace, np.ndarray], longest: int | None
+) -> None:
     space, states = problem
     if not space.slots:
         return
@@ -120,7 +124,7 @@ def test_inversion_finds_exactly_the_maximal_boxes(problem: tuple[Space, np.ndar
 @given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3))
 @examples(150)
 def test_cutting_by_new_points_equals_inversion_from_scratch(
-    problem: tuple[Space, np.ndarray], known: int, longest: int | None
+    problem: tuple[PredicateSpace, np.ndarray], known: int, longest: int | None
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -134,7 +138,7 @@ def test_cutting_by_new_points_equals_inversion_from_scratch(
 @given(problems(), st.none() | st.integers(1, 3))
 @examples(100)
 def test_half_of_the_search_is_enough_for_mirrored_points(
-    problem: tuple[Space, np.ndarray], longest: int | None
+    problem: tuple[PredicateSpace, np.ndarray], longest: int | None
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -150,7 +154,7 @@ def test_half_of_the_search_is_enough_for_mirrored_points(
 def test_a_split_search_finds_what_one_search_finds() -> None:
     random = np.random.default_rng(3)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
-    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(12)))
+    space = PredicateSpace(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(12)))
     states = np.unique(random.integers(0, 3, (4000, 12)).astype(np.uint8), axis=0)
     split, _ = inverted(space, states, Budget(Options(threads=2)), 4)
     whole, _ = inverted(space, states[:1500], Budget(Options(threads=1)), 4)
@@ -160,7 +164,7 @@ def test_a_split_search_finds_what_one_search_finds() -> None:
 @given(problems(), st.integers(0, 8), st.none() | st.integers(1, 3), st.data())
 @examples(150)
 def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
-    problem: tuple[Space, np.ndarray], most: int, longest: int | None, data: st.DataObject
+    problem: tuple[PredicateSpace, np.ndarray], most: int, longest: int | None, data: st.DataObject
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -191,7 +195,7 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
 def test_a_split_approximate_search_finds_what_one_search_finds(most: int) -> None:
     random = np.random.default_rng(most)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
-    space = Space(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
+    space = PredicateSpace(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
     points = space.points(random.integers(0, 3, (900, 7)).astype(np.uint8))
     evidence = Evidence.of(space, points, random.integers(1, 9, len(points)))
     split, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=2)))

@@ -15,7 +15,7 @@ from refute.discovery.inversion.minimal import minimal
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -56,7 +56,7 @@ def random_table(random: np.random.Generator) -> pa.Table:
     return pa.table(columns)
 
 
-def problems(seed: int, count: int) -> Iterator[tuple[Space, np.ndarray, frozenset[str]]]:
+def problems(seed: int, count: int) -> Iterator[tuple[PredicateSpace, np.ndarray, frozenset[str]]]:
     """The predicate spaces of random tables, all maximal boxes of their evidence, and the columns with nulls."""
     random = np.random.default_rng(seed)
     for number in range(count):

@@ -19,13 +19,13 @@ from refute.discovery.hydra.hydra import Hydra
 from refute.discovery.inversion.inverted import inverted, widened
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import Search
 from refute.discovery.search import search
 from refute.discovery.space.layout import layout_of
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
@@ -41,15 +41,15 @@ OPERATORS = st.sets(st.sampled_from(list(Operator)), min_size=1).map(
 )
 
 
-def space_of(table: pa.Table, options: Options) -> Space:
+def space_of(table: pa.Table, options: Options) -> PredicateSpace:
     return predicate_space(LocalTable(Relation.of(table)), options)[0]
 
 
-def points_of(table: pa.Table, space: Space, options: Options) -> np.ndarray:
+def points_of(table: pa.Table, space: PredicateSpace, options: Options) -> np.ndarray:
     return LocalPairs(Relation.of(table), space, options).everything(Budget(options))[0].points
 
 
-def texts(table: pa.Table, options: Options, space: Space | None = None) -> list[str]:
+def texts(table: pa.Table, options: Options, space: PredicateSpace | None = None) -> list[str]:
     return [rule.text for rule in search(LocalTable(Relation.of(table)), options, space=space).rules]
 
 
@@ -123,9 +123,9 @@ def test_maximal_boxes_stay_maximal_in_a_widened_space(
     assert rules == wider_rules if nulls is Nulls.SQL else rules <= wider_rules
 
 
-@given(small_tables(), NULLS, st.sampled_from(list(Method)))
+@given(small_tables(), NULLS, st.sampled_from(list(SearchMethod)))
 @examples(40)
-def test_a_given_space_gives_the_rules_of_its_own_table(table: pa.Table, nulls: Nulls, method: Method) -> None:
+def test_a_given_space_gives_the_rules_of_its_own_table(table: pa.Table, nulls: Nulls, method: SearchMethod) -> None:
     options = Options(nulls=nulls, shared_values=0.0, method=method, threads=1)
     space = space_of(table, options)
     assert texts(table, options, space) == texts(table, options)
@@ -147,13 +147,13 @@ def test_a_space_made_before_the_first_null_is_searched_once_it_is_widened(nulls
         texts(later.select(["a"]), options, space.widened({"a"}))
 
 
-def agreeing_pairs(table: pa.Table, space: Space, chosen: frozenset[int], options: Options) -> set[bytes]:
+def agreeing_pairs(table: pa.Table, space: PredicateSpace, chosen: frozenset[int], options: Options) -> set[bytes]:
     pairs = LocalPairs(Relation.of(table), space, options)
     return {point.tobytes() for point in pairs.agreeing(chosen, Budget(options))[0].points}
 
 
-@pytest.mark.parametrize("method", [Method.GUIDED, Method.HYDRA, Method.TILES])
-def test_an_outcome_has_seen_every_pair_that_agrees_on_a_settled_set(method: Method) -> None:
+@pytest.mark.parametrize("method", [SearchMethod.GUIDED, SearchMethod.HYDRA, SearchMethod.TILES])
+def test_an_outcome_has_seen_every_pair_that_agrees_on_a_settled_set(method: SearchMethod) -> None:
     random = np.random.default_rng(4)
     size = 300
     group = random.integers(0, 40, size)
@@ -162,12 +162,12 @@ def test_an_outcome_has_seen_every_pair_that_agrees_on_a_settled_set(method: Met
     space = space_of(table, options)
     outcome = searched(LocalPairs(Relation.of(table), space, options), options, Budget(options))
     assert outcome.complete
-    assert outcome.counted == (method is Method.TILES)
-    assert bool(outcome.settled) == (method is not Method.HYDRA)
+    assert outcome.counted == (method is SearchMethod.TILES)
+    assert bool(outcome.settled) == (method is not SearchMethod.HYDRA)
     seen = {point.tobytes() for point in outcome.evidence.points}
     for chosen in outcome.settled:
         assert agreeing_pairs(table, space, chosen, options) <= seen
-    assert (frozenset() in outcome.settled) == (method is Method.TILES)
+    assert (frozenset() in outcome.settled) == (method is SearchMethod.TILES)
 
 
 def hydra(pairs: Pairs, options: Options) -> Search:

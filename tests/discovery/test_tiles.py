@@ -16,7 +16,7 @@ from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
 from refute.discovery.space.predicates import predicate_space
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
 from refute.language.constraint import DenialConstraint
@@ -27,7 +27,7 @@ from refute.relation import Relation
 from thorough import examples
 
 
-def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evidence]:
+def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, PredicateSpace, Evidence]:
     relation = Relation.of(table)
     space, _ = predicate_space(LocalTable(relation), options)
     evidence, complete = tile_evidence(codebook(relation, space, options.nulls), Budget(options), relation.n_rows)
@@ -35,7 +35,7 @@ def evidence_of(table: pa.Table, options: Options) -> tuple[Relation, Space, Evi
     return relation, space, evidence
 
 
-def rules_of(table: pa.Table, options: Options) -> tuple[Space, list[DenialConstraint]]:
+def rules_of(table: pa.Table, options: Options) -> tuple[PredicateSpace, list[DenialConstraint]]:
     relation, space, evidence = evidence_of(table, options)
     boxes, _ = inverted(space, evidence.states, Budget(options), options.max_predicates)
     nullable = frozenset(name for name in relation.names if relation.null_count(name))

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from refute.kernels.dominance.boxes import count_partners, find_pair, list_pairs, share_out
+from refute.kernels.dominance.corners import count_below as count_corners
 from refute.kernels.dominance.divide import count_divided, sequence_numbers
 from refute.kernels.dominance.forest import bit_tables, enclosing_boxes, grow_forest, interleave
 from refute.kernels.dominance.sweeps import count_below, find_above, find_above_coded
@@ -34,7 +35,7 @@ def forest(points: Matrix, leaf: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     tables, bound = bit_tables([1 << 20] * points.shape[1])
     codes = np.zeros(n, np.int64)
     for table, column in zip(tables, points.T, strict=True):
-        interleave(np.ascontiguousarray(column), table, codes)
+        interleave(np.ascontiguousarray(column), False, 1 << 20, table, codes)
     order = sorted_positions(codes, bound)
     numbers = order.astype(np.int32)[:, None]
     full = np.ascontiguousarray(np.hstack((points[order], numbers, numbers)))
@@ -93,6 +94,34 @@ def test_two_forests_give_the_pairs_partners_and_a_witness(dims: int, size: int)
             if filled < 37:
                 break
         assert sorted(pairs) == list(zip(*(side.tolist() for side in np.nonzero(held)), strict=True))
+
+
+@pytest.mark.parametrize("size", [1, 5, 10**6])
+@pytest.mark.parametrize("one", [False, True])
+def test_points_below_others_in_one_or_two_orders_are_counted_by_a_sort(size: int, one: bool) -> None:
+    s, t = random_points(5, 300, 2, size), random_points(6, 200, 2, size)
+    held = naive(s[:, :1], t[:, :1]) if one else naive(s, t)
+    found = np.empty(200, np.int64)
+    (sx, sy), (tx, ty) = np.ascontiguousarray(s.T), np.ascontiguousarray(t.T)
+    assert count_corners(sx, sy, tx, ty, one, found) == held.sum()
+    assert (found == held.sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("differ", [0, 1])
+@pytest.mark.parametrize("size", [40, 10**6])
+def test_large_boxes_that_are_swept_give_the_same_numbers(differ: int, size: int) -> None:
+    s, t = random_points(7, 3000, 4, size), random_points(8, 2500, 4, size)
+    k = 4 - differ
+    lag = np.array([0, 1, 0, 0], np.int32)
+    s_points, s_nodes, s_boxes, s_roots = forest(s, 2)
+    t_points, t_nodes, t_boxes, t_roots = forest(t, 2)
+    trees = (s_points, s_nodes, s_boxes, lag), (t_points, t_nodes, t_boxes, lag)
+    roots = np.array([[s_roots[0], t_roots[0]]], np.int32)
+    held = naive(s[:, :k], (t + lag)[:, :k]) & np.logical_and.reduce(s[:, None, k:] != t[None, :, k:], axis=2)
+    changes = (np.zeros(3001, np.int64), np.zeros(2501, np.int64))
+    assert count_partners(*trees, roots, k, changes, 10**12) == held.sum()
+    assert (np.cumsum(changes[0])[:-1] == held.sum(axis=1)[s_points[:, -2]]).all()
+    assert (np.cumsum(changes[1])[:-1] == held.sum(axis=0)[t_points[:, -2]]).all()
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3, 4, 6])

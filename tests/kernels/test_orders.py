@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.kernels.sort.distinct import Tally, sum_of_squared_counts
+from refute.kernels.sort.distinct import KeyTally, sum_of_squared_counts
 from refute.kernels.sort.grouping import common_values, matching_keys, number_by_table, number_groups
 from refute.kernels.sort.ranking import dense_ranks
 from refute.kernels.sort.sorting import segment_bounds, segment_order, segment_sizes, segment_starts, sorted_positions
@@ -110,7 +110,7 @@ def test_sorts_from_the_top_are_stable_and_pairs_that_share_a_key_are_counted(si
 
 def test_keys_read_in_blocks_are_tallied_as_far_as_there_is_room() -> None:
     keys = np.random.default_rng(3).integers(0, 40, 1000) * 10**12
-    tally, tight = Tally(40), Tally(39)
+    tally, tight = KeyTally(40), KeyTally(39)
     assert all(tally.add(keys[start : start + 64]) for start in range(0, 1000, 64))
     values, firsts, counts = np.unique(keys, return_index=True, return_counts=True)
     order = np.argsort(firsts)

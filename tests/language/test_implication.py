@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import compare
-from refute.language.closure import Closure, relation_between
 from refute.language.constraint import DenialConstraint
-from refute.language.cover import minimal_cover
-from refute.language.implication import equivalent, implies, is_trivial, reduced, redundant_predicates
+from refute.language.logic.closure import Closure, relation_between
+from refute.language.logic.cover import minimal_cover
+from refute.language.logic.implication import equivalent, implies, is_trivial, reduced, redundant_predicates
+from refute.language.logic.spare import FactGraph
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
-from refute.language.spare import Facts
 from thorough import examples
 
 # Two columns of two rows and the constants 0 and 10. Rules with constants have at most three predicates here, which
@@ -152,7 +152,7 @@ typed_predicates = st.builds(Predicate.of, columns, operators, st.builds(Constan
 def test_facts_that_lack_one_entail_it_exactly_if_their_closure_does(rule: DenialConstraint, nulls: Nulls) -> None:
     if is_trivial(rule):
         return
-    facts = Facts(rule.predicates, nulls)
+    facts = FactGraph(rule.predicates, nulls)
     constants = [p.right for p in rule.predicates if isinstance(p.right, Constant)]
     for number, predicate in enumerate(rule.predicates):
         rest = (*rule.predicates[:number], *rule.predicates[number + 1 :])

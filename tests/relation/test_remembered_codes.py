@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from refute.errors import DataError, SchemaError
 from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation import Relation
-from refute.relation.encode.dictionary import SPAN, Dictionary
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.keys import NULL_KEY, Keys
-from refute.relation.encode.spaces import Far, Listed
 from refute.relation.encode.strings import strings_of
+from refute.relation.keys.dictionary import SPAN, Dictionary
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.keys import NULL_KEY, Keys
+from refute.relation.keys.spaces import Far, Listed
 from relation.columns import KINDS, Sample, samples
 
 REALMS = sorted({kind.realm for kind in KINDS})
@@ -253,8 +253,8 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
 
 @pytest.mark.parametrize("per_string", [1, 3])
 def test_strings_keep_their_numbers_while_the_table_moves(monkeypatch: pytest.MonkeyPatch, per_string: int) -> None:
-    monkeypatch.setattr("refute.relation.encode.dictionary._STEP", 5)
-    monkeypatch.setattr("refute.relation.encode.dictionary._PER_STRING", per_string)
+    monkeypatch.setattr("refute.relation.keys.dictionary._STEP", 5)
+    monkeypatch.setattr("refute.relation.keys.dictionary._PER_STRING", per_string)
     rng = np.random.default_rng(5)
     texts = [rng.bytes(5).hex() for _ in range(9_000)]
     known = Dictionary()

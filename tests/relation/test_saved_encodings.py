@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.errors import DataError, SchemaError
-from refute.relation.encode.dictionary import SPAN
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.keys import Keys
-from refute.relation.encode.state import EncodingState
+from refute.relation.keys.dictionary import SPAN
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.keys import Keys
+from refute.relation.keys.state import EncodingState
 from relation.test_remembered_codes import batches, narrowed
 
 

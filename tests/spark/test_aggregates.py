@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,9 +16,8 @@ import oracle
 import refute as rf
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.spark.answer import aggregates, spread
 from refute.spark.answer.native import Aggregate
-from refute.spark.budget import Budget, cores
+from refute.spark.budget import SparkBudget, cores
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from thorough import crossed
@@ -33,6 +33,8 @@ RULES = (
     "not (s.g = t.h and s.h != t.g)",
     "not (s.g = t.g and s.x != t.x and s.h = 1 and t.h = 1)",
 )
+FEW = SparkBudget(driver_bytes=0, sample_rows=1600, tasks_per_core=1)
+MANY = replace(FEW, scattered_rows=1, narrow_rows=0)
 
 
 def _table(rows: int = 40) -> pa.Table:
@@ -48,31 +50,25 @@ def _table(rows: int = 40) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize(("text", "way"), crossed(RULES, [(True, 3), (False, 1), (False, 8)]))
+@pytest.mark.parametrize(("text", "way"), crossed(RULES, [(FEW, 3), (MANY, 1), (MANY, 8)]))
 def test_counts_are_exact_whether_rows_are_shuffled_first_and_whatever_type_counts_have(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, way: tuple[bool, int]
+    spark: SparkSession, text: str, way: tuple[SparkBudget, int]
 ) -> None:
-    few, parts = way
-    if not few:
-        monkeypatch.setattr(spread, "LEAST_SCATTERED", 1)
-        monkeypatch.setattr(aggregates, "_FEW", 0)
+    budget, parts = way
     table = _table()
     frame = frame_of(table, spark).repartition(parts)
     for nulls in ("sql", "equal"):
         rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
-        engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1600, tasks_per_core=1))
+        engine = SparkEngine(frame, key=["id"], budget=budget)
         truth = oracle.violations(table, rule.constraint, nulls)
         assert engine.count(rule) == len(truth)
         finding = engine.measure([rule], counts=True)[0].finding
         assert (finding.violations, finding.rows) == (len(truth), len(oracle.rows_in_violation(truth)))
 
 
-def test_one_shuffle_serves_both_groupings_where_most_values_are_rare(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spread, "LEAST_SCATTERED", 1)
+def test_one_shuffle_serves_both_groupings_where_most_values_are_rare(spark: SparkSession) -> None:
     table = pa.table({"e": [i % 397 for i in range(400)], "l": [i % 3 for i in range(400)]})
-    engine = SparkEngine(frame_of(table, spark), budget=Budget(driver_bytes=0, tasks_per_core=1))
+    engine = SparkEngine(frame_of(table, spark), budget=SparkBudget(driver_bytes=0, tasks_per_core=1, scattered_rows=1))
     prepared = engine.prepared(Rule(name="rule", constraint=rf.parse("not (s.e = t.e and s.l != t.l)")))
     plan = io.StringIO()
     with redirect_stdout(plan):
@@ -98,7 +94,7 @@ def test_a_local_master_tells_its_cores(spark_kind: SparkSession) -> None:
 
 @pytest.mark.parametrize("text", RULES)
 def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
-    engine = SparkEngine(frame_of(_table(), spark), budget=Budget(driver_bytes=0))
+    engine = SparkEngine(frame_of(_table(), spark), budget=SparkBudget(driver_bytes=0))
     prepared = engine.prepared(Rule(name="rule", constraint=rf.parse(text)))
     groups = Aggregate(prepared.bound)._groups(engine.plain)
     plans = io.StringIO()
@@ -112,5 +108,7 @@ def test_no_plan_has_a_python_worker(spark: SparkSession, text: str) -> None:
 
 def test_a_row_that_is_its_own_only_partner_is_no_witness(spark: SparkSession) -> None:
     table = pa.table({"id": range(12), "d": [i % 4 for i in range(12)], "f": [i * 5 for i in range(12)]})
-    engine = SparkEngine(frame_of(table, spark).coalesce(1), key=["id"], budget=Budget(driver_bytes=0, sample_rows=1))
+    engine = SparkEngine(
+        frame_of(table, spark).coalesce(1), key=["id"], budget=SparkBudget(driver_bytes=0, sample_rows=1)
+    )
     assert engine.verify(Rule(name="rule", constraint=rf.parse("not (s.d = t.f)"))).witness in ((4, 0), (8, 0))

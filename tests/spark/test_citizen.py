@@ -29,11 +29,11 @@ from refute.discovery.work import Budget as Time
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.spark import SparkEngine
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.session import is_connect
 from refute.spark.session.failures import JobsCancelledError
-from refute.spark.session.jobs import Crew, stoppable
+from refute.spark.session.jobs import JobCrew, stoppable
 
 pytestmark = pytest.mark.spark
 
@@ -114,7 +114,7 @@ def test_all_jobs_are_in_the_group_of_the_caller_and_name_the_rule(spark: SparkS
     def tell(rule: Rule) -> None:
         told[rule.name] = [context.getLocalProperty(name) for name in names]
 
-    engine = SparkEngine(_rows(spark), key=["id"], budget=Budget(driver_bytes=0))
+    engine = SparkEngine(_rows(spark), key=["id"], budget=SparkBudget(driver_bytes=0))
     rules = RuleBook.of(RULES)
     engine.measure(list(rules), counts=True, progress=tell)
     assert set(tracker.getJobIdsForGroup(None)) <= outside  # old ones are forgotten
@@ -196,7 +196,7 @@ def test_after_a_failure_nothing_more_is_begun(spark_kind: SparkSession) -> None
         begun.append(number)
         time.sleep(0.3)
 
-    with pytest.raises(ValueError, match="first"), Crew(spark_kind, 2) as crew:
+    with pytest.raises(ValueError, match="first"), JobCrew(spark_kind, 2) as crew:
         crew.results([crew.submit("fail", fail), *(crew.submit("wait", wait, i) for i in range(50))])
     assert len(begun) <= 3
     assert stoppable(spark_kind, "ask", lambda: 7) == 7
@@ -259,21 +259,21 @@ def test_one_command_opens_its_data_and_checks_the_key_once(
 
     opened: list[object] = []
     checked: list[object] = []
-    real, group = source.Source.check_key, source.Source._key_columns
+    real, group = source.SparkSource.check_key, source.SparkSource._key_columns
 
-    def counted(self: source.Source) -> None:
+    def counted(self: source.SparkSource) -> None:
         opened.append(self)
         real(self)
         before = len(checked)
         real(self)  # known by then
         assert len(checked) == before
 
-    def grouped(self: source.Source) -> object:
+    def grouped(self: source.SparkSource) -> object:
         checked.append(self)
         return group(self)
 
-    monkeypatch.setattr(source.Source, "check_key", counted)
-    monkeypatch.setattr(source.Source, "_key_columns", grouped)
+    monkeypatch.setattr(source.SparkSource, "check_key", counted)
+    monkeypatch.setattr(source.SparkSource, "_key_columns", grouped)
     pq.write_table(_rows(spark).toArrow(), tmp_path / "rows.parquet")
     (tmp_path / "rules.yaml").write_text(
         'version: 1\nrules:\n  - {name: one, fd: "a -> b"}\n  - {name: two, unique: "b"}\n', encoding="utf-8"

@@ -26,14 +26,14 @@ DRIVER = """
 import json, sys
 import refute as rf
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.report.violations import Violations
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
 master, data, marker, rule, rare = sys.argv[1:]
 spark = session(master=master)
-engine = SparkEngine(data, session=spark, budget=Budget(driver_bytes=0, task_rows=20_000))
+engine = SparkEngine(data, session=spark, budget=SparkBudget(driver_bytes=0, task_rows=20_000))
 rules = [RuleBook.of(text)[0] for text in (rule, rare)]
 holds = engine.verify(rules[0]).holds
 open(marker, "w").close()

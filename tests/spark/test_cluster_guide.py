@@ -42,10 +42,10 @@ ROWS = pa.table({"id": range(3000), "area": np.arange(3000) % 300, "pay": np.ara
 # Small tables are answered in the driver; here nothing is, so executors have to run Python.
 DISTRIBUTED = """
 from refute.spark import engine
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 made = engine.SparkEngine.__init__
 def distributed(self, *args, **more):
-    made(self, *args, **(more | {"budget": Budget(driver_bytes=0, sample_rows=10)}))
+    made(self, *args, **(more | {"budget": SparkBudget(driver_bytes=0, sample_rows=10)}))
 engine.SparkEngine.__init__ = distributed
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -38,9 +38,11 @@ from refute.relation import Relation
 from refute.spark.discovery import discover_on_spark, pairs
 from refute.spark.discovery import search as discover_search
 from refute.spark.discovery.table import SparkTable
+from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import kept
 from strategies import KINDS, tables
+from thorough import examples
 
 pytestmark = pytest.mark.spark
 
@@ -58,9 +60,14 @@ def rules(found: Discovery) -> Rules:
     return {(rule.text, rule.violations) for rule in found.rules}
 
 
-def spread(table: Any, **options: Any) -> Discovery:
+# Small tables are cut into blocks, parts and buckets, and every step is taken.
+SMALL = SparkTuning(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6, job_cost=0.0)
+
+
+def spread(table: Any, spark_tuning: SparkTuning = SPARK_STANDARD, **options: Any) -> Discovery:
     """Discovery where the rows are, however few, in small steps."""
-    return discover_on_spark(table, options_of(**options), gather=0, tuning=Tuning(many_open=2, wave=40))
+    steps = Tuning(many_open=2, wave=40)
+    return discover_on_spark(table, options_of(**options), gather=0, tuning=steps, spark_tuning=spark_tuning)
 
 
 def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
@@ -96,42 +103,25 @@ def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
     )
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small sizes, so small tables are cut into blocks, parts and buckets, and every step is taken."""
-    sizes = pairs.Sizes(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6)
-    monkeypatch.setattr(pairs, "Sizes", lambda: sizes)
-    monkeypatch.setattr(pairs, "_JOB_COST", 0.0)
-
-
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "sql"), (5, "equal")])
 def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: str) -> None:
     table = mixed(45, partitions).drop_columns(["wide", "day", "flag"] if nulls == "equal" else ["other", "money"])
     options: dict[str, Any] = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
     options |= {"shared_values": 0.0, "average_ratio": 0.0, "error": 0.01}
     frame = frame_of(table, spark).repartition(partitions)
-    assert rules(spread(frame, **options)) == rules(discover(table, **options))
+    assert rules(spread(frame, SMALL, **options)) == rules(discover(table, **options))
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "equal"), (3, "sql")])
 def test_guided_finds_the_same_rules(spark: SparkSession, partitions: int, nulls: str) -> None:
     table = mixed(60, 10 + partitions).select(["label", "other", "whole"])
     options: dict[str, Any] = {"nulls": nulls, "shared_values": 0.0, "average_ratio": 0.0, "max_predicates": 3}
-    found = spread(frame_of(table, spark).repartition(partitions), method="guided", **options)
+    found = spread(frame_of(table, spark).repartition(partitions), SMALL, method="guided", **options)
     assert found.method == "guided"
     assert rules(found) == rules(discover(table, method="tiles", **options))
 
 
-@pytest.mark.usefixtures("small")
-@settings(
-    max_examples=2,
-    phases=[Phase.generate],
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(2, phases=[Phase.generate])  # shrinking would take minutes
 @given(tables(max_rows=12, kinds=SPARK_KINDS), st.sampled_from(("sql", "equal")), st.sampled_from(("tiles", "guided")))
 def test_any_table_has_the_rules_it_has_in_process(
     spark: SparkSession, drawn: tuple[pa.Table, object], nulls: str, method: str
@@ -145,7 +135,7 @@ def test_any_table_has_the_rules_it_has_in_process(
         "one_row": True,
     }
     frame = frame_of(table, spark)
-    found = spread(frame.repartition(2), method=method, **options)
+    found = spread(frame.repartition(2), SMALL, method=method, **options)
     assert rules(found) == rules(discover(frame.toArrow(), method="tiles", **options))
 
 
@@ -153,14 +143,14 @@ def test_any_table_has_the_rules_it_has_in_process(
 def test_looks_and_hunts_are_those_of_one_process(spark: SparkSession, points: int) -> None:
     table = mixed(70, 21).select(["label", "other", "whole", "group", "float.y"])
     options = options_of(shared_values=0.0, average_ratio=0.0, seed=points)
-    sizes = pairs.Sizes(block_rows=16, sample_rows=10, bucket_rows=40, part_rows=20, points=points)
+    sizes = SparkTuning(block_rows=16, sample_rows=10, bucket_rows=40, part_rows=20, points=points)
     here = LocalTable(Relation.of(table))
     space, _ = predicate_space(here, options)
     local, budget = here.pairs(space, options), Budget(options)
     all_pairs, _ = local.everything(budget)
     with kept() as place:
-        held = SparkTable(frame_of(table, spark).repartition(2), place)
-        there = pairs.pairs_of(held, space, options, place, sizes)
+        held = SparkTable(frame_of(table, spark).repartition(2), place, tuning=sizes)
+        there = pairs.pairs_of(held, space, options, place)
         seen, complete = there.everything(budget)
         assert complete
         assert np.array_equal(seen.points, all_pairs.points)
@@ -238,13 +228,12 @@ def test_rows_come_here_by_the_bytes_that_they_have(spark: SparkSession, monkeyp
     assert searched(frame, 6_000 * 250)
 
 
-@pytest.mark.usefixtures("small")
 def test_connect_gives_the_same(connect: SparkSession) -> None:
     table = mixed(40, 5).select(["label", "money"])
     frame = frame_of(table, connect).repartition(2)
     expected = rules(discover(table, cross_columns=False))
-    assert rules(spread(frame, method="guided", cross_columns=False)) == expected
-    assert rules(spread(frame, method="tiles", cross_columns=False)) == expected
+    assert rules(spread(frame, SMALL, method="guided", cross_columns=False)) == expected
+    assert rules(spread(frame, SMALL, method="tiles", cross_columns=False)) == expected
 
 
 def test_scores_and_support_are_those_of_the_table(spark: SparkSession) -> None:

@@ -17,7 +17,7 @@ from refute.errors import DataError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
@@ -31,7 +31,7 @@ SPARK_KINDS = tuple(
     for kind in KINDS
     if kind.arrow not in (pa.uint64(), pa.timestamp("ms")) and not pa.types.is_dictionary(kind.arrow)
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = SparkBudget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 ONCE = examples(
     4,
     derandomize=True,
@@ -166,11 +166,11 @@ def test_rows_in_violation_are_exact_without_ids(spark: SparkSession) -> None:
 def test_a_badly_broken_rule_is_told_without_a_full_pass(spark_kind: SparkSession) -> None:
     forbidden = F.when(F.col("id") >= 3_000_000, F.raise_error(F.lit("touched"))).otherwise(F.col("id") % 1000)
     frame = spark_kind.range(0, 8_000_000, 1, 64).select("id", forbidden.alias("a"), (F.col("id") % 77).alias("b"))
-    engine = SparkEngine(frame, budget=Budget(driver_bytes=0))
+    engine = SparkEngine(frame, budget=SparkBudget(driver_bytes=0))
     assert not engine.verify(RuleBook.of("not (s.a > t.a and s.b < t.b)")[0]).holds
 
 
-def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
+def _ordered(frame: DataFrame, text: str, budget: SparkBudget) -> list[int]:
     engine = SparkEngine(frame, budget=budget)
     rule = RuleBook.of(text)[0]
     assert engine.prepared(rule).way.name == "distribute"
@@ -179,7 +179,7 @@ def _ordered(frame: DataFrame, text: str, budget: Budget) -> list[int]:
 
 def test_one_group_of_two_million_rows_is_spread_over_tasks(spark: SparkSession) -> None:
     frame = spark.range(0, 2_000_000, 1, 4).select(F.rand(1).alias("a"), F.rand(2).alias("b"))
-    rows = _ordered(frame, "not (s.a < t.a and s.b < t.b)", Budget(driver_bytes=0, tasks_per_core=4))
+    rows = _ordered(frame, "not (s.a < t.a and s.b < t.b)", SparkBudget(driver_bytes=0, tasks_per_core=4))
     assert len(rows) == 8
     assert max(rows) <= 1.3 * sum(rows) / len(rows)
 
@@ -187,7 +187,7 @@ def test_one_group_of_two_million_rows_is_spread_over_tasks(spark: SparkSession)
 def test_a_key_with_nine_tenths_of_the_rows_is_spread_over_tasks(spark: SparkSession) -> None:
     group = F.when(F.rand(3) < 0.9, F.lit(0)).otherwise((F.rand(4) * 1000).cast("int"))
     frame = spark.range(0, 1_000_000, 1, 4).select(group.alias("g"), F.rand(1).alias("a"), F.rand(2).alias("b"))
-    rows = _ordered(frame, "not (s.g = t.g and s.a < t.a and s.b < t.b)", Budget(driver_bytes=0, tasks_per_core=4))
+    rows = _ordered(frame, "not (s.g = t.g and s.a < t.a and s.b < t.b)", SparkBudget(driver_bytes=0, tasks_per_core=4))
     assert len(rows) == 8
     assert max(rows) <= 1.3 * sum(rows) / len(rows)
 

@@ -13,7 +13,7 @@ import oracle
 import refute as rf
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from thorough import THOROUGH, crossed
@@ -72,7 +72,7 @@ def _agrees(spark: SparkSession, text: str, table: pa.Table, nulls: str, parts: 
     rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
     truth = oracle.violations(table, rule.constraint, nulls)
     frame = frame_of(table.append_column("id", pa.array(range(table.num_rows), pa.int64())), spark).repartition(parts)
-    engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1))
+    engine = SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=0, sample_rows=1))
     prepared = engine.prepared(rule)
     assert prepared._extremes is not None
     verdict = prepared.verify()

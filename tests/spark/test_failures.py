@@ -15,7 +15,7 @@ import refute as rf
 from refute.errors import EngineError
 from refute.language.rulebook import RuleBook
 from refute.report.violations import Violations
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import failures
 from refute.spark.session.failures import explained
@@ -98,7 +98,7 @@ def test_no_call_of_the_library_warns_of_pandas(spark_kind: SparkSession, tmp_pa
     rule = "not (s.g = t.g and s.a < t.a and s.id > t.id)"
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=2))
+        engine = SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=0, sample_rows=2))
         assert engine.count(RuleBook.of(rule)[0]) == rf.count(table, rule)
         Violations(engine, RuleBook.of(rule)[0], 3).to_pandas()
         rf.check(frame, [rule, "unique(g)"], key="id").split()

@@ -14,7 +14,7 @@ import oracle
 import refute as rf
 from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget, largest_result
+from refute.spark.budget import SparkBudget, largest_result
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 
@@ -45,7 +45,7 @@ def _table() -> pa.Table:
 
 def _engine(frame: object) -> SparkEngine:
     """An engine that keeps no columns of this table, and fetches them for one answer."""
-    return SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=ROWS * 60, sample_rows=1))
+    return SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=ROWS * 60, sample_rows=1))
 
 
 @pytest.mark.parametrize(("parts", "nulls"), [(1, "sql"), (3, "equal"), (8, "sql")])

@@ -19,10 +19,10 @@ from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, packed, tables_of
 from refute.spark.grid.division import Division
-from refute.spark.grid.groups import Key
+from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.settled import Settled
-from refute.spark.grid.shape import Shape
+from refute.spark.grid.shape import GridShape
 from refute.spark.grid.tasks import OWN, CountCells, Known, Meet, Question, Send
 from refute.spark.worker import ROW_COLUMN
 from strategies import KINDS, Case, cases
@@ -39,7 +39,7 @@ def _blocks(table: pa.Table, form: Form, sizes: list[int]) -> list[pa.RecordBatc
     """The rows as blocks with hashes and numbers, as Spark makes them."""
     whole = table.append_column(ROW_COLUMN, pa.array(np.arange(table.num_rows)))
     for predicate in form.equal + form.differ:
-        key = Key.of(predicate, Relation.of(table.slice(0, 0)), form.rule.nulls)
+        key = EqualityKey.of(predicate, Relation.of(table.slice(0, 0)), form.rule.nulls)
         for name, kind in zip(key.hashed or (), (key.axis.s_kind, key.axis.t_kind), strict=False):
             if name not in whole.column_names:
                 hashed = [
@@ -96,7 +96,7 @@ def _settled(blocks: list[pa.RecordBatch], division: Division) -> Settled:
 def _division(form: Form, table: pa.Table, blocks: list[pa.RecordBatch], tasks: int, task_rows: int) -> Division:
     types = Relation.of(table.slice(0, 0))
     sample = pa.concat_tables(tables_of(iter(blocks))) if blocks else table.slice(0, 0)
-    return Division.of_sample(Shape.of(form, types), sample, rows=table.num_rows, tasks=tasks, task_rows=task_rows)
+    return Division.of_sample(GridShape.of(form, types), sample, rows=table.num_rows, tasks=tasks, task_rows=task_rows)
 
 
 @examples(120)
@@ -146,7 +146,7 @@ def test_tasks_and_cells_find_every_pair_once(case: Case, tasks: int, task_rows:
 
 
 def _planned(text: str, sample: pa.Table, *, rows: int, tasks: int, task_rows: int = 1_000_000) -> Division:
-    shape = Shape.of(Form.of(Rule.of(text)), Relation.of(sample.slice(0, 0)))
+    shape = GridShape.of(Form.of(Rule.of(text)), Relation.of(sample.slice(0, 0)))
     return Division.of_sample(shape, sample, rows=rows, tasks=tasks, task_rows=task_rows)
 
 

@@ -17,7 +17,7 @@ import refute as rf
 from refute.errors import DataError
 from refute.spark.source.lineage import Lineage, is_repeatable, lineages_of, scanned_format, settled
 from refute.spark.source.positions import layout_of
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 
 pytestmark = pytest.mark.spark
 
@@ -155,7 +155,7 @@ def test_settled_rows_are_evaluated_once(spark_kind: SparkSession, folder: str) 
 def test_one_plan_tells_both_the_format_and_whether_rows_are_the_same(spark: SparkSession, folder: str) -> None:
     (lineage,) = lineages_of(spark.read.parquet(folder), ["id", "a"])
     assert (lineage.scanned, lineage.is_repeatable) == ("parquet", True)
-    source = Source(spark.read.parquet(folder).withColumn("r", F.rand()), "rows")
+    source = SparkSource(spark.read.parquet(folder).withColumn("r", F.rand()), "rows")
     assert not source.is_repeatable(["id", "r"])
     assert source.is_repeatable(["id", "a"])
     assert source.has_identity
@@ -181,7 +181,7 @@ def test_positions_are_refused_where_a_file_has_rows_that_the_table_hides(spark:
     with pytest.raises(DataError, match=r"hidden.*key=\['id'\]"):
         layout_of(hidden, "parquet")
     with pytest.raises(DataError, match="hidden"):
-        Source(hidden, "hidden", scanned="parquet").identified()
+        SparkSource(hidden, "hidden", scanned="parquet").identified()
 
 
 _DELTA = """== Parsed Logical Plan ==

@@ -16,7 +16,7 @@ import refute as rf
 from refute.errors import DataError, SchemaError
 from refute.language.rulebook import RuleBook
 from refute.report.violations import Violations
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from refute.spark.source.opening import open_source
@@ -38,7 +38,7 @@ RULES = (
     "not (s.a = 1 and t.b = 2)",
     "not (s.g = t.g and s.a < t.a and s.b > t.b)",
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = SparkBudget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 
 
 def test_marks_of_a_small_table_are_those_in_process(spark: SparkSession) -> None:
@@ -64,8 +64,10 @@ def test_keys_of_several_columns_may_have_any_name(spark_kind: SparkSession) -> 
     assert [set(row) for row in found.to_arrow().column("s").to_pylist()] == [set(names)] * 3
 
 
-@pytest.mark.parametrize(("key", "budget"), [(["at"], Budget()), (["at"], DISTRIBUTED), (["at", "n"], DISTRIBUTED)])
-def test_ids_are_the_same_however_they_come(spark: SparkSession, key: list[str], budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("key", "budget"), [(["at"], SparkBudget()), (["at"], DISTRIBUTED), (["at", "n"], DISTRIBUTED)]
+)
+def test_ids_are_the_same_however_they_come(spark: SparkSession, key: list[str], budget: SparkBudget) -> None:
     moments = [dt.datetime(2024, 3, 31, hour, tzinfo=dt.UTC) for hour in range(4)]
     table = pa.table({"at": pa.array(moments, pa.timestamp("us", "UTC")), "n": range(4), "g": [0] * 4})
     engine = SparkEngine(frame_of(table, spark), key=key, budget=budget)
@@ -135,7 +137,7 @@ def test_files_tell_nothing_of_what_a_frame_makes_of_them(
     pq.write_table(pa.table({"id": range(ROWS), "v": [[i % 7, i] for i in range(ROWS)]}), path)
     frame = made(spark.read.parquet(str(path)))
     try:
-        engine = SparkEngine(frame, budget=Budget(driver_bytes=8, sample_rows=4))
+        engine = SparkEngine(frame, budget=SparkBudget(driver_bytes=8, sample_rows=4))
         assert engine.source.most_rows() == ROWS
         (rule,) = RuleBook.of("unique(id)" if made is _cached else "unique(v)")
         assert engine.count(rule) == (0 if made is _cached else sum(n * (n - 1) for n in [9] * 4 + [8] * 3))

@@ -39,7 +39,7 @@ DRIVER = """
 import json, sys, time
 from refute.discovery.options import options_of
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery import discover_on_spark
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
@@ -47,7 +47,7 @@ from refute.spark.session import session
 master, data, *texts = sys.argv[1:]
 spark = session(master=master)
 assert spark.conf.get("spark.executor.memory", "1g") == "1g"
-engine = SparkEngine(data, session=spark, budget=Budget(driver_bytes=0))
+engine = SparkEngine(data, session=spark, budget=SparkBudget(driver_bytes=0))
 rules, seconds = list(RuleBook.of(texts)), []
 found = []
 for rule in rules:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import refute as rf
 from refute.errors import SchemaError
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
@@ -56,7 +56,7 @@ def case_counts(session: SparkSession) -> Iterator[None]:
 @pytest.mark.parametrize("rule", RULES)
 def test_fields_of_structs_answer_like_columns(frame: DataFrame, rule: str) -> None:
     (expected,) = rf.check(FLAT, rule, key="id").results
-    for budget in (Budget(), Budget(driver_bytes=0, sample_rows=2)):
+    for budget in (SparkBudget(), SparkBudget(driver_bytes=0, sample_rows=2)):
         engine = SparkEngine(frame, key=["id"], budget=budget)
         (timed,) = engine.measure([RuleBook.of(rule)[0]], counts=True)
         assert (timed.finding.violations, timed.finding.rows) == (expected.finding.violations, expected.finding.rows)

@@ -20,11 +20,11 @@ from refute.errors import DataError, InferredTypesWarning, SchemaError
 from refute.language.rulebook import RuleBook
 from refute.relation import read_local
 from refute.spark import SparkEngine, frame_of
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 
 pytestmark = pytest.mark.spark
 TIMES, NEGATIVE = "spark.sql.timeType.enabled", "spark.sql.legacy.allowNegativeScaleOfDecimal"
-HERE, THERE = Budget(), Budget(driver_bytes=0)
+HERE, THERE = SparkBudget(), SparkBudget(driver_bytes=0)
 
 
 @contextlib.contextmanager
@@ -111,7 +111,7 @@ def test_decimals_with_a_negative_scale_go_to_spark_exactly(spark: SparkSession,
 
 
 @pytest.mark.parametrize("budget", [HERE, THERE], ids=["fetched", "left on Spark"])
-def test_decimals_with_a_negative_scale_on_spark_are_compared_exactly(spark: SparkSession, budget: Budget) -> None:
+def test_decimals_with_a_negative_scale_on_spark_are_compared_exactly(spark: SparkSession, budget: SparkBudget) -> None:
     with setting(spark, NEGATIVE, "true"):
         frame: DataFrame = spark.sql("select id k, id % 2 a, (id % 3) * 1e2BD d, 12e2BD f, id % 3 e from range(30)")
         assert dict(frame.dtypes)["f"] == "decimal(2,-2)"
@@ -125,7 +125,9 @@ def test_decimals_with_a_negative_scale_on_spark_are_compared_exactly(spark: Spa
 
 
 @pytest.mark.parametrize("budget", [HERE, THERE], ids=["fetched", "left on Spark"])
-def test_rows_with_days_beyond_those_of_python_are_shown(spark: SparkSession, budget: Budget, tmp_path: Path) -> None:
+def test_rows_with_days_beyond_those_of_python_are_shown(
+    spark: SparkSession, budget: SparkBudget, tmp_path: Path
+) -> None:
     path = str(tmp_path / "t.parquet")
     far = pa.array([2**31 - 1] * 2, pa.int32()).cast(pa.date32())
     pyarrow.parquet.write_table(pa.table({"a": [1, 1], "day": far}), path)

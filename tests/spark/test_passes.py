@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 from refute.language.rulebook import RuleBook
-from refute.spark import Budget, SparkEngine
+from refute.spark import SparkBudget, SparkEngine
 from refute.spark.session import session
 
 folder, rows, cases = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
@@ -36,14 +36,14 @@ pq.write_table(table, folder / "t.parquet")
 csv.write_csv(table, folder / "t.csv")
 spark = session(master="local[2]", settings={
     "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.eventLog.compress": "false",
-    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3"})
+    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "768m"})
 parquet = spark.read.parquet(f"{folder}/t.parquet")
 sources = {
     "Parquet": parquet, "CSV": f"{folder}/t.csv", "filter": parquet.where("id >= 0"), "shuffle": parquet.repartition(3)
 }
 for number, (source, rule, question, key) in enumerate(cases):
     spark.sparkContext.setJobDescription(f"case {number}")
-    with SparkEngine(sources[source], key=key, budget=Budget(driver_bytes=0, sample_rows=50)) as engine:
+    with SparkEngine(sources[source], key=key, budget=SparkBudget(driver_bytes=0, sample_rows=50)) as engine:
         (asked,) = RuleBook.of(rule)
         if question == "count":
             engine.count(asked)

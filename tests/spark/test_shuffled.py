@@ -17,7 +17,7 @@ import refute as rf
 from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from spark_laws import check, check_many
@@ -34,7 +34,7 @@ import json, sys, threading, time
 import psutil
 from spark_laws import check_many
 from refute.language.rulebook import RuleBook
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
@@ -45,7 +45,7 @@ failures = check_many(spark, range(int(first), int(last)))
 base = spark.range(60000, numPartitions=6).selectExpr("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
 for adaptive in ("true", "false"):
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
-    engine = SparkEngine(base.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=20_000))
+    engine = SparkEngine(base.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=20_000))
     (rule,) = RuleBook.of(stays)
     found = engine.count(rule), engine.marked([rule]).where("size(refute) > 0").count()
     if found != (0, 0):
@@ -64,7 +64,7 @@ def kill_workers():
 
 
 longer = spark.range(400_000, numPartitions=6).selectExpr("id", "id % 50 g", "id * 10 a", "id * 10 + 5 b")
-engine = SparkEngine(longer.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=50_000))
+engine = SparkEngine(longer.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=50_000))
 pest = threading.Thread(target=kill_workers)
 pest.start()
 found = engine.count(rule), engine.verify(rule).holds
@@ -105,7 +105,7 @@ def test_stays_behind_a_round_robin_shuffle_do_not_overlap_with_themselves(spark
     try:
         stays = ("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
         frame = spark.range(3000, numPartitions=6).selectExpr(*stays)
-        engine = SparkEngine(frame.repartition(6), key=["id"], budget=Budget(driver_bytes=0, task_rows=1000))
+        engine = SparkEngine(frame.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=1000))
         (rule,) = RuleBook.of(STAYS)
         assert engine.count(rule) == 0
         assert engine.verify(rule).holds
@@ -121,7 +121,9 @@ def test_five_thousand_groups_meet_in_many_tasks(spark_kind: SparkSession) -> No
     table = pa.table({"g": pa.array([f"group {number}" for number in group]), "a": numbers, "b": numbers - broken})
     assert len(np.unique(group)) == 5_000
     (rule,) = RuleBook.of("not (s.g = t.g and s.a < t.a and s.b > t.b)")
-    engine = SparkEngine(frame_of(table, spark_kind).repartition(3), budget=Budget(driver_bytes=0, task_rows=task_rows))
+    engine = SparkEngine(
+        frame_of(table, spark_kind).repartition(3), budget=SparkBudget(driver_bytes=0, task_rows=task_rows)
+    )
     assert engine.tasks == tasks
     assert engine.count(rule) == rf.count(table, rule) > 0
 
@@ -131,7 +133,7 @@ def test_five_thousand_groups_meet_in_many_tasks(spark_kind: SparkSession) -> No
 def test_equal_rows_without_a_key_are_a_violation(spark: SparkSession, driver_bytes: int, task_rows: int) -> None:
     rows = [(0, i, 1000 - i) for i in range(1000)] + [(0, 500, 500)] * 300
     frame = spark.createDataFrame(rows, "g int, a bigint, b bigint").coalesce(1)
-    budget = Budget(driver_bytes=driver_bytes, sample_rows=50, tasks_per_core=1, task_rows=task_rows)
+    budget = SparkBudget(driver_bytes=driver_bytes, sample_rows=50, tasks_per_core=1, task_rows=task_rows)
     engine = SparkEngine(frame, budget=budget)
     (rule,) = RuleBook.of(DUPLICATES)
     verdict = engine.verify(rule)

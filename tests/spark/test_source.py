@@ -21,7 +21,6 @@ import refute as rf
 from refute.errors import DataError, EngineError, InferredTypesWarning, RefuteError, SchemaError
 from refute.relation.read.files import read_local
 from refute.spark.session.failures import plain_failures
-from refute.spark.source import csv as csv_source
 from refute.spark.source.frames import frame_of
 from refute.spark.source.opening import open_source
 from thorough import examples
@@ -205,13 +204,12 @@ KINDS = ["parquet", "orc", "csv", "tsv", "csv.gz", "jsonl", "json.gz"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_positions_are_those_of_the_local_reader_for_any_cut_into_tasks(
-    kind: str, small_blocks: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, small_blocks: SparkSession, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(csv_source, "_LARGE", 100)  # so that even these files are read in parts
     write_table(numbers(0, 150), tmp_path / f"b.{kind}")
     write_table(numbers(150, 151), tmp_path / f"a 1%.{kind}")
     write_table(numbers(151, 300), tmp_path / "c" / f"a.{kind}")
-    source = open_source(str(tmp_path), session=small_blocks)
+    source = open_source(str(tmp_path), session=small_blocks, split_bytes=100)
     same(by_position(source.identified()), read_local(tmp_path))
     assert source.identified().where("n = 151").select("__row").collect()[0][0] == 151
     assert source.n_rows() == 300

@@ -19,10 +19,10 @@ from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
 from refute.spark import checking as measuring
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
-from refute.spark.source.positions import Layout
+from refute.spark.source.positions import FileLayout
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +31,7 @@ TEXTS = (
     "not (s.g = t.g and s.a <= t.a and s.c >= t.c)",
     "not (s.g = t.g and s.b < t.b and s.c != t.c)",
 )
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = SparkBudget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 
 
 def _table(rows: int = 80) -> pa.Table:
@@ -95,7 +95,7 @@ def test_rules_over_few_distinct_values_share_their_counts_and_stay_exact(
     table = _few(1600)
     rules = [Rule(name=f"r{i}", constraint=rf.parse(text), nulls=Nulls(nulls)) for i, text in enumerate(FEW)]
     rules.append(Rule(name="last", constraint=rf.parse(FEW[1]), where=parse_condition("h = 1"), nulls=Nulls(nulls)))
-    budget = Budget(driver_bytes=0, sample_rows=1600)
+    budget = SparkBudget(driver_bytes=0, sample_rows=1600)
     engine = SparkEngine(frame_of(table, spark_kind).repartition(parts), key=["id"], budget=budget)
     prepared = [engine.prepared(rule) for rule in rules]
     prepared, (counted,) = measuring._with_values_together(engine, prepared)
@@ -152,14 +152,14 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     known = engine.source._layout
     assert known is not None
     moved = tuple((file, block, first + (7 << 33), n) for file, block, first, n in known.blocks)
-    engine.source._layout = Layout(moved)
+    engine.source._layout = FileLayout(moved)
     rule = Rule(name="r", constraint=rf.parse("not (s.v = 20 and t.v = 0)"))
     assert engine.verify(rule).witness == (20, 0)
     assert engine.source._layout == known
     listed = Violations(engine, Rule(name="r", constraint=rf.parse("not (s.v > 19 and t.v < 2)")), None)
     expected = sorted(listed)
     assert (20, 0) in expected
-    engine.source._layout = Layout(moved)
+    engine.source._layout = FileLayout(moved)
     stale = Violations(engine, listed.rule)
     assert sorted(map(tuple, stale.to_spark().collect())) == expected
     assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected

@@ -17,14 +17,14 @@ import oracle
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report.violations import Violations
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.expressions import literal
 from refute.spark.source.frames import frame_of
 
 pytestmark = pytest.mark.spark
 
-DISTRIBUTED = Budget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
+DISTRIBUTED = SparkBudget(driver_bytes=0, task_rows=20, tasks_per_core=1, sample_rows=1)
 MIDNIGHT = dt.datetime(2020, 1, 20)
 HOUR = dt.timedelta(hours=1)
 
@@ -162,7 +162,7 @@ def test_texts_with_a_collation_compare_by_code_point_through_connect(connect: S
 def test_few_distinct_texts_with_a_collation_are_summarised_by_code_point(spark: SparkSession) -> None:
     frame, table = _words(spark, "UNICODE_CI", times=20)
     rule = _rule("not (s.c < t.p)")
-    engine = SparkEngine(frame, key=["id"], budget=Budget(driver_bytes=0, sample_rows=1000))
+    engine = SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=0, sample_rows=1000))
     assert engine.prepared(rule).way.name == "summarise"
     truth = oracle.violations(table, rule.constraint)
     assert engine.count(rule) == len(truth)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_path, on_spark, spark_table
-from refute.discovery import Discovery, Measure, Method, Progress, RuleSort
+from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
@@ -23,7 +23,7 @@ def discover(
     cross_columns: bool = True,
     error: float = 0.0,
     max_predicates: int | None = None,
-    method: str | Method = "auto",
+    method: str | SearchMethod = "auto",
     columns: Iterable[str] | None = None,
     where: str | None = None,
     kinds: Iterable[str | RuleSort] | None = None,

@@ -53,10 +53,10 @@ def engine_for(
     if hasattr(table, "live_engine"):
         return _of_monitor(table, names, engine)
     if on_spark(table, engine):
-        from refute.spark import Budget, SparkEngine
+        from refute.spark import SparkBudget, SparkEngine
 
         held = spark_table(table)
-        budget = Budget() if driver_bytes is None else Budget(driver_bytes=driver_bytes)
+        budget = SparkBudget() if driver_bytes is None else SparkBudget(driver_bytes=driver_bytes)
         return SparkEngine(held, key=names, method=chosen, schema=given, budget=budget, persist=persist, reads=reads)
     from refute.detect.local import LocalEngine
 

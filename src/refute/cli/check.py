@@ -7,7 +7,7 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.places import Place, as_file, as_folder_or_table, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
@@ -39,7 +39,7 @@ from refute.cli.terminal import hand_over, say
 @reading_options
 @shared
 def command(
-    options: Shared,
+    options: SharedOptions,
     data: str,
     rules: str,
     mode: str,

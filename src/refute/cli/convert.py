@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.terminal import hand_over, say
 from refute.errors import DataError, OptionError
 from refute.language.addresses import local_path
@@ -40,7 +40,7 @@ from refute.writing import write_text
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(
-    options: Shared, rules: str, target: str, origin: str | None, out: str | None, header: str | None, table: str
+    options: SharedOptions, rules: str, target: str, origin: str | None, out: str | None, header: str | None, table: str
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 

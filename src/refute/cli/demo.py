@@ -9,7 +9,7 @@ import click
 import refute
 from refute.cli.discover import describe
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import engine_option, open_data
 from refute.cli.terminal import say
@@ -20,7 +20,7 @@ from refute.errors import InferredTypesWarning
 @click.command("demo")
 @engine_option
 @shared
-def command(options: Shared, engine: str) -> Exit:
+def command(options: SharedOptions, engine: str) -> Exit:
     """Find rules in the sample that ships with Refute, check others, and show the rows that clash."""
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     with waiting("Starting", options.quiet):
@@ -44,6 +44,6 @@ def command(options: Shared, engine: str) -> Exit:
     return Exit.HOLDS
 
 
-def _say(options: Shared, text: str) -> None:
+def _say(options: SharedOptions, text: str) -> None:
     if not options.quiet:
         say(text)

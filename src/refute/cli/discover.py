@@ -8,7 +8,7 @@ import click
 
 import refute
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
@@ -53,7 +53,7 @@ _SHOWN = 20
 @reading_options
 @shared
 def command(
-    options: Shared,
+    options: SharedOptions,
     data: str,
     error: float,
     max_predicates: int | None,

@@ -6,7 +6,7 @@ import click
 
 import refute
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.source import open_data, reading_options
 from refute.cli.terminal import say
@@ -19,7 +19,7 @@ from refute.cli.terminal import say
 @reading_options
 @shared
 def command(
-    options: Shared,
+    options: SharedOptions,
     data: str,
     rules: str,
     method: str,

@@ -8,7 +8,7 @@ import click
 
 from refute.cli.convert import read_header
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import shortened
@@ -23,7 +23,7 @@ from refute.language.rulebook.advice import advise
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of the files. Default: detected.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
 @shared
-def command(options: Shared, rules: tuple[Path, ...], source_format: str | None, header: str | None) -> Exit:
+def command(options: SharedOptions, rules: tuple[Path, ...], source_format: str | None, header: str | None) -> Exit:
     """Check files of rules without any data.
 
     Every mistake is shown as file:line. Rules that are legal but of no use (never broken, said twice, implied by

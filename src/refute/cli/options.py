@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedOptions:
     """What every command is told: where Spark runs, how much to say, what a null means."""
 
     master: str | None
@@ -75,17 +75,17 @@ _OPTIONS = (
 )
 
 
-_NAMES = tuple(one.name for one in fields(Shared))
+_NAMES = tuple(one.name for one in fields(SharedOptions))
 
 
-def shared(command: Callable[Concatenate[Shared, P], Exit]) -> Callable[P, Exit]:
+def shared(command: Callable[Concatenate[SharedOptions, P], Exit]) -> Callable[P, Exit]:
     """The command with the shared options added; it gets them as its first argument."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> Exit:
         taken = {name: kwargs.pop(name) for name in _NAMES}
         try:
-            return command(Shared(**taken), *args, **kwargs)  # type: ignore[arg-type]
+            return command(SharedOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
         except KeyboardInterrupt as error:  # click would add an empty line wherever its words go
             if sys.stderr.isatty():
                 say("", err=True)  # after the ^C of the terminal

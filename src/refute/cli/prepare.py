@@ -7,7 +7,7 @@ import time
 import click
 
 from refute.cli.exits import Exit
-from refute.cli.options import Shared, shared
+from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.terminal import say
 from refute.errors import EngineError
@@ -15,7 +15,7 @@ from refute.errors import EngineError
 
 @click.command("prepare")
 @shared
-def command(options: Shared) -> Exit:
+def command(options: SharedOptions) -> Exit:
     """Make the archive of Java classes with which Spark starts in about half the time.
 
     It takes a minute or so and 200 MB in the user's cache (REFUTE_CACHE_DIR), and is made again when Java or Spark

@@ -20,8 +20,10 @@ def shows_progress(quiet: bool) -> bool:
 
 
 @contextlib.contextmanager
-def counting(what: str, total: int, quiet: bool, *, spark: bool = False) -> Iterator[Callable[[object], None]]:
-    """A bar over a known number of steps, once the work has lasted a while; call what it gives once a step.
+def counting(
+    what: str, total: int, quiet: bool, *, spark: bool = False, patience: float = PATIENCE
+) -> Iterator[Callable[[object], None]]:
+    """A bar over a known number of steps, once the work has lasted `patience` seconds; call what it gives once a step.
 
     With `spark`, the stages that Spark runs are told beside it.
     """
@@ -34,7 +36,7 @@ def counting(what: str, total: int, quiet: bool, *, spark: bool = False) -> Iter
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True)
     task = bar.add_task(what, total=total, told="")
-    late = threading.Timer(PATIENCE, bar.start)
+    late = threading.Timer(patience, bar.start)
     late.start()
     try:
         with _stages(lambda told: bar.update(task, told=told)) if spark else contextlib.nullcontext():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from refute.cli.options import Shared
+from refute.cli.options import SharedOptions
 from refute.cli.progress import shows_progress
 from refute.cli.terminal import say
 from refute.errors import EngineError, OptionError
@@ -83,7 +83,7 @@ def persist_option(command: Command) -> Command:
 def open_data(
     data: str,
     engine: str,
-    options: Shared,
+    options: SharedOptions,
     *,
     schema: str | None = None,
     header: bool = True,

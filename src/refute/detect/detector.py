@@ -150,8 +150,8 @@ class Detector:
         elif compiled.problem is not None:
             problem = compiled.problem
             s_counts, t_counts = self._run().partners(problem, self.share)
-            as_s[slice(None) if problem.s_rows is None else problem.s_rows] = s_counts
-            as_t[slice(None) if problem.t_rows is None else problem.t_rows] = t_counts
+            as_s[slice(None) if problem.s.rows is None else problem.s.rows] = s_counts
+            as_t[slice(None) if problem.t.rows is None else problem.t.rows] = t_counts
         return PartnerCounts(as_s, as_t)
 
     def measure(self, rule: Rule, *, counts: bool = True) -> Finding:
@@ -199,8 +199,8 @@ class Detector:
             return partners.violations, int(np.count_nonzero(partners.in_violation))
         violations, s_flags, t_flags = sweep().involved(problem, self.share)
         flags = np.zeros(self.relation.n_rows, dtype=np.bool_)
-        flags[slice(None) if problem.s_rows is None else problem.s_rows] = s_flags
-        flags[slice(None) if problem.t_rows is None else problem.t_rows] |= t_flags
+        flags[slice(None) if problem.s.rows is None else problem.s.rows] = s_flags
+        flags[slice(None) if problem.t.rows is None else problem.t.rows] |= t_flags
         return violations, int(np.count_nonzero(flags))
 
     def extent_steps(self, rule: Rule) -> Iterator[Step]:

@@ -23,7 +23,7 @@ class ClashingRow(NamedTuple):
     values: dict[str, Any]
 
 
-class Clashes(Protocol):
+class ClashListing(Protocol):
     """The violations of one rule, listed when they are asked for, with the columns of `schema`."""
 
     @property
@@ -78,7 +78,7 @@ class Engine(Protocol):
     ) -> list[Timed]:
         """A finding for each rule, in order; without `counts` only verdicts. `progress` hears of each rule in turn."""
 
-    def clashes(self, rule: Rule, limit: int | None) -> Clashes:
+    def clashes(self, rule: Rule, limit: int | None) -> ClashListing:
         """The violations of a rule, at most `limit` of them."""
 
     def marked(self, rules: Sequence[Rule]) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from refute.detect.detector import Detector
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
-from refute.language.closure import Closure
+from refute.language.logic.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan, RulePlan
@@ -66,9 +66,9 @@ def _preparation(detector: Detector, rule: Rule, problem: Problem) -> Iterator[S
     """What is done before anything is searched."""
     yield Step(f"encode {', '.join(rule.constraint.columns)} as integers")
     n = detector.relation.n_rows
-    if problem.s_size < n or problem.t_size < n:
-        on_t = "" if problem.aligned else f" as s, {problem.t_size:,} as t"
-        yield Step(f"keep the rows that may stand in a pair: {problem.s_size:,}{on_t}")
+    if problem.s.size < n or problem.t.size < n:
+        on_t = "" if problem.aligned else f" as s, {problem.t.size:,} as t"
+        yield Step(f"keep the rows that may stand in a pair: {problem.s.size:,}{on_t}")
     points = reduce(problem, detector.share) if detector.method is not MethodName.REFINE else None
     if points is not None and points.group is not None:
         yield Step(f"group the rows by {named(problem.equal)}: {_counted(points.groups, 'group')}")

@@ -18,7 +18,7 @@ from refute.language.rulebook import Rule
 from refute.plan.problem import Rows
 from refute.relation import Relation
 from refute.relation.arrays import combined, numbers, row_numbers
-from refute.relation.encode.key_index import KeyIndex, is_repeat, keys_of
+from refute.relation.keys.key_index import KeyIndex, is_repeat, keys_of
 from refute.relation.shown import shown
 
 

@@ -44,7 +44,7 @@ class Method(Protocol):
         """The violating pairs in bounded chunks of row numbers, at most `limit`."""
 
 
-class Sweep(Method, Protocol):
+class SweepMethod(Method, Protocol):
     """What the method sweep can do besides."""
 
     def involved(
@@ -62,6 +62,6 @@ def method_of(name: MethodName) -> Method:
     return cast(Method, import_module(f"refute.detect.{name.value}"))
 
 
-def sweep() -> Sweep:
+def sweep() -> SweepMethod:
     """The method sweep."""
-    return cast(Sweep, method_of(MethodName.SWEEP))
+    return cast(SweepMethod, method_of(MethodName.SWEEP))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.weighted import WeightedPartners, weighted_partners
-from refute.kernels.sort.distinct import Tally, distinct_values, mix, numbered
+from refute.kernels.sort.distinct import KeyTally, distinct_values, mix, numbered
 from refute.language.conditions import columns_of
 from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
@@ -102,7 +102,7 @@ def _distinct(relation: Relation, rule: Rule, names: tuple[str, ...], room: int)
     sampled = _keys(columns, digits, slice(None, None, step))
     if _expected_distinct(sampled) > room:
         return None
-    tally = Tally(room)
+    tally = KeyTally(room)
     for start in range(0, relation.n_rows, _BLOCK):
         if not tally.add(_keys(columns, digits, slice(start, start + _BLOCK))):
             return None

@@ -46,8 +46,8 @@ def can_weigh(problem: Problem) -> bool:
 def weighted_partners(problem: Problem, weights: Ints) -> WeightedPartners:
     """The partners of every distinct row, where row i of the table stands for `weights[i]` rows."""
     assert can_weigh(problem)
-    s_rows, t_rows = (_all(rows, problem.n_rows) for rows in (problem.s_rows, problem.t_rows))
-    as_s, as_t = np.zeros(problem.n_rows, np.int64), np.zeros(problem.n_rows, np.int64)
+    s_rows, t_rows = problem.s.row_numbers(), problem.t.row_numbers()
+    as_s, as_t = np.zeros(len(weights), np.int64), np.zeros(len(weights), np.int64)
     for sign, chosen in subsets(problem.differ):
         s_groups, t_groups = _groups(problem, problem.equal + chosen)
         if not problem.order:
@@ -66,13 +66,9 @@ def weighted_partners(problem: Problem, weights: Ints) -> WeightedPartners:
     return WeightedPartners(as_s, as_t, weights)
 
 
-def _all(rows: Ints | None, size: int) -> Ints:
-    return np.arange(size, dtype=np.int64) if rows is None else rows
-
-
 def _groups(problem: Problem, equal: tuple[Comparison, ...]) -> tuple[Ints, Ints]:
     """The number of each point's group, on both sides."""
-    groups, size = np.zeros(problem.s_size + problem.t_size, dtype=np.int64), 1
+    groups, size = np.zeros(problem.s.size + problem.t.size, dtype=np.int64), 1
     for comparison in equal:
         codes, codes_size = np.concatenate([comparison.s, comparison.t]), comparison.size + 1
         if codes_size > _LARGEST_CODE:
@@ -82,7 +78,7 @@ def _groups(problem: Problem, equal: tuple[Comparison, ...]) -> tuple[Ints, Ints
         mix(groups, codes, codes_size)
         size *= codes_size
     groups, _ = _renumbered(groups)
-    return groups[: problem.s_size], groups[problem.s_size :]
+    return groups[: problem.s.size], groups[problem.s.size :]
 
 
 def _renumbered(codes: NDArray[np.signedinteger]) -> tuple[Ints, int]:
@@ -100,7 +96,7 @@ def _sums(groups: Ints, weights: Ints, size: int) -> Ints:
 
 def _points(problem: Problem, s_groups: Ints, t_groups: Ints) -> tuple[Ints, Ints, tuple[int, int]]:
     """Both sides as (3, n) arrays of group and two ranks, gapless; an absent order becomes rank 0 below 1."""
-    n_s, n_t, order = problem.s_size, problem.t_size, problem.order
+    n_s, n_t, order = problem.s.size, problem.t.size, problem.order
     rows = [np.concatenate([s_groups, t_groups])]
     ranks = []
     for i in range(MOST_ORDERS):

@@ -13,11 +13,11 @@ from refute.discovery.evidence.agreements import Agreement, Agreements
 from refute.discovery.evidence.codebook import codebook
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.sampling import pair_evidence, prefix_evidence, row_evidence
-from refute.discovery.evidence.tiles import Tally, evidence_of, tile_evidence
+from refute.discovery.evidence.tiles import ClueTally, evidence_of, tile_evidence
 from refute.discovery.guided.reduction import Among, Reduction
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
 from refute.relation import Relation
@@ -35,7 +35,7 @@ class LocalPairs:
     def __init__(
         self,
         relation: Relation,
-        space: Space,
+        space: PredicateSpace,
         options: Options,
         tuning: Tuning = STANDARD,
         *,
@@ -55,7 +55,7 @@ class LocalPairs:
         self._random = np.random.default_rng(options.seed)
         self._gauge = self._sample(tuning.gauge)
         self._peeled: set[int] = set()
-        self._tallies: dict[Chosen, list[Tally]] = {}  # of the sets of slots whose pairs were all looked at
+        self._tallies: dict[Chosen, list[ClueTally]] = {}  # of the sets of slots whose pairs were all looked at
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs, counted, and whether all of them were looked at."""
@@ -157,7 +157,7 @@ class LocalPairs:
 
         return Witnesses(self.relation, self.space, self._reduction, self._tuning)
 
-    def here(self) -> tuple[Relation, Space]:
+    def here(self) -> tuple[Relation, PredicateSpace]:
         """The table, and the space over its columns."""
         return self.relation, self.space
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.evidence.everything import Everything
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import EVERY_PAIR, Outcome, Search
 from refute.discovery.tuning import STANDARD, Tuning
@@ -18,17 +18,17 @@ def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = ST
         note = "discovery needs at least two rows"
         nothing = space.full[None][:0]
         return Outcome(nothing, Evidence.empty(space), True, True, "tiles", settled=EVERY_PAIR, notes=(note,))
-    few = options.method is Method.AUTO and n_rows <= tuning.few_rows
-    if options.error or options.almost or options.method is Method.TILES or few:
+    few = options.method is SearchMethod.AUTO and n_rows <= tuning.few_rows
+    if options.error or options.almost or options.method is SearchMethod.TILES or few:
         return _stoppable(Everything(pairs, options, tuning), budget)
-    if options.method is Method.HYDRA:
+    if options.method is SearchMethod.HYDRA:
         from refute.discovery.hydra.hydra import Hydra
 
         return _stoppable(Hydra(*pairs.here(), options, tuning), budget)
     from refute.discovery.guided.guided import Guided
 
     tiles_take = n_rows * (n_rows - 1) // 2 * pairs.costs.pair
-    give_up = tiles_take if options.method is Method.AUTO and tiles_take < tuning.patience else None
+    give_up = tiles_take if options.method is SearchMethod.AUTO and tiles_take < tuning.patience else None
     guided = Guided(pairs, options, tuning, give_up=give_up)
     outcome = _stoppable(guided, budget)
     return _stoppable(Everything(pairs, options, tuning), budget) if guided.gave_up else outcome

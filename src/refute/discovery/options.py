@@ -16,7 +16,7 @@ from refute.language.operators import Operator
 Member = TypeVar("Member", bound=Enum)
 
 
-class Method(Enum):
+class SearchMethod(Enum):
     """How evidence is gathered. All methods give equal rules."""
 
     AUTO = "auto"
@@ -74,7 +74,7 @@ class Options:
     error: float = 0.0
     measure: Measure = Measure.G1
     almost: int = 0
-    method: Method = Method.AUTO
+    method: SearchMethod = SearchMethod.AUTO
     nulls: Nulls = Nulls.SQL
     threads: int | None = None
     time_limit: float | None = None
@@ -106,7 +106,7 @@ class Options:
             raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
         if not self.operators:
             raise OptionError("operators must name at least one comparison")
-        if self.error and self.method in (Method.GUIDED, Method.HYDRA):
+        if self.error and self.method in (SearchMethod.GUIDED, SearchMethod.HYDRA):
             method = self.method.value
             raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
 
@@ -151,7 +151,7 @@ def chosen(kind: type[Member], value: object, name: str) -> Member:
 
 def options_of(**given: Any) -> Options:
     """The options, where enumerations may be named by their values; raises OptionError for values there are not."""
-    for name, kind in (("measure", Measure), ("method", Method), ("nulls", Nulls)):
+    for name, kind in (("measure", Measure), ("method", SearchMethod), ("nulls", Nulls)):
         if name in given:
             given[name] = chosen(kind, given[name], name)
     operators = given.pop("operators", None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.relation import Relation
 
@@ -55,7 +55,7 @@ class PairsOf(Protocol[Given]):
     """
 
     @property
-    def space(self) -> Space:
+    def space(self) -> PredicateSpace:
         """The predicate space."""
 
     @property
@@ -98,7 +98,7 @@ class PairsOf(Protocol[Given]):
     def hunt(self, masks: Masks, budget: Budget) -> Hunt:
         """Searches all rows for a pair inside each of the boxes (N, K)."""
 
-    def here(self) -> tuple[Relation, Space]:
+    def here(self) -> tuple[Relation, PredicateSpace]:
         """The table in this process, and the space over its columns, for what needs single rows."""
 
 

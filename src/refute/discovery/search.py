@@ -21,8 +21,8 @@ from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Ranks, ranks
 from refute.discovery.space.predicates import check_fits, predicate_space
-from refute.discovery.space.slots import Space, Words
-from refute.discovery.table import LocalTable, Table
+from refute.discovery.space.slots import PredicateSpace, Words
+from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.language.constraint import DenialConstraint
@@ -50,11 +50,11 @@ def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
 
 
 def search(
-    table: Table,
+    table: SearchedTable,
     options: Options,
     kept: set[RuleSort] | None = None,
     *,
-    space: Space | None = None,
+    space: PredicateSpace | None = None,
     tuning: Tuning = STANDARD,
 ) -> Discovery:
     """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
@@ -67,7 +67,7 @@ def search(
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: Table, options: Options, space: Space | None, tuning: Tuning) -> None:
+    def __init__(self, table: SearchedTable, options: Options, space: PredicateSpace | None, tuning: Tuning) -> None:
         self._started = time.monotonic()
         self._table = table
         self._options = options
@@ -107,7 +107,7 @@ class _Search:
 
     def _nothing(self) -> Discovery:
         """What is known when the search is stopped before it looked at pairs."""
-        space, none = Space(()), np.zeros(0)
+        space, none = PredicateSpace(()), np.zeros(0)
         return Discovery(
             table=self._table,
             space=space,
@@ -123,7 +123,7 @@ class _Search:
             notes=("stopped before any pairs of rows were examined: no rule could be verified",),
         )
 
-    def _minimal(self, space: Space, boxes: Words) -> Words:
+    def _minimal(self, space: PredicateSpace, boxes: Words) -> Words:
         nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
         return minimal(space, boxes, self._budget, nullable, self._tuning)
 
@@ -212,7 +212,7 @@ def _listed(detector: Detector, constraint: DenialConstraint, nulls: Nulls) -> t
     return tuple(sorted(listed))
 
 
-def _as_violations(space: Space, boxes: Words, pairs: Counts, n_rows: int) -> Counts:
+def _as_violations(space: PredicateSpace, boxes: Words, pairs: Counts, n_rows: int) -> Counts:
     """Pairs as violations: a rule about one row is broken by rows, each of which makes a pair with every other row."""
     out = pairs.copy()
     masks = space.masks(boxes[pairs > 0])
@@ -222,6 +222,6 @@ def _as_violations(space: Space, boxes: Words, pairs: Counts, n_rows: int) -> Co
     return out
 
 
-def _of_kinds(space: Space, boxes: Words, kept: set[RuleSort]) -> Words:
+def _of_kinds(space: PredicateSpace, boxes: Words, kept: set[RuleSort]) -> Words:
     wanted = [sort_of(space.constraint(row)) in kept for row in space.masks(boxes).tolist()]
     return boxes[np.array(wanted, np.bool_)]

@@ -14,21 +14,21 @@ from refute.discovery.options import Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.rank import state_shares
 from refute.discovery.result.support import support
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.language.form import Form
 from refute.language.predicate import Constant
 from refute.relation import Family, Relation
 from refute.relation.arrays import row_numbers
-from refute.relation.encode.encoding import Encoding
+from refute.relation.keys.encoding import Encoding
 from refute.relation.types import ColumnType
 
 Counts = NDArray[np.int64]
 T = TypeVar("T")
 
 
-class Table(Protocol):
+class SearchedTable(Protocol):
     """A table whose rules are searched."""
 
     @property
@@ -63,7 +63,7 @@ class Table(Protocol):
     def support(self, form: Form) -> int:
         """How many rows have a partner that the rule speaks about."""
 
-    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
+    def pairs(self, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
 
     def unless_expired(self, budget: Budget, run: Callable[[], T]) -> T | None:
@@ -153,7 +153,7 @@ class LocalTable:
             budget.interrupt()
             return None
 
-    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
+    def pairs(self, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
         from refute.discovery.local import LocalPairs
 

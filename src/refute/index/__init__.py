@@ -1,1 +1,1 @@
-"""Static indexes over points with integer coordinates: k-d trees, pairs of them, and range trees."""
+"""Static indexes over points with integer coordinates: forests of k-d trees, two of them at once, and range trees."""

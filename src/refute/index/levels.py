@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from refute.index.run import Alive, Run, Shape, room_for, with_nets
+from refute.index.run import Alive, Run, RunShape, room_for, with_nets
 from refute.kernels.runs import rows
 from refute.kernels.runs.probe import Query
 from refute.kernels.runs.rows import Lines, Longs
 
 RATIO = 8  # two runs are merged once the larger is less than this many times as large
+LEAST = 1 << 8  # lines up to which a run is merged with whatever comes
 AT_ONCE = 1 << 15  # lines up to which a merge is done when it is due; larger ones go on while rows come
 PACE = 3 * RATIO  # lines of each such merge that are merged for every row that comes
 
@@ -22,7 +23,7 @@ class Levels:
     A merge of large runs is spread over the calls that follow; until it is done, both are probed.
     """
 
-    def __init__(self, shape: Shape, runs: Iterable[Run] = ()) -> None:
+    def __init__(self, shape: RunShape, runs: Iterable[Run] = ()) -> None:
         self.shape = shape
         self.runs = sorted(runs, key=len, reverse=True)
         self._merges: list[Merge] = []
@@ -80,7 +81,7 @@ class Levels:
         place = len(self.runs) - 2
         while place >= 0:
             one, two = self.runs[place : place + 2]
-            if len(one) < RATIO * len(two) and not self._is_busy(one, two):
+            if len(one) < max(RATIO * len(two), LEAST) and not self._is_busy(one, two):
                 merge = Merge(one, two)
                 if len(one) + len(two) <= AT_ONCE:
                     merge.go_on(1 << 62)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,20 @@ Alive = NDArray[np.uint8]
 Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares with a point's, and which of its cells
 
 _PER_BUCKET = 4  # lines that share a start, on average
-_ROOM = 1 << 12  # pairs for which there is room at first
+_ROOM = 2  # pairs for each point for which there is room at first
 _NOBODY, _NOWHERE = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
-_LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_KINDS = {
+    Operator.LT: probe.BELOW,
+    Operator.LE: probe.AT_MOST,
+    Operator.GT: probe.ABOVE,
+    Operator.GE: probe.AT_LEAST,
+    Operator.EQ: probe.SAME,
+    Operator.NE: probe.SAME,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RunShape:
     """What the lines of a run hold: cells that group rows, and axes; by the first axis the rows of a group ascend."""
 
     n_equal: int
@@ -44,12 +52,12 @@ class Shape:
 class Run:
     """Rows by group and axes, each with its slot; some of them may take rows of other runs back."""
 
-    def __init__(self, shape: Shape, arrays: Arrays) -> None:
+    def __init__(self, shape: RunShape, arrays: Arrays) -> None:
         self.shape = shape
         self.arrays = arrays
 
     @classmethod
-    def build(cls, shape: Shape, columns: Sequence[Longs], slots: Longs) -> Run:
+    def build(cls, shape: RunShape, columns: Sequence[Longs], slots: Longs) -> Run:
         """The run of these rows, given by columns: those of groups, then axes. A slot `~s` takes the row of s back."""
         lines = np.empty((len(slots), shape.width), np.int64)
         for place, column in enumerate((*columns, slots)):
@@ -61,7 +69,7 @@ class Run:
         return cls(shape, described(arrays))
 
     @classmethod
-    def of_lines(cls, shape: Shape, lines: Lines) -> Run:
+    def of_lines(cls, shape: RunShape, lines: Lines) -> Run:
         """The run of lines that are in its order already, as those of a saved run are."""
         return cls(shape, described(room_for(shape, len(lines), lines)))
 
@@ -102,7 +110,7 @@ class Run:
 
     def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, Lines]:
         """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number."""
-        found = np.empty((2, min(most, _ROOM)), np.int64)
+        found = np.empty((2, min(most, 64 + _ROOM * len(query.lines))), np.int64)
         total = int(probe.pairs(self.arrays, query, alive, most, found)) if len(self) else 0
         if found.shape[1] < total <= most:
             found = np.empty((2, total), np.int64)
@@ -115,31 +123,33 @@ class Run:
             probe.find(self.arrays, groups, alive, slots)
 
 
-def query_of(shape: Shape, lines: Lines, bounds: Sequence[Bound]) -> Query:
-    """Points for runs of a shape: for each line, rows of the group of its first cells that keep within these bounds."""
-    bounds = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
-    low, high = (np.empty((len(lines), len(bounds)), np.int64) for _ in range(2))
-    for place, (_, op, cell) in enumerate(bounds):
-        low[:, place], high[:, place] = _interval(op, lines[:, cell])
-    columns = np.array([shape.n_equal + axis for axis, _, _ in bounds], np.int64)
-    differs = np.array([op is Operator.NE for _, op, _ in bounds], np.bool_)
-    return Query(lines, low, high, columns, differs)
+class Asking(NamedTuple):
+    """What is asked of runs of a shape by points of another: bounds for cells, in the order that kernels want."""
+
+    cells: Longs  # which cell of a point each bound is about
+    kinds: Longs
+    columns: Longs
+    differs: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, shape: RunShape, bounds: Sequence[Bound]) -> Asking:
+        """The bounds of rows in a group: those for the first axis come first, and of these a difference last."""
+        ordered = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
+        return cls(
+            np.array([cell for _, _, cell in ordered], np.int64),
+            np.array([_KINDS[op] for _, op, _ in ordered], np.int64),
+            np.array([shape.n_equal + axis for axis, _, _ in ordered], np.int64),
+            np.array([op is Operator.NE for _, op, _ in ordered], np.bool_),
+        )
+
+    def by(self, lines: Lines) -> Query:
+        """The query of these points."""
+        low, high = np.empty((len(lines), len(self.cells)), np.int64), np.empty((len(lines), len(self.cells)), np.int64)
+        probe.bound(lines, self.cells, self.kinds, low, high)
+        return Query(lines, low, high, self.columns, self.differs)
 
 
-def _interval(op: Operator, cells: Longs) -> tuple[Longs | int, Longs | int]:
-    """The least and greatest cell that stands in this relation to each of the given; an empty one where none does."""
-    if op is Operator.LT:
-        none = cells == _LEAST
-        return np.where(none, 1, _LEAST), np.where(none, 0, cells - 1)
-    if op is Operator.GT:
-        none = cells == _GREATEST
-        return np.where(none, 1, cells + 1), np.where(none, 0, _GREATEST)
-    if op is Operator.LE:
-        return _LEAST, cells
-    return cells, _GREATEST if op is Operator.GE else cells
-
-
-def room_for(shape: Shape, n: int, lines: Lines | None = None) -> Arrays:
+def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
     """Arrays for a run of up to n rows, with room for its lines unless they are given."""
     bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if shape.n_equal else 1
     levels = [0]

@@ -2,8 +2,8 @@
 
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
-from refute.language.cover import minimal_cover
-from refute.language.implication import equivalent, implies, is_trivial, reduced
+from refute.language.logic.cover import minimal_cover
+from refute.language.logic.implication import equivalent, implies, is_trivial, reduced
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement

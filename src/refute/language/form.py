@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from refute.language.closure import Closure
 from refute.language.conditions import Condition
 from refute.language.differences import split, subsets
+from refute.language.logic.closure import Closure
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
@@ -41,7 +41,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RowFilter:
     """Which rows may stand on one side: those of `where`, true to all `filters`, with no null in a `barred` column.
 
     Filters are predicates about one row, written of `s` on either side and sorted, so sides that judge rows alike are
@@ -90,9 +90,9 @@ class Form:
         """All two-row predicates."""
         return self.equal + tuple(one.predicate for one in self.order) + self.differ
 
-    def side(self, row: Row) -> Side:
+    def side(self, row: Row) -> RowFilter:
         """Which rows may stand as `row`."""
-        return Side(self.rule.where, self.filters(row), self.barred(row))
+        return RowFilter(self.rule.where, self.filters(row), self.barred(row))
 
     def filters(self, row: Row) -> tuple[Predicate, ...]:
         """The predicates about this row alone, each once, written of `s`."""

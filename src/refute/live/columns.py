@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from refute.language.form import Form, Side, operands
+from refute.language.conditions import columns_of
+from refute.language.form import Form, RowFilter, operands
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.live.index import Batch, Compared, Longs, Mask, Watched
 from refute.relation import Relation
 from refute.relation.arrays import ALL_VALID, Bytes
-from refute.relation.encode.encoding import Encoding
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.keys import Keys
 
 
-class Reading(NamedTuple):
+class KeyColumn(NamedTuple):
     """A column of the table as integers: in order or not, with null as a value or not."""
 
     name: str
@@ -32,7 +35,7 @@ class Followed:
 
     rule: Rule
     compared: tuple[Compared, ...]
-    sides: tuple[Side, Side]
+    sides: tuple[RowFilter, RowFilter]
 
     def filter(self, side: int, nullable: Set[str]) -> object:
         """What admits rows on a side, as long as no other column has had a null."""
@@ -54,7 +57,7 @@ class Columns:
         """The columns of a table of these types; `nullable` and `encodings` are those that were saved, if some were."""
         self.key = tuple(key)
         self.rules = list(rules)
-        self._numbers: dict[Reading, int] = {}
+        self._numbers: dict[KeyColumn, int] = {}
         self.nullable = set(nullable)  # columns that have had a null
         groups = _compared_groups(rules, key)
         self.encodings: dict[tuple[str, ...], Encoding] = {
@@ -62,13 +65,24 @@ class Columns:
             for names in dict.fromkeys(groups.values())
         }
         self._groups = groups
-        self._key = [self._number(Reading(name, False, False)) for name in key]
+        self._at_hand: Relation | None = None
+        self._made: dict[KeyColumn, Keys] = {}
+        self._key = [self._number(KeyColumn(name, False, False)) for name in key]
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
         self._barred = {name for one in self.followed for side in one.sides for name in side.barred}
 
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that rules and the key read."""
+        read = dict.fromkeys(self.key)
+        for rule in self.rules:
+            read |= dict.fromkeys(rule.constraint.columns)
+            read |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
+        return list(read)
+
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(self) -> tuple[KeyColumn, ...]:
         """The columns of integers, by their numbers."""
         return tuple(self._numbers)
 
@@ -91,13 +105,14 @@ class Columns:
 
     def batch(self, relation: Relation, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
-        cells = []
-        present: dict[str, Bytes] = {}
-        for reading in self._numbers:
-            integers, valid = self._keys(relation, reading, extend)
-            cells.append(integers)
-            if not reading.nulls:
-                present[reading.name] = valid
+        before = self.generations
+        found = [self._keys(relation, reading, extend) for reading in self._numbers]
+        if self.generations != before:  # integers have been replaced meanwhile
+            found = [self._keys(relation, reading, False) for reading in self._numbers]
+        cells = [integers for integers, _ in found]
+        present = {
+            reading.name: valid for reading, (_, valid) in zip(self._numbers, found, strict=True) if not reading.nulls
+        }
         for name in self._barred - present.keys():
             present[name] = _valid(relation, name)
         masks: dict[object, Mask | None] = {}
@@ -107,7 +122,7 @@ class Columns:
         )
         return Batch(slots, tuple(cells), admitted), {name for name, valid in present.items() if len(valid)}
 
-    def _number(self, reading: Reading) -> int:
+    def _number(self, reading: KeyColumn) -> int:
         return self._numbers.setdefault(reading, len(self._numbers))
 
     def _followed(self, rule: Rule) -> Followed:
@@ -115,15 +130,21 @@ class Columns:
         compared = []
         for predicate in form.predicates:
             as_value = rule.nulls.reads(predicate.op)
-            numbers = [self._number(Reading(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
+            numbers = [self._number(KeyColumn(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
             compared.append(Compared(predicate.op, *numbers))
         return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
 
-    def _keys(self, relation: Relation, reading: Reading, extend: bool) -> tuple[Longs, Bytes]:
+    def _keys(self, relation: Relation, reading: KeyColumn, extend: bool) -> tuple[Longs, Bytes]:
+        """The integers of a column, and which rows have one. Those of the table at hand are made once."""
+        if self._at_hand is not relation:
+            self._at_hand, self._made = relation, {}
         encoding = self.encodings[self._groups[reading.name]]
-        keys = encoding.codes(
-            relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
-        )
+        keys = self._made.get(reading)
+        if keys is None or keys.generation != encoding.generation or (extend and len(keys.unknown)):
+            keys = encoding.codes(
+                relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
+            )
+            self._made[reading] = keys
         return keys.values, keys.valid
 
     def _admitted(

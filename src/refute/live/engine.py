@@ -23,7 +23,7 @@ from refute.plan.compile import skipped_nulls
 from refute.plan.problem import Rows as RowNumbers
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
-from refute.relation.encode.key_index import keys_of
+from refute.relation.keys.key_index import keys_of
 
 if TYPE_CHECKING:
     from refute.live.state import State

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from refute.errors import SchemaError, did_you_mean
 from refute.index.levels import Levels
-from refute.index.run import Run, Shape
+from refute.index.run import Run, RunShape
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.live.columns import Columns
@@ -21,8 +21,8 @@ from refute.live.rows import Alive
 from refute.live.runs import RunsIndex
 from refute.relation import Relation
 from refute.relation.binding import check_column
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.state import EncodingState, Facts
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.state import EncodingState, Facts
 
 if TYPE_CHECKING:
     from refute.live.state import State
@@ -46,7 +46,7 @@ class Frame:
         self.columns = columns
         self._method = method
         self._index: Index | None = index_of(method, columns.watched())
-        self._keys = Levels(Shape(len(columns.key), 0))
+        self._keys = Levels(RunShape(len(columns.key), 0))
         self._generations = columns.generations
 
     @classmethod

@@ -15,6 +15,7 @@ Longs = NDArray[np.int64]
 Alive = NDArray[np.uint8]
 
 FULL = 1 << 16  # rows from which a segment is not joined with others
+SMALL = 64  # segments of less that are let be
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Segment:
     def kept(self, alive: Alive) -> Segment:
         """The rows that are alive."""
         mask = alive[self.slots].view(np.bool_)
+        if mask.all():
+            return self
         return Segment(self.slots[mask], self.table.take(row_numbers(np.flatnonzero(mask))).combine_chunks())
 
 
@@ -52,14 +55,14 @@ class Rows:
         if not len(slots):
             return self
         segments = [*self.segments, Segment(slots, table)]
-        while len(segments) > 1:
-            left, right = segments[-2:]
-            if len(left.slots) >= FULL or len(left.slots) > 4 * len(right.slots):
-                break
-            segments[-2:] = [_joined(left.kept(alive), right)]
-            if not len(segments[-1].slots):
-                segments.pop()
-                break
+        first = next((k for k, one in enumerate(segments) if len(one.slots) < FULL), len(segments))
+        if len(segments) - first > SMALL:
+            small, rows = 1, len(slots)
+            while small < len(segments) - first and len(segments[-small - 1].slots) <= 4 * rows:
+                small += 1
+                rows += len(segments[-small].slots)
+            joined = _joined([one.kept(alive) for one in segments[-small:]])
+            segments[-small:] = [joined] if len(joined.slots) else []
         return Rows(self.schema, segments)
 
     def without_dead(self, alive: Alive) -> Rows:
@@ -96,7 +99,7 @@ class Rows:
 
     def living(self, alive: Alive) -> tuple[Longs, pa.Table]:
         """The slots and rows that are alive, in the order in which they came."""
-        kept = [segment if alive[segment.slots].all() else segment.kept(alive) for segment in self.segments]
+        kept = [segment.kept(alive) for segment in self.segments]
         if not kept:
             return np.empty(0, np.int64), self.schema.empty_table()
         return np.concatenate([segment.slots for segment in kept]), pa.concat_tables([one.table for one in kept])
@@ -107,6 +110,6 @@ class Rows:
         return sum(segment.table.nbytes + segment.slots.nbytes for segment in self.segments)
 
 
-def _joined(left: Segment, right: Segment) -> Segment:
-    table = pa.concat_tables([left.table, right.table]).combine_chunks()
-    return Segment(np.concatenate([left.slots, right.slots]), table)
+def _joined(parts: Sequence[Segment]) -> Segment:
+    table = pa.concat_tables([part.table for part in parts]).combine_chunks()
+    return Segment(np.concatenate([part.slots for part in parts]), table)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
 from refute.index.levels import Levels
-from refute.index.run import Alive, Bound, Run, Shape, query_of
+from refute.index.run import Alive, Asking, Bound, Run, RunShape
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
@@ -39,8 +39,8 @@ class _Store:
     delta: Run = field(init=False)  # the rows of the batch at hand
 
     @property
-    def shape(self) -> Shape:
-        return Shape(len(self.equal), len(self.axes))
+    def shape(self) -> RunShape:
+        return RunShape(len(self.equal), len(self.axes))
 
     def built(self, batch: Batch) -> Run:
         """The rows of a batch that it would hold."""
@@ -57,16 +57,20 @@ class _Probe:
     side: int  # 0: the rows that come stand as s
     own: _Store  # where the rows that come go themselves, in their role
     store: _Store
-    compared: tuple[Compared, ...]  # all but equalities
+    asking: Asking
+
+    @classmethod
+    def of(cls, rule: int, side: int, own: _Store, store: _Store, compared: Sequence[Compared]) -> _Probe:
+        """The probe of what is compared besides equalities, once all axes of both stores are known."""
+        bounds: list[Bound] = []
+        for one in compared:
+            mine, theirs, op = (one.s, one.t, one.op.mirrored) if side == 0 else (one.t, one.s, one.op)
+            bounds.append((store.axes.index(theirs), op, len(own.equal) + own.axes.index(mine)))
+        return cls(rule, side, own, store, Asking.of(store.shape, bounds))
 
     def query(self) -> Query:
         """The rows of the batch at hand, in the order of their own store, so those of a group follow each other."""
-        bounds: list[Bound] = []
-        for one in self.compared:
-            mine, theirs, op = (one.s, one.t, one.op.mirrored) if self.side == 0 else (one.t, one.s, one.op)
-            cell = len(self.own.equal) + self.own.axes.index(mine)
-            bounds.append((self.store.axes.index(theirs), op, cell))
-        return query_of(self.store.shape, self.own.delta.arrays.lines, bounds)
+        return self.asking.by(self.own.delta.arrays.lines)
 
 
 class RunsIndex:
@@ -79,7 +83,14 @@ class RunsIndex:
 
     def __init__(self, rules: Sequence[Watched]) -> None:
         self._stores: dict[Key, _Store] = {}
-        self._probes = [list(self._probes_of(number, rule)) for number, rule in enumerate(rules)]
+        stores = [self._stores_of(number, rule) for number, rule in enumerate(rules)]
+        self._probes = [
+            [
+                _Probe.of(number, side, stores[number][side], stores[number][1 - side], _others(rule))
+                for side in ((0,) if _is_symmetric(rule) else (0, 1))
+            ]
+            for number, rule in enumerate(rules)
+        ]
         self._mirrored = [_is_symmetric(rule) for rule in rules]
         self._rules = list(rules)
         for store in self._stores.values():
@@ -129,18 +140,17 @@ class RunsIndex:
         self._build(batch)
         return self._found(batch, limits, itself=False)
 
-    def _probes_of(self, number: int, rule: Watched) -> Iterator[_Probe]:
+    def _stores_of(self, number: int, rule: Watched) -> tuple[_Store, _Store]:
+        """The stores of both sides of a rule, with an axis for whatever it compares."""
         equal = sorted({(one.s, one.t) for one in rule.compared if one.op is Operator.EQ})
-        others = [one for one in rule.compared if one.op is not Operator.EQ]
-        others.sort(key=lambda one: not one.op.is_order)  # rows of a group ascend by what an order compares, if any
         stores = []
         for side in (0, 1):
             columns = tuple(pair[side] for pair in equal)
             store = self._stores.setdefault((columns, rule.filters[side]), _Store(number, side, columns))
-            store.axes += dict.fromkeys(axis for one in others if (axis := (one.s, one.t)[side]) not in store.axes)
+            axes = [(one.s, one.t)[side] for one in _others(rule)]
+            store.axes += dict.fromkeys(axis for axis in axes if axis not in store.axes)
             stores.append(store)
-        for side in (0,) if _is_symmetric(rule) else (0, 1):
-            yield _Probe(number, side, stores[side], stores[1 - side], tuple(others))
+        return stores[0], stores[1]
 
     def _reach(self, batch: Batch) -> None:
         """Makes room for the slots of a batch."""
@@ -246,6 +256,11 @@ class RunsIndex:
 
 def _chosen(column: Longs, mask: Mask | None) -> Longs:
     return column if mask is None else column[mask]
+
+
+def _others(rule: Watched) -> list[Compared]:
+    """All but equalities, orders first: rows of a group ascend by what the first of them compares."""
+    return sorted((one for one in rule.compared if one.op is not Operator.EQ), key=lambda one: not one.op.is_order)
 
 
 def _is_symmetric(rule: Watched) -> bool:

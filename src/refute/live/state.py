@@ -19,7 +19,7 @@ from refute.live.index import Found, Longs
 from refute.live.rows import Alive, Rows
 from refute.live.store import Clashing, Violated, net
 from refute.relation import Relation
-from refute.relation.encode.key_index import KeyIndex
+from refute.relation.keys.key_index import KeyIndex
 
 if TYPE_CHECKING:
     from refute.live.engine import LiveEngine
@@ -61,6 +61,7 @@ class State:
         self.n_rows = 0
         self.next_slot = 0
         self.version = 0
+        self._latest: tuple[pa.Table, Relation] | None = None
         self.seen: tuple[int, LiveEngine] | None = None  # an engine, and the version that it is of
 
     @property
@@ -130,6 +131,7 @@ class State:
         self.rows = was.without_dead(self.alive) if len(gone) else was
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
+        self._latest = None
         links = change.links
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
@@ -211,10 +213,16 @@ class State:
         return self.frame
 
     def _new_cells(self, frame: Frame, table: pa.Table) -> list[Longs]:
-        cells, valid = frame.columns.key_cells(Relation.of(table), extend=True)
+        cells, valid = frame.columns.key_cells(self._relation(table), extend=True)
         refuse_nulls(self.key, valid)
         refuse_keys(table, self.key, repeated(cells), "these keys come more than once")
         return cells
+
+    def _relation(self, table: pa.Table) -> Relation:
+        """The relation over a table, one for all that is asked of a change."""
+        if self._latest is None or self._latest[0] is not table:
+            self._latest = table, Relation.of(table)
+        return self._latest[1]
 
     def _numbered(self, numbers: Longs) -> Longs:
         """The numbers of rows, each of which must be alive."""
@@ -229,13 +237,13 @@ class State:
     def _asked(self, change: Change, gone: Longs, came: Longs) -> tuple[list[Found], list[Found]]:
         """What the indexes say of rows that go and of rows that come, as they take them in."""
         frame = change.frame
-        new = Relation.of(change.table)
+        new = self._relation(change.table)
         batch = None
         if len(came):
             batch, nulls = frame.columns.batch(new, came, extend=True)
             frame.note(nulls)
         index = frame.ready(self)
-        old = Relation.of(self.rows.take(gone).cast(frame.schema)) if len(gone) else None
+        old = self._going(frame, gone) if len(gone) else None
         nothing = [Found(0, (NOTHING, NOTHING)) for _ in frame.columns.followed]
         two_row = [self.stores[number] for number in frame.columns.numbers]
         removed = nothing
@@ -252,6 +260,12 @@ class State:
             frame.keep_keys(new, came)
         return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
 
+    def _going(self, frame: Frame, slots: Longs) -> Relation:
+        """The rows of these slots, with the columns that matter."""
+        table = self.rows.take(slots, frame.columns.names)
+        wanted = pa.schema([frame.schema.field(name) for name in frame.columns.names])
+        return Relation.of(table if table.schema.equals(wanted) else table.cast(wanted))
+
     def _with_single(
         self, frame: Frame, relation: Relation | None, slots: Longs, two_row: Sequence[Found]
     ) -> list[Found]:
@@ -260,7 +274,7 @@ class State:
         told = []
         for number, rule in enumerate(self.rules):
             rows = NOTHING
-            if rule.constraint.is_single_row and relation is not None:
+            if self.stores[number].sides == 1 and relation is not None:
                 rows = slots[violating_rows(relation, rule)]
             told.append(found.get(number, Found(len(rows), (rows, rows))))
         return told

@@ -9,12 +9,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.language.form import Form, Side, operands
+from refute.language.form import Form, RowFilter, operands
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Predicate, Row
 from refute.language.rulebook import Rule
-from refute.plan.problem import Comparison, Ints, Problem, Rows
+from refute.plan.problem import Comparison, Ints, Problem, ProblemSide, Rows
 from refute.relation import Encoded, Relation
 
 Mask = NDArray[np.bool_]
@@ -68,9 +68,8 @@ def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compile
         return tuple(_restricted(comparison, s_side, t_side, s_rows, t_rows) for comparison in whole)
 
     problem = Problem(
-        n_rows=relation.n_rows,
-        s_rows=s_rows,
-        t_rows=t_rows,
+        s=ProblemSide.of(s_rows, relation.n_rows),
+        t=ProblemSide.of(t_rows, relation.n_rows),
         equal=compared_by(form.equal),
         order=compared_by(one.predicate for one in form.order),
         differ=compared_by(form.differ),
@@ -101,7 +100,7 @@ def skipped_nulls(relation: Relation, form: Form) -> int:
     return int(np.count_nonzero(missing if chosen is None else missing & chosen))
 
 
-def _filtered(relation: Relation, side: Side, nulls: Nulls) -> Mask | None:
+def _filtered(relation: Relation, side: RowFilter, nulls: Nulls) -> Mask | None:
     """The rows of a side's `where` that are true to its filters; None is all. Do not write to it."""
     masks = [] if side.where is None else [relation.condition_mask(side.where)]
     masks += [relation.mask(predicate, nulls) for predicate in side.filters]

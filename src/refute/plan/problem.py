@@ -120,34 +120,53 @@ class Comparison:
         return codes + number(lag) if lag else codes
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Find pairs of admitted rows with all `equal`, `order` and `differ` comparisons true, and different row numbers.
+@dataclass(frozen=True, slots=True, eq=False)
+class ProblemSide:
+    """The points of one side of a problem, each with the number of its row.
 
-    `s_rows[i]` is the table's row number of point i of side s; both arrays ascend strictly. None means every row
-    0 .. n-1. `aligned` says that both sides admit the same rows, so point i of s and point i of t are one row.
-    `self_pairs` says that some row might satisfy all comparisons with itself; such a pair is no violation.
+    `rows[i]` is the row number of point i; they ascend strictly. None means that these are 0 .. size-1. One number is
+    one row on whichever side it stands: rows of two tables are given different numbers, as `beyond` does.
     """
 
-    n_rows: int  # rows of the table
-    s_rows: Rows | None
-    t_rows: Rows | None
+    size: int
+    rows: Rows | None = None
+
+    @classmethod
+    def of(cls, rows: Rows | None, n: int) -> ProblemSide:
+        """Some rows of a table of n rows; None are all of them."""
+        return cls(n) if rows is None else cls(len(rows), rows)
+
+    @classmethod
+    def beyond(cls, n: int, size: int) -> ProblemSide:
+        """All rows of a table whose rows are numbered from n on, after those of another table."""
+        return cls(size, np.arange(n, n + size, dtype=np.int64))
+
+    def head(self, n: int) -> ProblemSide:
+        """The first n points."""
+        return ProblemSide(min(n, self.size), None if self.rows is None else self.rows[:n])
+
+    def row_numbers(self) -> Rows:
+        """The row number of each point."""
+        return np.arange(self.size, dtype=np.int64) if self.rows is None else self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Find pairs of points, one of each side, of different rows and with all comparisons true.
+
+    The sides may be the same rows, some rows of one table each, or rows of two tables, as those that come to a table
+    and those that were there; the arrays of a comparison have the sizes of their sides. `self_pairs` says that some row
+    might stand on both sides and satisfy all comparisons with itself; such a pair is no violation.
+    """
+
+    s: ProblemSide
+    t: ProblemSide
     equal: tuple[Comparison, ...]
     order: tuple[Comparison, ...]
     differ: tuple[Comparison, ...]
     self_pairs: bool
 
     @property
-    def s_size(self) -> int:
-        """The number of points on side s."""
-        return self.n_rows if self.s_rows is None else len(self.s_rows)
-
-    @property
-    def t_size(self) -> int:
-        """The number of points on side t."""
-        return self.n_rows if self.t_rows is None else len(self.t_rows)
-
-    @property
     def aligned(self) -> bool:
-        """Whether both sides are the same rows in the same order."""
-        return self.s_rows is self.t_rows
+        """Whether both sides are the same rows in the same order: point i of s and point i of t are one row."""
+        return self.s is self.t or (self.s.rows is self.t.rows and self.s.size == self.t.size)

@@ -20,7 +20,7 @@ from refute.relation.arrays import truths
 from refute.relation.binding import bind
 from refute.relation.encode.columns import first_codes
 from refute.relation.encode.encoded import Encoded
-from refute.relation.encode.encoding import Encoding
+from refute.relation.keys.encoding import Encoding
 from refute.relation.mask import condition_mask, predicate_mask
 from refute.relation.sources.protocol import ArrowSource, Source, source_of
 from refute.relation.types import READABLE, ColumnType, Family

@@ -18,14 +18,16 @@ _LEAST_ROWS = 2_000  # of a task: starting one costs more than as many rows
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SparkBudget:
     """Sizes that decide between ways; answers do not depend on them.
 
     Rows whose needed columns fit `driver_bytes` may come to this process and be answered by its kernels: that beats a
     shuffle through Python workers. A quarter of it is kept for several rules. Rules that Spark's own aggregates answer
     come here only up to `native_bytes`. All else goes to tasks of about `task_rows` rows each, `tasks_per_core` times
     as many as cores where the rows are worth it. `sample_rows` are looked at before a rule is verified on all rows,
-    and `plan_rows` tell how to cut the work.
+    and `plan_rows` tell how to cut the work. From `scattered_rows` on, rows that mostly have values of their own are
+    shuffled before they are counted. Pairs of up to `narrow_rows` rows are counted in 64 bits, which hold the pairs of
+    2^31 rows.
     """
 
     driver_bytes: int = 256 << 20
@@ -35,6 +37,8 @@ class Budget:
     sample_rows: int = 20_000
     plan_rows: int = 100_000
     sample_bytes: int = 16 << 20
+    scattered_rows: int = 1_000_000
+    narrow_rows: int = 1 << 31
 
     @property
     def kept_bytes(self) -> int:

@@ -15,7 +15,7 @@ from refute.spark.answer.spread import distinct_rows
 from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.rule import SparkRule
 from refute.spark.session.failures import plain_failures
-from refute.spark.session.jobs import Crew
+from refute.spark.session.jobs import JobCrew
 from refute.spark.source.types import bind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def measure(
     counted: list[DistinctRows] = []
     if counts:  # verifying looks at the first rows first
         prepared, counted = _with_values_together(engine, prepared)
-    with ExitStack() as stack, Crew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
+    with ExitStack() as stack, JobCrew(engine.source.frame.sparkSession, _RULES_AT_ONCE) as crew:
         prepared = _with_blocks_together(engine, prepared, stack)
         # What is shared is begun first, so no thread waits for what none has begun.
         for values in counted:

@@ -23,7 +23,7 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
@@ -37,7 +37,7 @@ from refute.spark.source.files import shares_files
 from refute.spark.source.keeping import Kept, forgotten_at_exit, kept
 from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, plain_names, renamed
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 from refute.spark.source.types import bind, empty_relation
 from refute.spark.worker import ROW_COLUMN
 
@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
 
-    source: Source
+    source: SparkSource
     types: Relation
     names: dict[str, str]
     plain_types: Relation
@@ -61,13 +61,13 @@ class SparkEngine:
         method: MethodName = MethodName.AUTO,
         session: Any = None,
         schema: Any = None,
-        budget: Budget | None = None,
+        budget: SparkBudget | None = None,
         persist: bool = False,
         reads: Sequence[Rule] | None = None,
     ) -> None:
         """With `persist` the table is kept on the executors until `close`; where only the rules `reads` will be asked
         about, the columns that these read, and the key."""
-        self.budget = budget or Budget()
+        self.budget = budget or SparkBudget()
         self.method = method
         self.key: tuple[str, ...] = ()
         self._place = Kept()
@@ -311,7 +311,7 @@ class SparkEngine:
             )
 
 
-def _needed(source: Source, rules: Sequence[Rule] | None) -> list[str]:
+def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
     """The columns to keep for these rules; all of them where one is missing, which is told later."""
     columns = source.frame.columns
     wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}

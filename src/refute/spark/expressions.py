@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
-from refute.language.form import Side
+from refute.language.form import RowFilter
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Constant, Predicate, Value
@@ -207,7 +207,7 @@ def all_of(conditions: list[SparkColumn]) -> SparkColumn:
     return _all(conditions) if conditions else F.lit(True)
 
 
-def filter_expressions(relation: Relation, side: Side, nulls: Nulls) -> list[SparkColumn] | None:
+def filter_expressions(relation: Relation, side: RowFilter, nulls: Nulls) -> list[SparkColumn] | None:
     """What rows of a side must be true to, its `where` first; None where Spark cannot tell exactly."""
     conditions = [] if side.where is None else [condition_expression(relation, side.where)]
     conditions += [predicate_expression(relation, one, nulls) for one in side.filters]

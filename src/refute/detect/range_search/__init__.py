@@ -7,7 +7,7 @@ of k-d trees, in linear space, beyond that, and wherever it was measured to be f
 3) and one-row predicates (appendix C, mixed constraints) are two sides of points from the start.
 """
 
-from refute.detect.range_search.choice import Index, Options
+from refute.detect.range_search.choice import IndexKind, RangeOptions
 from refute.detect.range_search.operations import (
     count,
     count_steps,
@@ -18,4 +18,14 @@ from refute.detect.range_search.operations import (
     partners_steps,
 )
 
-__all__ = ["Index", "Options", "count", "count_steps", "exists", "exists_steps", "pairs", "partners", "partners_steps"]
+__all__ = [
+    "IndexKind",
+    "RangeOptions",
+    "count",
+    "count_steps",
+    "exists",
+    "exists_steps",
+    "pairs",
+    "partners",
+    "partners_steps",
+]

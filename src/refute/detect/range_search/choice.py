@@ -17,7 +17,7 @@ MOST_SEARCHED = 1 << 9  # the same for a first clash and for listings
 MOST_AGREEING = 6  # differences that are counted by what agreement leaves over: each only doubles the work
 
 
-class Index(Enum):
+class IndexKind(Enum):
     """An index over the points of a group."""
 
     AUTO = "auto"
@@ -26,10 +26,10 @@ class Index(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RangeOptions:
     """How to search: which index, and how many bytes a range tree may take (None: three times the columns it reads)."""
 
-    index: Index = Index.AUTO
+    index: IndexKind = IndexKind.AUTO
     memory: int | None = None
 
     def __post_init__(self) -> None:
@@ -37,21 +37,23 @@ class Options:
             raise ValueError(f"memory must not be negative, got {self.memory}")
 
 
-def choose(points: Points, dims: int, options: Options, *, most_differ: int = MOST_EXPANDED, most_points: int) -> Index:
+def choose(
+    points: Points, dims: int, options: RangeOptions, *, most_differ: int = MOST_EXPANDED, most_points: int
+) -> IndexKind:
     """The index for a search whose range trees would have `dims` dimensions.
 
     A pair of k-d trees need not look at every point, so it is the faster one, too, where range trees of several
     dimensions would hold more than `most_points` points.
     """
-    if options.index is not Index.AUTO:
+    if options.index is not IndexKind.AUTO:
         return options.index
     if len(points.differ) > most_differ:
-        return Index.KD_TREE
+        return IndexKind.KD_TREE
     memory = options.memory
     if memory is None:
         columns = sum(each.s.nbytes + (0 if each.s is each.t else each.t.nbytes) for each in points.comparisons)
         memory = max(LEAST_MEMORY, 3 * columns)
     largest = points.n_s if points.group is None else int(np.bincount(points.group.s).max())
     if dims > 1 and largest > most_points:
-        return Index.KD_TREE
-    return Index.RANGE_TREE if tree_bytes(largest, dims) <= memory else Index.KD_TREE
+        return IndexKind.KD_TREE
+    return IndexKind.RANGE_TREE if tree_bytes(largest, dims) <= memory else IndexKind.KD_TREE

@@ -7,23 +7,24 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.detect.range_search.choice import MOST_SEARCHED, Index, Options, choose
+from refute.detect.range_search.choice import MOST_SEARCHED, IndexKind, RangeOptions, choose
 from refute.detect.range_search.expansion import expanded
-from refute.detect.range_search.trees import dual, sides
+from refute.detect.range_search.trees import sides
 from refute.detect.range_search.ways import searches, tallies, threads_of
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.detect.sweep.trees import dual_tree
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share, tell, under, within
 from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
 
 Int64s = NDArray[np.int64]
 
-DEFAULT = Options()
+DEFAULT = RangeOptions()
 
 
 def exists(
-    problem: Problem, share: Share | None = None, options: Options = DEFAULT, *, first_rows: bool = True
+    problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT, *, first_rows: bool = True
 ) -> tuple[int, int] | None:
     """Some violating pair of row numbers, or None (Algorithms 1, 2 and 4; growing prefixes end it early)."""
     points = reduce(problem, share)
@@ -40,7 +41,7 @@ def exists(
 
 
 def exists_steps(
-    problem: Problem, share: Share | None = None, options: Options = DEFAULT, *, first_rows: bool = True
+    problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT, *, first_rows: bool = True
 ) -> Iterator[Step]:
     """The steps of `exists`, none of them run."""
     points = reduce(problem, share)
@@ -52,7 +53,7 @@ def exists_steps(
         yield from steps_under(UNFOUND, steps) if number else steps
 
 
-def count(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> int:
+def count(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> int:
     """The number of violating ordered pairs (Algorithm 5 with f = count, over the sort of Algorithm 6)."""
     points = reduce(problem, share)
     if points is None:
@@ -61,7 +62,7 @@ def count(problem: Problem, share: Share | None = None, options: Options = DEFAU
     return sum(sign * tally.count(within(share, scope)) for scope, sign, tally in tallies(points, options))
 
 
-def count_steps(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> Iterator[Step]:
+def count_steps(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> Iterator[Step]:
     """The steps of `count`, none of them run."""
     points = reduce(problem, share)
     if points is None:
@@ -71,9 +72,9 @@ def count_steps(problem: Problem, share: Share | None = None, options: Options =
         yield from steps_within(scope, tally.steps())
 
 
-def partners(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> tuple[Int64s, Int64s]:
+def partners(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> tuple[Int64s, Int64s]:
     """For each point of side s, and of side t, its number of partners; both sides are queried in turn."""
-    of_s, of_t = np.zeros(problem.s_size, np.int64), np.zeros(problem.t_size, np.int64)
+    of_s, of_t = np.zeros(problem.s.size, np.int64), np.zeros(problem.t.size, np.int64)
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
@@ -85,13 +86,13 @@ def partners(problem: Problem, share: Share | None = None, options: Options = DE
     return of_s, of_t
 
 
-def partners_steps(problem: Problem, share: Share | None = None, options: Options = DEFAULT) -> Iterator[Step]:
+def partners_steps(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> Iterator[Step]:
     """The steps of `partners`: those of `count`, from both sides in turn."""
     return count_steps(problem, share, options)
 
 
 def pairs(
-    problem: Problem, share: Share | None = None, limit: int | None = None, options: Options = DEFAULT
+    problem: Problem, share: Share | None = None, limit: int | None = None, options: RangeOptions = DEFAULT
 ) -> Iterator[tuple[Rows, Rows]]:
     """The violating pairs in bounded chunks of row numbers, at most `limit` (Algorithm 6, appendices B and D)."""
     if limit is not None and limit <= 0:
@@ -113,11 +114,11 @@ def pairs(
             return
 
 
-def _point_pairs(points: Points, options: Options, threads: int) -> Iterator[tuple[Int64s, Int64s]]:
+def _point_pairs(points: Points, options: RangeOptions, threads: int) -> Iterator[tuple[Int64s, Int64s]]:
     """The pairs of points that satisfy all comparisons, a row with itself included."""
     dims = len(points.order) + len(points.differ) - 1
-    if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE:
-        yield from dual(points, threads).pairs()
+    if dims < 0 or choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE:
+        yield from dual_tree(points, threads=threads).pairs()
         return
     for part in expanded(points):
         yield from sides(part).pairs()

@@ -1,4 +1,4 @@
-"""Points in the shapes that indexes read: one grouping, both sides sorted, both sides as k-d trees."""
+"""Points in the shapes that range trees read: one grouping, and both sides sorted."""
 
 from __future__ import annotations
 
@@ -6,22 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.points import Points
-from refute.index.dual_tree import DualTree
 from refute.index.range_tree import SortedSides
 from refute.plan.problem import Comparison
 
 Int64s = NDArray[np.int64]
-
-
-def dual(points: Points, threads: int) -> DualTree:
-    """Both sides as k-d trees, differences and the group as axes of their own."""
-    ids = None
-    if points.self_pairs:
-        s_rows = np.arange(points.n_s) if points.s_rows is None else points.s_rows
-        ids = s_rows, s_rows if points.aligned else np.arange(points.n_t) if points.t_rows is None else points.t_rows
-    equal = [grouping(points)] if points.group is not None or not (points.order or points.differ) else []
-    axes = ([(each.s, each.t) for each in kind] for kind in (equal, points.order, points.differ))
-    return DualTree.build(*axes, ids=ids, threads=threads)
 
 
 def sides(points: Points) -> SortedSides:

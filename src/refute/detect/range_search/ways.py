@@ -8,10 +8,18 @@ from typing import Protocol
 
 import numpy as np
 
-from refute.detect.range_search.choice import MOST_AGREEING, MOST_COUNTED, MOST_SEARCHED, Index, Options, choose
+from refute.detect.range_search.choice import (
+    MOST_AGREEING,
+    MOST_COUNTED,
+    MOST_SEARCHED,
+    IndexKind,
+    RangeOptions,
+    choose,
+)
 from refute.detect.range_search.expansion import expanded, included
-from refute.detect.range_search.trees import Int64s, dual, grouping, sides, sizes
+from refute.detect.range_search.trees import Int64s, grouping, sides, sizes
 from refute.detect.sweep.points import Points
+from refute.detect.sweep.trees import dual_tree
 from refute.kernels.range_search import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.share import Share, tell
@@ -22,7 +30,7 @@ Pair = tuple[int, int]
 _GROWTH = 4  # prefixes of n/8, n/32, ... points cost a sixth of a full search together
 
 
-class Search(Protocol):
+class PairSearch(Protocol):
     """A way to find a pair of points."""
 
     def steps(self) -> Iterator[Step]:
@@ -32,7 +40,7 @@ class Search(Protocol):
         """Points (of s, of t) that pair up, or None."""
 
 
-class Tally(Protocol):
+class PairTally(Protocol):
     """A way to count pairs of different rows."""
 
     @property
@@ -49,7 +57,7 @@ class Tally(Protocol):
         """The number of partners of each point of s, and of t; both sides are asked about in turn."""
 
 
-def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[tuple[str, Search]]:
+def searches(points: Points, options: RangeOptions, *, first_rows: bool) -> Iterator[tuple[str, PairSearch]]:
     """The ways to look at growing prefixes and at all points, with words for each.
 
     Without `first_rows` some prefixes have been looked at. As a search costs more than a pass, those between them pay.
@@ -65,20 +73,20 @@ def searches(points: Points, options: Options, *, first_rows: bool) -> Iterator[
     yield "", _search(points, options)
 
 
-def tallies(points: Points, options: Options) -> Iterator[tuple[str, int, Tally]]:
+def tallies(points: Points, options: RangeOptions) -> Iterator[tuple[str, int, PairTally]]:
     """Signed ways whose counts add up, with words for each."""
     dims = len(points.order) - 1
-    if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is Index.KD_TREE:
+    if choose(points, dims, options, most_differ=MOST_AGREEING, most_points=MOST_COUNTED) is IndexKind.KD_TREE:
         yield "", 1, _Boxes(points)
         return
     for scope, sign, part in included(points):
         yield scope, sign, _Queries(part) if part.order else _Products(part)
 
 
-def _search(points: Points, options: Options) -> Search:
+def _search(points: Points, options: RangeOptions) -> PairSearch:
     saved = 1 if points.self_pairs else 2  # sorting saves a dimension, and a running minimum another one
     dims = len(points.order) + len(points.differ) - saved
-    by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is Index.KD_TREE
+    by_boxes = choose(points, dims, options, most_points=MOST_SEARCHED) is IndexKind.KD_TREE
     return _Boxes(points) if by_boxes else _RangeTrees(points)
 
 
@@ -121,33 +129,38 @@ class _Records:
 
 @dataclass(frozen=True, slots=True)
 class _Boxes:
-    """A pair of k-d trees, differences and the group as axes of their own."""
+    """A pair of k-d trees for each group, with differences as axes of their own."""
 
     points: Points
 
     def steps(self) -> Iterator[Step]:
         """Build and compare."""
-        group = ["the group"] if self.points.group is not None else []
-        names = ", ".join([*group, *(each.name or "one column" for each in self.points.order + self.points.differ)])
-        yield Step(f"hold a k-d tree of each side against that of the other, over {names or 'row numbers'}")
+        per = "" if self.points.group is None else " of each group"
+        compared = self.points.order + self.points.differ
+        over = f", over {named(compared)}" if compared else ""
+        yield Step(f"hold a k-d tree of each side{per} against that of the other{over}")
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).exists(threads=threads)
+        return dual_tree(self.points, threads=threads).find(threads)
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).count(threads=threads)
+        total = dual_tree(self.points, threads=threads).count(threads=threads)
+        assert total is not None
+        return total - self.points.self_count()
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
         tell(share, self)
         threads = threads_of(share)
-        return dual(self.points, threads).partners(threads=threads)
+        found = dual_tree(self.points, threads=threads).partners(threads=threads)
+        assert found is not None
+        return _without_selves(self.points, *found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ def exists(
     """Some violating pair of row numbers, or None; stops at the first. Parts that grow stand for first rows."""
     problem = prepared(problem)
     for batch in stream(problem, tuning, share):
-        found = first_distinct(batch.a, batch.b, problem.s_rows, problem.t_rows)
+        found = first_distinct(batch.a, batch.b, problem.s.rows, problem.t.rows)
         if found is not None:
-            return int(_rows(problem.s_rows, found[0])), int(_rows(problem.t_rows, found[1]))
+            return int(_rows(problem.s.rows, found[0])), int(_rows(problem.t.rows, found[1]))
     return None
 
 
@@ -55,7 +55,7 @@ def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning 
 def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
     """The number of violating ordered pairs."""
     problem = prepared(problem)
-    total = Total(problem.s_size, problem.t_size)
+    total = Total(problem.s.size, problem.t.size)
     Collection(problem, tuning, share).into(total)
     return total.total
 
@@ -65,7 +65,7 @@ def partners(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each point of side s, and of side t, its number of partners."""
     problem = prepared(problem)
-    found = Partners(problem.s_size, problem.t_size)
+    found = Partners(problem.s.size, problem.t.size)
     Collection(problem, tuning, share, partners=True).into(found)
     return found.s, found.t
 
@@ -80,7 +80,7 @@ def pairs(
 ) -> Iterator[tuple[Rows, Rows]]:
     """The violating pairs in bounded chunks of row numbers, at most `limit`."""
     problem = prepared(problem)
-    left = problem.s_size * problem.t_size if limit is None else limit
+    left = problem.s.size * problem.t.size if limit is None else limit
     if left <= 0:
         return
     for batch in stream(problem, tuning, share):
@@ -90,7 +90,7 @@ def pairs(
             pair = int(np.searchsorted(reach, done, side="right"))
             first = pair, done - int(reach[pair] - sizes[pair])
             points = fill_pairs(batch.a, batch.b, first, min(tuning.chunk, int(reach[-1]) - done))
-            s, t = _rows(problem.s_rows, points[0]), _rows(problem.t_rows, points[1])
+            s, t = _rows(problem.s.rows, points[0]), _rows(problem.t.rows, points[1])
             if problem.self_pairs:
                 s, t = s[s != t], t[s != t]
             if len(s):

@@ -79,8 +79,8 @@ class ClusterPairs:
 
 def all_pairs(problem: Problem) -> ClusterPairs:
     """The batch that stands for all pairs of a point of side s and a point of side t."""
-    a = whole_side(problem.s_size)
-    return ClusterPairs(a, a if problem.aligned else whole_side(problem.t_size), problem.aligned)
+    a = whole_side(problem.s.size)
+    return ClusterPairs(a, a if problem.aligned else whole_side(problem.t.size), problem.aligned)
 
 
 def whole_side(size: int) -> Side:

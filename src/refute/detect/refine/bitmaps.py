@@ -63,7 +63,7 @@ def clusters_of(stage: Stage, problem: Problem, tuning: Tuning, share: Share | N
         return found
 
     label = stage.comparisons[0].label
-    if share is None or label is None or problem.s_rows is not None or problem.t_rows is not None:
+    if share is None or label is None or problem.s.rows is not None or problem.t.rows is not None:
         return build()
     return share.get(("refine", "bitmaps", stage.key), build)
 

@@ -141,11 +141,10 @@ def self_pairs(problem: Problem) -> tuple[Rows, Rows]:
     if not problem.self_pairs:
         return nobody, nobody
     if problem.aligned:
-        s = t = np.arange(problem.s_size)
+        s = t = np.arange(problem.s.size)
     else:
-        every = np.arange(problem.n_rows)
-        s_rows, t_rows = (every if rows is None else rows for rows in (problem.s_rows, problem.t_rows))
-        _, s, t = np.intersect1d(s_rows, t_rows, assume_unique=True, return_indices=True)
+        both = problem.s.row_numbers(), problem.t.row_numbers()
+        _, s, t = np.intersect1d(*both, assume_unique=True, return_indices=True)
     equal = [comparison for comparison in problem.equal if not problem.aligned or comparison.s is not comparison.t]
     if not equal and not problem.differ and not problem.order:
         return s, t

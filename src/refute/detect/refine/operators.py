@@ -11,7 +11,7 @@ from refute.detect.refine.batch import ClusterPairs
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.detect.refine.tuning import Tuning
 from refute.kernels.refinement.groups import count_equal, group, join
-from refute.kernels.refinement.iejoin import Listing, Sorted
+from refute.kernels.refinement.iejoin import JoinListing, Sorted
 from refute.kernels.refinement.merge import apart_pairs, below_pairs, equal_pairs
 from refute.kernels.refinement.sides import Keyed, Side
 from refute.kernels.refinement.sorts import sort, sort_below
@@ -129,6 +129,6 @@ def _side(keyed: Keyed) -> Side:
 
 def _list_iejoin(stage: Stage, batch: ClusterPairs, tuning: Tuning) -> Iterator[ClusterPairs]:
     x, _ = stage.comparisons
-    listing = Listing(iejoin_orders(stage, batch), len(x.s), len(x.t), tuning.budget)
+    listing = JoinListing(iejoin_orders(stage, batch), len(x.s), len(x.t), tuning.budget)
     while (sides := listing.next()) is not None:
         yield ClusterPairs(*sides, False, batch.sign)

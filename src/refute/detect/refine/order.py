@@ -124,7 +124,7 @@ def _equalities(stages: Sequence[Stage], problem: Problem, share: Share | None) 
     """Single-column equalities first while pairs are reflexive, then by the smaller cardinality."""
     single = [stage for stage in stages if problem.aligned and stage.single_column]
     rest = [stage for stage in stages if not (problem.aligned and stage.single_column)]
-    return greedy_hll(single, problem.s_size, share) + sorted(rest, key=lambda stage: stage.cardinality)
+    return greedy_hll(single, problem.s.size, share) + sorted(rest, key=lambda stage: stage.cardinality)
 
 
 def choose_algorithms(stages: Sequence[Stage], tuning: Tuning) -> tuple[Stage, ...]:

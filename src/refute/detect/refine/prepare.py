@@ -13,7 +13,7 @@ _POINTS = 2**31 - 2**12  # ids are 31 bits
 
 def prepared(problem: Problem) -> Problem:
     """The problem with contiguous arrays of 32 or 64 bits; the same object where they are so already."""
-    if max(problem.s_size, problem.t_size) > _POINTS:
+    if max(problem.s.size, problem.t.size) > _POINTS:
         raise OverflowError(f"refine works on at most {_POINTS} rows a side; choose another method for larger tables")
     groups = tuple(tuple(map(_comparison, group)) for group in (problem.equal, problem.order, problem.differ))
     if all(

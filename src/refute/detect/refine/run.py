@@ -52,9 +52,9 @@ class Collection:
         self._threads = 1 if share is None else share.threads
         self._share = share
         self._pipeline = plan(problem, Purpose.COUNT, tuning, share)
-        self._dense = bitmaps_pay(self._pipeline.stages, problem.n_rows, tuning, partners=partners)
+        self._dense = bitmaps_pay(self._pipeline.stages, max(problem.s.size, problem.t.size), tuning, partners=partners)
         self._self_pairs = self_pairs(problem)
-        self._itself = np.zeros(problem.s_size if self._pipeline.reflexive else 0, np.bool_)
+        self._itself = np.zeros(problem.s.size if self._pipeline.reflexive else 0, np.bool_)
         if self._pipeline.reflexive:
             self._itself[self._self_pairs[0]] = True
 

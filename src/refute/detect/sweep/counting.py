@@ -54,7 +54,7 @@ def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning 
 
 def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
     """For each point of side s, and of side t, its number of partners."""
-    s_partners, t_partners = full(problem.s_size, 0, np.int64), full(problem.t_size, 0, np.int64)
+    s_partners, t_partners = full(problem.s.size, 0, np.int64), full(problem.t.size, 0, np.int64)
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())

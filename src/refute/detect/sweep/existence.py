@@ -43,7 +43,7 @@ def exists_steps(
 
 def _prefixes(problem: Problem, tuning: Tuning) -> list[int]:
     """How many points are looked at first: some where there are many; more would cost a rule that holds too much."""
-    return prefix_sizes(max(problem.s_size, problem.t_size), first=tuning.probe)[:1]
+    return prefix_sizes(max(problem.s.size, problem.t.size), first=tuning.probe)[:1]
 
 
 def _steps(problem: Problem, share: Share | None, tuning: Tuning) -> Iterator[Step]:

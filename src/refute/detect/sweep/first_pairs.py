@@ -14,11 +14,11 @@ import numpy as np
 
 from refute.detect.sweep.dividing import count_by_dividing
 from refute.detect.sweep.extrema import Extrema, Table, codes_of
-from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
 from refute.detect.sweep.threads import threads_for
+from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.sweeps import find_above, find_above_coded
 from refute.kernels.dominance.tables import NONE, first_clash, first_repeat
@@ -190,7 +190,7 @@ class Boxes(FirstPair):
         """Some pair of points, or None."""
         tell(share, self)
         threads = threads_for(share, self.points.n_s + self.points.n_t, self.tuning.parallel)
-        return Forests.of(self.points, leaf=self.tuning.leaf, threads=threads).find(threads)
+        return dual_tree(self.points, leaf=self.tuning.leaf, threads=threads).find(threads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,15 +30,15 @@ def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
     points = _reduced(problem, share)
     if points is not None and clash_only(points):
         total, found = _ClashFlags(points).total_and_flags(share)
-        s_flags, t_flags = (_placed(found, pick, problem.s_size) for pick in (points.s_pick, points.t_pick))
+        s_flags, t_flags = (_placed(found, pick, problem.s.size) for pick in (points.s_pick, points.t_pick))
         return total, s_flags, t_flags
     way = None if points is None else _choose(points, share, tuning)
     if points is None or way is None:
         s_partners, t_partners = partners(problem, share, tuning=tuning)
         return _exact_sum(s_partners), s_partners > 0, t_partners > 0
     s_flags, t_flags = way.flags(share)
-    s_flags = _placed(s_flags, points.s_pick, problem.s_size)
-    t_flags = _placed(t_flags, points.t_pick, problem.t_size)
+    s_flags = _placed(s_flags, points.s_pick, problem.s.size)
+    t_flags = _placed(t_flags, points.t_pick, problem.t.size)
     del points, way
     return count(problem, share, tuning=tuning), s_flags, t_flags
 

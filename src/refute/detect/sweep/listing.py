@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from refute.detect.sweep.counting import point_partners
-from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.plan.first_rows import prefix_sizes
 from refute.plan.problem import Problem, Rows
@@ -60,7 +60,7 @@ def _listed(points: Points, share: Share | None, limit: int | None, tuning: Tuni
     if not points.n_s or not points.n_t:
         return
     chunk = tuning.chunk if limit is None else min(tuning.chunk, limit)
-    for s, t in Forests.of(points, leaf=tuning.leaf).pairs(chunk):
+    for s, t in dual_tree(points, leaf=tuning.leaf).pairs(chunk):
         yield points.rows_of_s(s), points.rows_of_t(t)
 
 

@@ -36,10 +36,10 @@ class Points:
     def of(cls, problem: Problem) -> Points:
         """The points of the problem without its equalities, and each other comparison once."""
         return cls(
-            n_s=problem.s_size,
-            n_t=problem.t_size,
-            s_rows=problem.s_rows,
-            t_rows=problem.t_rows,
+            n_s=problem.s.size,
+            n_t=problem.t.size,
+            s_rows=problem.s.rows,
+            t_rows=problem.t.rows,
             s_pick=None,
             t_pick=None,
             group=None,
@@ -258,13 +258,11 @@ class Points:
 
 def prefix(problem: Problem, n: int) -> Problem:
     """The problem over the first n points of each side, without copying."""
-    s_rows = None if problem.s_rows is None else problem.s_rows[:n]
-    t_rows = None if problem.t_rows is None else problem.t_rows[:n]
+    s = problem.s.head(n)
     return replace(
         problem,
-        n_rows=min(n, problem.n_rows),
-        s_rows=s_rows,
-        t_rows=s_rows if problem.aligned else t_rows,
+        s=s,
+        t=s if problem.aligned else problem.t.head(n),
         equal=tuple(each.head(n) for each in problem.equal),
         order=tuple(each.head(n) for each in problem.order),
         differ=tuple(each.head(n) for each in problem.differ),

@@ -37,7 +37,7 @@ class _Grouping:
 
 def reduce(problem: Problem, share: Share | None = None) -> Points | None:
     """The points that may still pair up, or None when no pair can satisfy the problem."""
-    if not problem.s_size or not problem.t_size:
+    if not problem.s.size or not problem.t.size:
         return None
     if any(comparison.size <= 1 for comparison in problem.order + problem.differ):
         return None

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.sweep.dividing import count_by_dividing
-from refute.detect.sweep.forest import Forests
 from refute.detect.sweep.layout import Dimensions, Layout, choose
 from refute.detect.sweep.packed import can_pack, count_in_lanes
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.threads import threads_for
+from refute.detect.sweep.trees import dual_tree
 from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.sweeps import count_below, count_below_few
 from refute.kernels.sort.sorting import segment_sizes
@@ -193,17 +193,17 @@ class BoxPairs(Tally):
     def partners(self, share: Share | None) -> tuple[Longs, Longs]:
         """The number of partners of each point of s, and of t, a row itself included where it matches itself."""
         tell(share, self)
-        found = Forests.of(self.points, leaf=self.tuning.leaf).partners()
+        found = dual_tree(self.points, leaf=self.tuning.leaf).partners()
         assert found is not None
         return found
 
     def within(self, patience: int, share: Share | None, per_t: Longs | None) -> int | None:
         """The number of pairs; None when more than so many pairs of boxes would have to be looked at."""
         tell(share, self)
-        forests = Forests.of(self.points, leaf=self.tuning.leaf)
+        trees = dual_tree(self.points, leaf=self.tuning.leaf)
         if per_t is None:
-            return forests.count(patience)
-        found = forests.partners(patience)
+            return trees.count(patience)
+        found = trees.partners(patience)
         if found is None:
             return None
         per_t[:] = found[1]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.evidence.tiles import Rectangles, Tally, evidence_of, tallied
-from refute.discovery.space.slots import Space
+from refute.discovery.evidence.tiles import ClueTally, Rectangles, evidence_of, tallied
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Facts, clue_table, find_clues
@@ -78,12 +78,12 @@ class Agreements:
         tallies, complete = self.tallied(found, budget)
         return evidence_of(self._book, tallies, (found.s_rows, found.t_rows)), complete
 
-    def tallied(self, found: Agreement, budget: Budget) -> tuple[list[Tally], bool]:
+    def tallied(self, found: Agreement, budget: Budget) -> tuple[list[ClueTally], bool]:
         """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
         return tallied(facts, _tasks(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
 
-    def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[Tally] = ()) -> Rows:
+    def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[ClueTally] = ()) -> Rows:
         """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.
 
         `tallies` count all of the pairs, where that was done before.
@@ -136,7 +136,7 @@ def _find(facts: Facts, rectangles: Rectangles, own: Rows, table: NDArray[np.int
         room = found
 
 
-def equal_masks(space: Space) -> NDArray[np.uint8]:
+def equal_masks(space: PredicateSpace) -> NDArray[np.uint8]:
     """Per slot, the states in which its operands are equal; 0 for slots that do not compare two rows."""
     return np.array(
         [

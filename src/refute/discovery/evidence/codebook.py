@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.layout import Clues, Layout, PairField, layout_of, row_key
-from refute.discovery.space.slots import Slot, Space, States, Words
+from refute.discovery.space.layout import ClueLayout, Clues, PairField, layout_of, row_key
+from refute.discovery.space.slots import PredicateSpace, Slot, States, Words
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.evidence.clues import Facts
 from refute.language.nulls import Nulls
@@ -27,12 +27,12 @@ class Codebook:
     `keeps_pairs` asks for evidence that has a pair of rows for each of its points.
     """
 
-    layout: Layout
+    layout: ClueLayout
     facts: Facts
     keeps_pairs: bool = False
 
     @property
-    def space(self) -> Space:
+    def space(self) -> PredicateSpace:
         """The predicate space."""
         return self.layout.space
 
@@ -41,7 +41,7 @@ class Codebook:
         return self.layout.points(clues)
 
 
-def codebook(relation: Relation, space: Space, nulls: Nulls, *, keeps_pairs: bool = False) -> Codebook:
+def codebook(relation: Relation, space: PredicateSpace, nulls: Nulls, *, keeps_pairs: bool = False) -> Codebook:
     """The facts that the space asks about this table as it is, without comparisons that can only come out one way."""
     layout = layout_of(space)
     telling = [key for key in layout.pairs if not _never_equal(relation, key, layout.pairs[key], nulls)]
@@ -49,7 +49,7 @@ def codebook(relation: Relation, space: Space, nulls: Nulls, *, keeps_pairs: boo
 
 
 def facts_of(
-    relation: Relation, layout: Layout, nulls: Nulls, compared: Collection[tuple[str, str]] | None = None
+    relation: Relation, layout: ClueLayout, nulls: Nulls, compared: Collection[tuple[str, str]] | None = None
 ) -> Facts:
     """The facts of a table in a layout: of the `compared` columns, or of all, which stay enough when rows come."""
     s_bits = np.zeros((layout.words, relation.n_rows), np.int32)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
-from refute.discovery.space.slots import Space, States, Words
+from refute.discovery.space.slots import PredicateSpace, States, Words
 from refute.kernels.evidence.points import distinct_points
 from refute.kernels.sort.sorting import sorted_positions
 from refute.runtime.arrays import empty
@@ -35,7 +35,7 @@ class Evidence:
     added, the lowest. A difference has none, as it cannot tell whether a pair is still there.
     """
 
-    space: Space
+    space: PredicateSpace
     points: Words  # (E, words)
     counts: Counts  # (E,)
     firsts: Firsts | None = None  # (E,)
@@ -60,7 +60,7 @@ class Evidence:
         firsts = None if self.firsts is None else self.firsts[some]
         return Evidence(self.space, self.points[some], self.counts[some], firsts)
 
-    def widened(self, wider: Space) -> Evidence:
+    def widened(self, wider: PredicateSpace) -> Evidence:
         """The evidence in a widened space."""
         return Evidence.of(wider, self.space.widened_points(self.points, wider), self.counts, self.firsts)
 
@@ -75,12 +75,12 @@ class Evidence:
         return self.space.states(self.points)
 
     @classmethod
-    def empty(cls, space: Space) -> Evidence:
+    def empty(cls, space: PredicateSpace) -> Evidence:
         """No pairs at all."""
         return cls(space, np.empty((0, space.words), np.uint64), np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, space: Space, points: Words, counts: Counts, firsts: Firsts | None = None) -> Evidence:
+    def of(cls, space: PredicateSpace, points: Words, counts: Counts, firsts: Firsts | None = None) -> Evidence:
         """The evidence of points that may repeat; the lowest of a point's `firsts` stays."""
         if not len(points):
             return cls.empty(space)
@@ -175,7 +175,7 @@ def _distinct(points: Words, counts: Counts) -> tuple[Words, Counts]:
     return (points if found == len(points) else np.take(points, first[:found], axis=0)), totals[:found]
 
 
-def merged(space: Space, parts: Iterable[Evidence]) -> Evidence:
+def merged(space: PredicateSpace, parts: Iterable[Evidence]) -> Evidence:
     """The evidence of all parts together; parts must not have seen the same pairs if counts are to be right."""
     listed = list(parts)
     if len(listed) == 1:

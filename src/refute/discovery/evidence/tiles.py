@@ -21,7 +21,7 @@ from refute.discovery.evidence.counted import (
 from refute.discovery.space.layout import Clues
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Cells, Facts, count_clues
-from refute.kernels.evidence.wide import Listed, count_clues_wide
+from refute.kernels.evidence.wide import ListedClues, count_clues_wide
 
 Rectangles = NDArray[np.int64]
 Sides = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
@@ -31,19 +31,21 @@ _SIDE = 1024
 _NO_ROWS = np.empty(0, np.int64)
 
 
-class Tally:
+class ClueTally:
     """A table of clues with their counts, fed with rectangles of row pairs."""
 
     def __init__(self, facts: Facts, *, keeps_pairs: bool = False) -> None:
         self.words = facts.s_bits.shape[0]
         counts, first = np.zeros(_CELLS + 1, np.int64), np.empty((_CELLS if keeps_pairs else 0, 2), np.int64)
-        self._table: Cells | Listed = Cells(np.full(_CELLS, -1, np.int64), counts[:-1], first)
+        self._table: Cells | ListedClues = Cells(np.full(_CELLS, -1, np.int64), counts[:-1], first)
         if self.words > 2:
-            self._table = Listed(np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first)
+            self._table = ListedClues(
+                np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first
+            )
 
-    def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> Tally:
+    def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> ClueTally:
         """This tally, with the pairs of the rectangles added; see the kernels for `own` and `task`."""
-        if isinstance(self._table, Listed):
+        if isinstance(self._table, ListedClues):
             self._table = count_clues_wide(facts, rectangles, own, self._table, task)
         else:
             self._table = count_clues(facts, rectangles, own, self._table, task)
@@ -57,7 +59,7 @@ class Tally:
 
     def clues(self) -> tuple[Clues, Counts]:
         """The distinct clues (N, W) and their counts."""
-        if isinstance(self._table, Listed):
+        if isinstance(self._table, ListedClues):
             return self._table.clues[self._used], self._table.counts[self._used]
         keys, counts = self.keys()
         low = (keys & 0xFFFFFFFF).astype(np.int32)
@@ -73,7 +75,7 @@ class Tally:
     def _used(self) -> NDArray[np.int64] | slice:
         """Where clues stand."""
         counts = self._table.counts
-        return slice(int(counts[-1])) if isinstance(self._table, Listed) else np.flatnonzero(counts)
+        return slice(int(counts[-1])) if isinstance(self._table, ListedClues) else np.flatnonzero(counts)
 
 
 def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:
@@ -104,17 +106,17 @@ def tallied(
     own: NDArray[np.int64] = _NO_ROWS,
     *,
     keeps_pairs: bool = False,
-) -> tuple[list[Tally], bool]:
+) -> tuple[list[ClueTally], bool]:
     """Tallies that together count the pairs inside all rectangles, and whether all of them were looked at."""
-    crew: Crew[Tally, tuple[int, Rectangles]] = Crew(
+    crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
         budget,
-        lambda: Tally(facts, keeps_pairs=keeps_pairs),
+        lambda: ClueTally(facts, keeps_pairs=keeps_pairs),
         lambda tally, task: tally.add(facts, task[1], own, task[0]),
     )
     return crew.run(enumerate(tasks))
 
 
-def evidence_of(book: Codebook, tallies: Sequence[Tally], rows: Sides = (None, None)) -> Evidence:
+def evidence_of(book: Codebook, tallies: Sequence[ClueTally], rows: Sides = (None, None)) -> Evidence:
     """The evidence of all pairs that the tallies counted; `rows` are the numbers of the rows at their positions."""
     counted = [tally.clues() for tally in tallies]
     if not book.keeps_pairs or not counted:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
 from refute.discovery.space.layout import row_key
-from refute.discovery.space.slots import Slot, Space, States
+from refute.discovery.space.slots import PredicateSpace, Slot, States
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Row
 from refute.plan.compile import compared
-from refute.plan.problem import Comparison, Problem, Rows
+from refute.plan.problem import Comparison, Problem, ProblemSide, Rows
 from refute.relation import Encoded, Relation
 
-Side = dict[Hashable, NDArray[np.bool_]]  # what rows must be true to, by an identity for each
+Admitted = dict[Hashable, NDArray[np.bool_]]  # what rows must be true to, by an identity for each
 
 _OPERATORS = {
     LESS: Operator.LT,
@@ -36,7 +36,7 @@ _OPERATORS = {
 class Boxed:
     """Boxes of a space over one table."""
 
-    def __init__(self, relation: Relation, space: Space) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace) -> None:
         self._relation = relation
         self._slots = space.slots
         self._states: dict[Hashable, States] = {}
@@ -71,9 +71,8 @@ class Boxed:
             built[{Operator.EQ: "equal", Operator.NE: "differ"}.get(op, "order")].append(comparison)
             self_pairs &= len(slot.columns) > 1 or not op.is_strict
         return Problem(
-            n_rows=self._relation.n_rows,
-            s_rows=s_rows,
-            t_rows=t_rows,
+            s=ProblemSide.of(s_rows, self._relation.n_rows),
+            t=ProblemSide.of(t_rows, self._relation.n_rows),
             equal=tuple(built["equal"]),
             order=tuple(built["order"]),
             differ=tuple(built["differ"]),
@@ -84,9 +83,9 @@ class Boxed:
         """The slots that the box asks anything of."""
         return [(slot, mask) for slot, mask in zip(self._slots, masks, strict=True) if mask != slot.kind.full]
 
-    def _side(self, used: list[tuple[Slot, int]], row: Row) -> Side:
+    def _side(self, used: list[tuple[Slot, int]], row: Row) -> Admitted:
         """What keeps rows from standing as `row`: comparisons within the row, and nulls that no comparison accepts."""
-        side: Side = {}
+        side: Admitted = {}
         for slot, mask in used:
             if not slot.is_pair:
                 if slot.left.row is row:
@@ -98,7 +97,7 @@ class Boxed:
                 side[name] = ~self._relation.is_null(name)
         return side
 
-    def _rows(self, side: Side) -> Rows | None:
+    def _rows(self, side: Admitted) -> Rows | None:
         """The rows that may stand on a side, None being all."""
         if not side:
             return None

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from refute.detect import sweep
 from refute.discovery.guided.boxed import Boxed
 from refute.discovery.guided.reduction import Reduction
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.kernels.evidence.outermost import first_two, outermost
 from refute.language.predicate import Row
-from refute.plan.problem import Comparison, Problem
+from refute.plan.problem import Comparison, Problem, ProblemSide
 from refute.relation import Relation
 
 _WIDEST = 1 << 62
@@ -26,7 +26,7 @@ class Witnesses:
     def __init__(
         self,
         relation: Relation,
-        space: Space,
+        space: PredicateSpace,
         reduction: Reduction | None = None,
         tuning: Tuning = STANDARD,
     ) -> None:
@@ -45,10 +45,10 @@ class Witnesses:
 
     def _reduced(self, problem: Problem, masks: NDArray[np.uint8]) -> Problem:
         """The problem over rows that stand for all in many rules, found once for all of those."""
-        if self._reduction is None or problem.s_rows is not None or problem.t_rows is not None:
+        if self._reduction is None or problem.s.rows is not None or problem.t.rows is not None:
             return problem
-        rows = self._reduction.enough(masks) if problem.n_rows >= self._tuning.reduced else None
-        return problem if rows is None or len(rows) > problem.n_rows // 2 else _over(problem, rows)
+        rows = self._reduction.enough(masks) if problem.s.size >= self._tuning.reduced else None
+        return problem if rows is None or len(rows) > problem.s.size // 2 else _over(problem, rows)
 
     def _with_any_partner(self, read: Row, rows: NDArray[np.int64]) -> tuple[int, int] | None:
         """A pair that holds a row which breaks a rule about one row, in the role that the rule reads."""
@@ -68,7 +68,7 @@ def projected(problem: Problem, least: int) -> Problem:
     need not be alike: among rows alike in all else, the lowest and the highest value are enough for an order, two
     values for a difference, and for both the lowest and highest of one value and of any other.
     """
-    size = problem.s_size
+    size = problem.s.size
     if not problem.aligned or size < least:
         return problem
     order, differ = _widest(problem.order), _widest(problem.differ)
@@ -88,11 +88,11 @@ def projected(problem: Problem, least: int) -> Problem:
 
 def _over(problem: Problem, chosen: NDArray[np.int64]) -> Problem:
     """An aligned problem over some of its points."""
-    rows = chosen if problem.s_rows is None else problem.s_rows[chosen]
+    side = ProblemSide(len(chosen), chosen if problem.s.rows is None else problem.s.rows[chosen])
     return replace(
         problem,
-        s_rows=rows,
-        t_rows=rows,
+        s=side,
+        t=side,
         equal=tuple(_picked(c, chosen) for c in problem.equal),
         order=tuple(_picked(c, chosen) for c in problem.order),
         differ=tuple(_picked(c, chosen) for c in problem.differ),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.pairs import Chosen
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.kernels.evidence.outermost import outermost
 from refute.relation import Relation
@@ -52,7 +52,7 @@ class Among:
 class Reduction:
     """Finds the rows that stand for all, for rules of some kind."""
 
-    def __init__(self, relation: Relation, space: Space, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, tuning: Tuning = STANDARD) -> None:
         self._relation = relation
         self._space = space
         self._tuning = tuning

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.language.predicate import Column
 from refute.relation import Relation
 
@@ -48,7 +48,7 @@ class Focus:
         return self.rows[able], self.rows[picked]
 
 
-def foci(relation: Relation, space: Space) -> list[Focus]:
+def foci(relation: Relation, space: PredicateSpace) -> list[Focus]:
     """The foci of a table: one per column and strategy that its comparisons allow."""
     found: list[Focus] = []
     for slot in space.slots:

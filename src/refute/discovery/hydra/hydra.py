@@ -23,13 +23,13 @@ from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.evidence.tiles import rectangle_evidence, tile_evidence
 from refute.discovery.hydra.foci import foci
-from refute.discovery.hydra.refiners import ClusterPairs, Refiners
+from refute.discovery.hydra.refiners import ClusterRanges, Refiners
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
 from refute.discovery.result.approximate import violating_pairs
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.evidence.clues import own_positions
@@ -41,7 +41,7 @@ Choice = tuple[int, int]  # a slot and the mask of its accepted states
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class PredicateNode:
     """A node of the tree: the predicate that leads to it, whether a rule ends here, what follows, and the rules of it.
 
     Rules are told by the predicates that are not on the way to the node's parent: whole ones below the root.
@@ -49,14 +49,14 @@ class Node:
 
     choice: Choice | None
     ends: bool = False
-    children: list[Node] = field(default_factory=list)
+    children: list[PredicateNode] = field(default_factory=list)
     rules: list[frozenset[Choice]] = field(default_factory=list)
 
 
 class Hydra:
     """One run of the algorithm."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> None:
         self._relation = relation
         self._book = book = codebook(relation, space, options.nulls)
         self._space = space
@@ -157,12 +157,12 @@ class Hydra:
             for mask in slot.kind.conjunctions
         }
 
-    def _complete(self, root: Node) -> bool:
+    def _complete(self, root: PredicateNode) -> bool:
         """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
         n = self._relation.n_rows
         looked = 0
-        passing: list[Node] = []  # branches that are done but for the pairs that wait to be looked at
-        pending: list[ClusterPairs] = []
+        passing: list[PredicateNode] = []  # branches that are done but for the pairs that wait to be looked at
+        pending: list[ClusterRanges] = []
         waiting = 0
         for child in root.children:
             for found in self._below(child, np.arange(n), np.arange(n)):
@@ -187,13 +187,13 @@ class Hydra:
         self._pass(passing)
         return True
 
-    def _pass(self, branches: list[Node]) -> None:
+    def _pass(self, branches: list[PredicateNode]) -> None:
         """Notes that all violations of the rules of these branches are evidence by now."""
         for branch in branches:
             self._passed.extend(branch.rules)
         branches.clear()
 
-    def _below(self, child: Node, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterPairs]:
+    def _below(self, child: PredicateNode, s: NDArray[np.int64], t: NDArray[np.int64]) -> Iterator[ClusterRanges]:
         """Cluster pairs of true pairs that include all that violate a rule of the node, depth first."""
         assert child.choice is not None
         paired = [] if child.ends or not self._refiners.is_order(*child.choice) else self._ordered(child)
@@ -206,10 +206,12 @@ class Hydra:
             for refined in self._refiners.refine(*child.choice, s, t):
                 yield from self._followed(child, refined, rest)
 
-    def _ordered(self, node: Node) -> list[Node]:
+    def _ordered(self, node: PredicateNode) -> list[PredicateNode]:
         return [one for one in node.children if one.choice is not None and self._refiners.is_order(*one.choice)]
 
-    def _followed(self, node: Node, refined: ClusterPairs, children: list[Node]) -> Iterator[ClusterPairs]:
+    def _followed(
+        self, node: PredicateNode, refined: ClusterRanges, children: list[PredicateNode]
+    ) -> Iterator[ClusterRanges]:
         """Cluster pairs below a node, given those that satisfy all on the way to it."""
         if node.ends:
             yield refined
@@ -221,7 +223,7 @@ class Hydra:
             for one in children:
                 yield from self._below(one, a, b)
 
-    def _look(self, pending: list[ClusterPairs]) -> None:
+    def _look(self, pending: list[ClusterRanges]) -> None:
         """The evidence of all pairs of these cluster pairs."""
         for found in pending:
             s, t, ranges = found.s, found.t, found.ranges
@@ -235,21 +237,21 @@ class Hydra:
         self._budget.tell("completion", evidences=len(self._evidence))
 
 
-def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> Node:
+def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> PredicateNode:
     """The tree of the rules: at every node the choice with the most rules per selectivity comes first."""
-    root = Node(None)
+    root = PredicateNode(None)
     _grow(root, rules, selectivity)
     return root
 
 
-def _grow(node: Node, rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> None:
+def _grow(node: PredicateNode, rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> None:
     while rules:
         frequency: dict[Choice, int] = {}
         for rule in rules:
             for choice in rule:
                 frequency[choice] = frequency.get(choice, 0) + 1
         best = max(sorted(frequency), key=lambda choice: frequency[choice] / selectivity[choice])
-        child = Node(best, rules=[rule for rule in rules if best in rule])
+        child = PredicateNode(best, rules=[rule for rule in rules if best in rule])
         with_it = [rule - {best} for rule in child.rules]
         rules = [rule for rule in rules if best not in rule]
         child.ends = any(not rule for rule in with_it)

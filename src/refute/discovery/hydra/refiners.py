@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
-from refute.kernels.refinement.iejoin import Listing, Sorted
+from refute.kernels.refinement.iejoin import JoinListing, Sorted
 from refute.kernels.refinement.sides import Keyed
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Row
@@ -22,7 +22,7 @@ _ROOM = 1 << 22  # partners listed at a time
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterPairs:
+class ClusterRanges:
     """Cluster pairs side by side: with ranges[r] = (a, b, c, d), pair r is the rows s[a:b] with the rows t[c:d]."""
 
     s: Rows
@@ -34,9 +34,9 @@ class ClusterPairs:
         """How many pairs of rows each cluster pair stands for, rows with themselves included."""
         return (self.ranges[:, 1] - self.ranges[:, 0]) * (self.ranges[:, 3] - self.ranges[:, 2])
 
-    def where(self, chosen: NDArray[np.bool_]) -> ClusterPairs:
+    def where(self, chosen: NDArray[np.bool_]) -> ClusterRanges:
         """The chosen cluster pairs."""
-        return ClusterPairs(self.s, self.t, self.ranges[chosen])
+        return ClusterRanges(self.s, self.t, self.ranges[chosen])
 
     def each(self) -> Iterator[tuple[Rows, Rows]]:
         """The cluster pairs one by one."""
@@ -47,13 +47,13 @@ class ClusterPairs:
 class Refiners:
     """The refiners of a space over a table."""
 
-    def __init__(self, relation: Relation, space: Space, nulls: Nulls) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, nulls: Nulls) -> None:
         self._relation = relation
         self._space = space
         self._nulls = nulls
         self._filters: dict[int, NDArray[np.uint8]] = {}
 
-    def refine(self, slot: int, mask: int, s: Rows, t: Rows) -> Iterator[ClusterPairs]:
+    def refine(self, slot: int, mask: int, s: Rows, t: Rows) -> Iterator[ClusterRanges]:
         """Cluster pairs that hold exactly the pairs of (s, t) whose comparison in the slot is in the mask."""
         chosen = self._space.slots[slot]
         if not chosen.is_pair:
@@ -80,7 +80,9 @@ class Refiners:
         chosen = self._space.slots[slot]
         return chosen.is_pair and chosen.kind.atoms(mask) in (LESS, LESS | EQUAL, GREATER, GREATER | EQUAL)
 
-    def refine_twice(self, first: tuple[int, int], second: tuple[int, int], s: Rows, t: Rows) -> Iterator[ClusterPairs]:
+    def refine_twice(
+        self, first: tuple[int, int], second: tuple[int, int], s: Rows, t: Rows
+    ) -> Iterator[ClusterRanges]:
         """As `refine` for two inequalities (slot, mask) at once, by IEJoin."""
         for slot, _ in (first, second):
             left, right = self._codes(slot)
@@ -88,11 +90,11 @@ class Refiners:
         if not len(s) or not len(t):
             return
         (a_x, b_x), (a_y, b_y) = (self._ascending(slot, mask, s, t) for slot, mask in (first, second))
-        listing = Listing(Sorted(_keyed(a_x), _keyed(a_y), _keyed(b_x), _keyed(b_y)), len(s), len(t), _ROOM)
+        listing = JoinListing(Sorted(_keyed(a_x), _keyed(a_y), _keyed(b_x), _keyed(b_y)), len(s), len(t), _ROOM)
         while (found := listing.next()) is not None:
             ours, theirs = found
             ranges = np.stack([ours.starts, ours.ends, theirs.starts, theirs.ends], axis=1)
-            yield ClusterPairs(s[ours.ids], t[theirs.ids[: int(theirs.ends[-1])]], ranges)
+            yield ClusterRanges(s[ours.ids], t[theirs.ids[: int(theirs.ends[-1])]], ranges)
 
     def _codes(self, slot: int) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
         """The codes of all rows in the roles of s and of t; negative where a value is null."""
@@ -113,7 +115,7 @@ class Refiners:
         ours, theirs = sign * left[s].astype(np.int64), sign * right[t].astype(np.int64)
         return ours, theirs + (1 if atoms & EQUAL else 0)
 
-    def _filtered(self, slot: int, mask: int, s: Rows, t: Rows) -> ClusterPairs:
+    def _filtered(self, slot: int, mask: int, s: Rows, t: Rows) -> ClusterRanges:
         chosen = self._space.slots[slot]
         if slot not in self._filters:
             self._filters[slot] = row_states(self._relation, chosen)
@@ -122,7 +124,7 @@ class Refiners:
             s = s[accepted[s]]
         else:
             t = t[accepted[t]]
-        return ClusterPairs(s, t, np.array([[0, len(s), 0, len(t)]], np.int64)[: len(s) * len(t) > 0])
+        return ClusterRanges(s, t, np.array([[0, len(s), 0, len(t)]], np.int64)[: len(s) * len(t) > 0])
 
 
 def _keyed(keys: Rows) -> Keyed:
@@ -131,16 +133,16 @@ def _keyed(keys: Rows) -> Keyed:
     return Keyed(order.astype(np.int32), keys[order], np.array([0, len(keys)], np.int64))
 
 
-def _joined(s: Rows, t: Rows, a: Rows, b: Rows) -> ClusterPairs:
+def _joined(s: Rows, t: Rows, a: Rows, b: Rows) -> ClusterRanges:
     """Equi-join: clusters of equal values, one from each side."""
     starts = np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]])) if len(a) else np.empty(0, np.int64)
     stops = np.append(starts[1:], len(a))
     low, high = np.searchsorted(b, a[starts], side="left"), np.searchsorted(b, a[starts], side="right")
     ranges = np.stack([starts, stops[: len(starts)], low, high], axis=1).astype(np.int64)
-    return ClusterPairs(s, t, ranges[high > low])
+    return ClusterRanges(s, t, ranges[high > low])
 
 
-def _apart(s: Rows, t: Rows, a: Rows, b: Rows) -> Iterator[ClusterPairs]:
+def _apart(s: Rows, t: Rows, a: Rows, b: Rows) -> Iterator[ClusterRanges]:
     """Anti-join: each cluster of s with the rows of t of other values; clusters without a match go together."""
     joined = _joined(s, t, a, b)
     alone = np.ones(len(s), np.bool_)
@@ -148,13 +150,13 @@ def _apart(s: Rows, t: Rows, a: Rows, b: Rows) -> Iterator[ClusterPairs]:
         alone[start:stop] = False
         rest = np.concatenate([t[:low], t[high:]])
         if len(rest):
-            yield ClusterPairs(s[start:stop], rest, np.array([[0, stop - start, 0, len(rest)]], np.int64))
+            yield ClusterRanges(s[start:stop], rest, np.array([[0, stop - start, 0, len(rest)]], np.int64))
     rest = s[alone]
     if len(rest) and len(t):
-        yield ClusterPairs(rest, t, np.array([[0, len(rest), 0, len(t)]], np.int64))
+        yield ClusterRanges(rest, t, np.array([[0, len(rest), 0, len(t)]], np.int64))
 
 
-def _ordered(s: Rows, t: Rows, a: Rows, b: Rows, atoms: int) -> Iterator[ClusterPairs]:
+def _ordered(s: Rows, t: Rows, a: Rows, b: Rows, atoms: int) -> Iterator[ClusterRanges]:
     """Inequality join on sorted clusters; neighbours with the same partners are merged."""
     if atoms & LESS:
         bound = np.searchsorted(b, a, side="left" if atoms & EQUAL else "right")
@@ -167,4 +169,4 @@ def _ordered(s: Rows, t: Rows, a: Rows, b: Rows, atoms: int) -> Iterator[Cluster
     none = np.zeros(len(starts), np.int64)
     low, high = (limits, full) if atoms & LESS else (none, limits)
     ranges = np.stack([starts, stops, low, high], axis=1).astype(np.int64)
-    yield ClusterPairs(s, t, ranges[high > low])
+    yield ClusterRanges(s, t, ranges[high > low])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.slots import WORD, Space, States
+from refute.discovery.space.slots import WORD, PredicateSpace, States
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget, Crew
 from refute.kernels.inversion.cube import Cube, fill_cube, invert_cube
@@ -13,7 +13,7 @@ from refute.kernels.inversion.cube import Cube, fill_cube, invert_cube
 Masks = NDArray[np.uint8]
 
 
-def fits_cube(space: Space, points: int, tuning: Tuning) -> bool:
+def fits_cube(space: PredicateSpace, points: int, tuning: Tuning) -> bool:
     """Whether the cube of all states of the space is small enough to be held and searched for that many points."""
     cells = 1
     for slot in space.slots:
@@ -22,7 +22,7 @@ def fits_cube(space: Space, points: int, tuning: Tuning) -> bool:
 
 
 def cube_masks(
-    space: Space, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
+    space: PredicateSpace, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
 ) -> tuple[Masks, bool]:
     """The masks (N, K) of all maximal boxes that hold none of the points, and whether the search was finished.
 
@@ -55,13 +55,13 @@ def cube_masks(
     return masks, complete
 
 
-def _settling_order(space: Space, states: States) -> list[int]:
+def _settling_order(space: PredicateSpace, states: States) -> list[int]:
     """Slots in which most points have the same state first: there, most masks end the search early."""
     skew = [int(np.bincount(states[:, k]).max()) for k in range(len(space.slots))]
     return sorted(range(len(space.slots)), key=lambda k: (-skew[k], k))
 
 
-def _cube(space: Space, order: list[int], halved: bool) -> Cube:
+def _cube(space: PredicateSpace, order: list[int], halved: bool) -> Cube:
     kinds = [space.slots[k].kind for k in order]
     slots = len(kinds)
     sizes = np.array([len(kind.states) for kind in kinds], np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.inversion.cube import Masks, cube_masks, fits_cube
-from refute.discovery.space.slots import WORD, Space, States, Words, mirror_masks
+from refute.discovery.space.slots import WORD, PredicateSpace, States, Words, mirror_masks
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
 from refute.kernels.inversion.approximate import invert_approximately
@@ -21,7 +21,7 @@ _NO_LIMIT = 1 << 40
 
 
 def inverted(
-    space: Space,
+    space: PredicateSpace,
     states: States,
     budget: Budget,
     max_predicates: int | None = None,
@@ -50,7 +50,7 @@ def inverted(
 
 
 def hitting_masks(
-    space: Space, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
+    space: PredicateSpace, states: States, budget: Budget, limit: int, tuning: Tuning, *, halved: bool
 ) -> tuple[Masks, bool]:
     """The masks (N, K) of the maximal boxes as minimal hitting sets; for spaces of any size."""
     choices = space.half_of_choices if halved else space.choices
@@ -63,7 +63,7 @@ def hitting_masks(
 
 
 def inverted_approximately(
-    space: Space,
+    space: PredicateSpace,
     evidence: Evidence,
     most: int,
     budget: Budget,
@@ -88,7 +88,7 @@ def inverted_approximately(
 
 
 def _searched(
-    space: Space, invert_below: Callable[[Words, int, Words], int], budget: Budget, *, split: bool
+    space: PredicateSpace, invert_below: Callable[[Words, int, Words], int], budget: Budget, *, split: bool
 ) -> tuple[Masks, bool]:
     """The masks (N, K) that a search finds, and whether it was finished.
 
@@ -119,7 +119,7 @@ def _searched(
     return _masks(space, chosen), complete and finished
 
 
-def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
+def cut(space: PredicateSpace, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
     """The maximal boxes once more points are seen, sorted."""
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
@@ -128,7 +128,12 @@ def cut(space: Space, boxes: Words, points: Words, max_predicates: int | None = 
 
 
 def widened(
-    space: Space, boxes: Words, points: Words, wider: Space, budget: Budget, max_predicates: int | None = None
+    space: PredicateSpace,
+    boxes: Words,
+    points: Words,
+    wider: PredicateSpace,
+    budget: Budget,
+    max_predicates: int | None = None,
 ) -> tuple[Words, bool]:
     """The maximal boxes in a widened space, sorted, and whether all were found.
 
@@ -147,7 +152,7 @@ def widened(
     return moved[np.lexsort(moved.T[::-1])], True
 
 
-def _masks(space: Space, chosen: Words) -> Masks:
+def _masks(space: PredicateSpace, chosen: Words) -> Masks:
     """Sets of choices (N, X) as masks per slot (N, K)."""
     masks = np.empty((len(chosen), len(space.slots)), np.uint8)
     masks[:] = [slot.kind.full for slot in space.slots]

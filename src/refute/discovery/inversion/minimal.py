@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.inversion.implied import implied
-from refute.discovery.space.slots import Space, Words, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
 from refute.discovery.space.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, mirrored_atoms
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
@@ -20,7 +20,9 @@ Atoms = NDArray[np.uint8]
 _CHUNK = 512
 
 
-def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str], tuning: Tuning = STANDARD) -> Words:
+def minimal(
+    space: PredicateSpace, boxes: Words, budget: Budget, nullable: frozenset[str], tuning: Tuning = STANDARD
+) -> Words:
     """The boxes that neither are trivial nor follow from another box or its mirror image; one of each equal pair stays.
 
     `nullable` names the columns that hold nulls. Shorter rules come first and stay where rules imply each other.
@@ -57,7 +59,7 @@ def minimal(space: Space, boxes: Words, budget: Budget, nullable: frozenset[str]
     return boxes[~dropped]
 
 
-def lopsided(space: Space) -> bool:
+def lopsided(space: PredicateSpace) -> bool:
     """Whether an operator of the space has no mirror image in it."""
     return any({op.mirrored for op in slot.kind.operators} != set(slot.kind.operators) for slot in space.slots)
 
@@ -75,7 +77,7 @@ def _mirrored_earlier(rules: Atoms, mirrors: Atoms) -> NDArray[np.bool_]:
     return np.array([first.get(row.tobytes(), n) < n for n, row in enumerate(mirrors)], np.bool_)
 
 
-def lengths(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.int64]:
+def lengths(space: PredicateSpace, masks: NDArray[np.uint8]) -> NDArray[np.int64]:
     """How many predicates each box takes to write."""
     total = np.zeros(len(masks), np.int64)
     for k, slot in enumerate(space.slots):
@@ -86,7 +88,7 @@ def lengths(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.int64]:
     return total
 
 
-def _without_mirrors(space: Space, boxes: Words, masks: NDArray[np.uint8]) -> Words:
+def _without_mirrors(space: PredicateSpace, boxes: Words, masks: NDArray[np.uint8]) -> Words:
     """One box of each mirrored pair. Without cross-column slots, maximal boxes imply nothing else of each other."""
     swapped = mirror_masks(space, masks)
     first = np.zeros(len(masks), np.bool_)
@@ -102,7 +104,7 @@ def _swapped(term: Term) -> Term:
     return term.swapped() if isinstance(term, Column) else term
 
 
-def _asked(space: Space) -> list[tuple[Term, Term]]:
+def _asked(space: PredicateSpace) -> list[tuple[Term, Term]]:
     """The operands of every slot, and of every slot with rows exchanged, each pair once and in one direction."""
     pairs: dict[tuple[Term, Term], None] = {}
     for slot in space.slots:
@@ -112,7 +114,7 @@ def _asked(space: Space) -> list[tuple[Term, Term]]:
     return list(pairs)
 
 
-def _atoms(space: Space, masks: NDArray[np.uint8]) -> Atoms:
+def _atoms(space: PredicateSpace, masks: NDArray[np.uint8]) -> Atoms:
     atoms = np.empty_like(masks)
     for k, slot in enumerate(space.slots):
         table = np.array([slot.kind.atoms(mask) for mask in range(slot.kind.full + 1)], np.uint8)
@@ -120,7 +122,7 @@ def _atoms(space: Space, masks: NDArray[np.uint8]) -> Atoms:
     return atoms
 
 
-def _spread(space: Space, atoms: Atoms, asked: list[tuple[Term, Term]], swap: bool) -> Atoms:
+def _spread(space: PredicateSpace, atoms: Atoms, asked: list[tuple[Term, Term]], swap: bool) -> Atoms:
     """What each rule, or its mirror image, asks of every asked pair of terms."""
     place = {pair: q for q, pair in enumerate(asked)}
     out = np.full((len(atoms), len(asked)), ALL_ATOMS, np.uint8)
@@ -134,7 +136,7 @@ def _spread(space: Space, atoms: Atoms, asked: list[tuple[Term, Term]], swap: bo
     return out
 
 
-def _telling(space: Space, asked: list[tuple[Term, Term]], possible: Atoms) -> Atoms:
+def _telling(space: PredicateSpace, asked: list[tuple[Term, Term]], possible: Atoms) -> Atoms:
     """The atoms by which boxes can differ: those possible for a pair of terms, and states of which no atom is possible.
 
     An impossible atom that shares its state with a possible one is in a box whenever that one is.

@@ -13,7 +13,7 @@ from refute.discovery.inversion.inverted import inverted_approximately
 from refute.discovery.options import Measure, Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import EVERY_PAIR, Outcome
-from refute.discovery.space.slots import Space, Words
+from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.evidence.coverage import weights_inside
@@ -57,7 +57,7 @@ def approximate(
 
 
 def _within_rows(
-    relation: Relation, space: Space, boxes: Words, most: int, options: Options, budget: Budget
+    relation: Relation, space: PredicateSpace, boxes: Words, most: int, options: Options, budget: Budget
 ) -> tuple[Words, bool]:
     """The maximal boxes inside the given ones whose error in rows is within the limit, and whether all were tried."""
     measure = RowMeasure(relation, space, options)
@@ -89,7 +89,7 @@ def _within_rows(
 class RowMeasure:
     """Counts the rows that stand in the way of a rule."""
 
-    def __init__(self, relation: Relation, space: Space, options: Options) -> None:
+    def __init__(self, relation: Relation, space: PredicateSpace, options: Options) -> None:
         from refute.detect.detector import Detector
 
         self._detector = Detector(relation)
@@ -134,7 +134,7 @@ def removed_greedily(s_rows: NDArray[np.int64], t_rows: NDArray[np.int64]) -> in
     return removed
 
 
-def _length(space: Space, box: tuple[int, ...]) -> int:
+def _length(space: PredicateSpace, box: tuple[int, ...]) -> int:
     return sum(len(slot.kind.conjunctions.get(mask, ())) for slot, mask in zip(space.slots, box, strict=True))
 
 
@@ -142,5 +142,5 @@ def _inside(box: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return all(a & ~b == 0 for a, b in zip(box, other, strict=True))
 
 
-def _as_boxes(space: Space, accepted: list[tuple[int, ...]]) -> Words:
+def _as_boxes(space: PredicateSpace, accepted: list[tuple[int, ...]]) -> Words:
     return space.boxes(np.array(sorted(accepted), np.uint8).reshape(len(accepted), len(space.slots)))

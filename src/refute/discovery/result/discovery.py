@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from refute.discovery.options import Options
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
-from refute.discovery.space.slots import Space, Words
-from refute.discovery.table import Table
+from refute.discovery.space.slots import PredicateSpace, Words
+from refute.discovery.table import SearchedTable
 from refute.language.constraint import DenialConstraint
 from refute.language.form import Form
 from refute.language.nulls import Nulls
@@ -47,7 +47,7 @@ class Discovered:
     surprise: float
     group: int
     pairs: tuple[tuple[int, ...], ...] = ()
-    _table: Table | None = field(default=None, repr=False, compare=False)
+    _table: SearchedTable | None = field(default=None, repr=False, compare=False)
     _nulls: Nulls = field(default=Nulls.SQL, repr=False, compare=False)
 
     @property
@@ -80,8 +80,8 @@ class Discovery:
     say what was not searched. `almost` are rules that a handful of pairs break, with those pairs.
     """
 
-    table: Table
-    space: Space
+    table: SearchedTable
+    space: PredicateSpace
     options: Options
     boxes: Words = field(repr=False)
     ranks: Ranks = field(repr=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.space.slots import Slot, Space, Words
+from refute.discovery.space.slots import PredicateSpace, Slot, Words
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.evidence.coverage import covered
 from refute.language.predicate import Column, Predicate
@@ -41,7 +41,7 @@ class Ranks:
         return first * self.succinctness + second * self.coverage + third * self.surprise
 
 
-def ranks(n_rows: int, shares: Shares, space: Space, boxes: Words, sample: Evidence) -> Ranks:
+def ranks(n_rows: int, shares: Shares, space: PredicateSpace, boxes: Words, sample: Evidence) -> Ranks:
     """The scores of all boxes; `shares` gives the share of pairs in each state of a slot, coverage is the sample's."""
     masks = space.masks(boxes)
     full = np.array([slot.kind.full for slot in space.slots], np.uint8)
@@ -53,7 +53,7 @@ def ranks(n_rows: int, shares: Shares, space: Space, boxes: Words, sample: Evide
     )
 
 
-def _succinctness(space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
+def _succinctness(space: PredicateSpace, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
     """The shortest rule's length over each rule's, in distinct symbols: columns and operators."""
     columns = sorted({name for slot in space.slots for name in slot.columns})
     operators = sorted({op.symbol for slot in space.slots for op in slot.kind.operators})
@@ -78,7 +78,9 @@ def _coverage(boxes: Words, asked: Words, used: NDArray[np.bool_], sample: Evide
     return out
 
 
-def _surprise(n: int, shares_of: Shares, space: Space, masks: NDArray[np.uint8], used: NDArray[np.bool_]) -> Floats:
+def _surprise(
+    n: int, shares_of: Shares, space: PredicateSpace, masks: NDArray[np.uint8], used: NDArray[np.bool_]
+) -> Floats:
     """The logarithm of the violations to be expected by chance, over that of all pairs."""
     if n < 2:
         return np.zeros(len(masks), np.float64)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.slots import Slot, Space, Words
+from refute.discovery.space.slots import PredicateSpace, Slot, Words
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.evidence.points import CHUNK, Reading, points_of_clues
 from refute.language.predicate import Column, Constant, Row
@@ -42,10 +42,10 @@ class RowField:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ClueLayout:
     """How to read a clue of a space: for the pair (s, t), and for (t, s) from the same clue."""
 
-    space: Space
+    space: PredicateSpace
     words: int
     pairs: dict[tuple[str, str], PairField]
     rows: dict[tuple[str, str | Constant], RowField]
@@ -128,7 +128,7 @@ class _Packer:
         return self.word, start
 
 
-def layout_of(space: Space) -> Layout:
+def layout_of(space: PredicateSpace) -> ClueLayout:
     """The layout of a space. Every comparison is told for both roles, so clues can be reversed."""
     wanted: dict[tuple[str, str], tuple[bool, bool]] = {}
     for slot in space.slots:
@@ -151,4 +151,4 @@ def layout_of(space: Space) -> Layout:
             bits = (len(slot.kind.states) - 1).bit_length()
             word, start = packer.take(2 * bits)
             rows[row_key(slot)] = RowField(word, start, start + bits, (1 << bits) - 1)
-    return Layout(space, packer.word + 1, pairs, rows)
+    return ClueLayout(space, packer.word + 1, pairs, rows)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import combinations
 
 from refute.discovery.options import Options
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
-from refute.discovery.table import Table
+from refute.discovery.table import SearchedTable
 from refute.errors import OptionError, did_you_mean
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
 
 
-def predicate_space(table: Table, options: Options) -> tuple[Space, tuple[str, ...]]:
+def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
     """The slots to search, and a sentence for each thing that is left out.
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
@@ -33,10 +33,10 @@ def predicate_space(table: Table, options: Options) -> tuple[Space, tuple[str, .
             least = max(1.0, options.constant_share * table.n_rows)
             for constant in table.frequent(name, options.constants, least):
                 slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
-    return Space(tuple(slot for slot in slots if slot.kind.operators)), notes
+    return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators)), notes
 
 
-def check_fits(table: Table, space: Space) -> None:
+def check_fits(table: SearchedTable, space: PredicateSpace) -> None:
     """Raises OptionError unless the space can tell how the rows of the table compare."""
     for slot in space.slots:
         for name in slot.columns:
@@ -46,7 +46,7 @@ def check_fits(table: Table, space: Space) -> None:
                 raise OptionError(f"column {name!r} holds nulls, and the space does not tell them; widen it")
 
 
-def _columns(table: Table, options: Options) -> tuple[list[str], tuple[str, ...]]:
+def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[str, ...]]:
     """The columns that can be compared, in the table's order, and what is said of the others."""
     wanted = list(table.names) if options.columns is None else list(options.columns)
     for name in wanted:
@@ -69,13 +69,13 @@ def _columns(table: Table, options: Options) -> tuple[list[str], tuple[str, ...]
     return names, tuple(notes)
 
 
-def is_ordered(table: Table, name: str) -> bool:
+def is_ordered(table: SearchedTable, name: str) -> bool:
     """Whether discovery orders the column: numbers, dates and timestamps are ordered, all else only told apart."""
     family = table.type_of(name).family
     return family.is_number or family.is_temporal
 
 
-def _slot(table: Table, options: Options, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
+def _slot(table: SearchedTable, options: Options, left: Column, right: Column | Constant, ordered: bool = True) -> Slot:
     nullable = any(table.null_count(c.name) for c in (left, right) if isinstance(c, Column))
     kind = kind_of(
         ordered=ordered and is_ordered(table, left.name),
@@ -86,7 +86,7 @@ def _slot(table: Table, options: Options, left: Column, right: Column | Constant
     return Slot(left, right, kind)
 
 
-def comparable_columns(table: Table, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
+def comparable_columns(table: SearchedTable, names: list[str], options: Options) -> list[tuple[str, str, bool]]:
     """Pairs of columns of one type that share enough values, in the table's order, and whether order is asked too."""
     families = {name: table.type_of(name).family for name in names}
     shared: dict[tuple[str, str], float] = {}

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.states import Kind
+from refute.discovery.space.states import SlotKind
 from refute.kernels.inversion.choices import Choices
-from refute.kernels.inversion.cut import Cuts
+from refute.kernels.inversion.cut import CutMasks
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate
@@ -27,7 +27,7 @@ class Slot:
 
     left: Column
     right: Column | Constant
-    kind: Kind
+    kind: SlotKind
 
     @property
     def is_pair(self) -> bool:
@@ -46,7 +46,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Space:
+class PredicateSpace:
     """An ordered set of slots. A box holds the accepted states of every slot as bits, a point one bit per slot.
 
     A space is made once, from the schema, the options and what the columns hold at that time: which columns are
@@ -114,15 +114,15 @@ class Space:
         one_hot = self.masks(points)
         return _LOWEST[one_hot]
 
-    def widened(self, columns: Collection[str]) -> Space:
+    def widened(self, columns: Collection[str]) -> PredicateSpace:
         """The space in which every slot that reads one of the columns tells nulls; this one where all do already."""
         slots = tuple(
             replace(slot, kind=slot.kind.widened) if any(name in columns for name in slot.columns) else slot
             for slot in self.slots
         )
-        return self if slots == self.slots else Space(slots)
+        return self if slots == self.slots else PredicateSpace(slots)
 
-    def widened_points(self, points: Words, wider: Space) -> Words:
+    def widened_points(self, points: Words, wider: PredicateSpace) -> Words:
         """The points in a widened space, in the given order, which need not ascend there."""
         return wider.points(self.states(points))
 
@@ -190,7 +190,7 @@ class Space:
         )
 
     @cached_property
-    def cuts(self) -> Cuts:
+    def cuts(self) -> CutMasks:
         """What is left of each mask of each slot when a state must be refused, for the incremental inversion kernel."""
         rest = np.zeros((len(self.slots), 32, 5, 3), np.int64)
         weight = np.zeros((len(self.slots), 32), np.int64)
@@ -201,7 +201,7 @@ class Space:
                     if mask >> state & 1:
                         found = slot.kind.without(mask, state)
                         rest[k, mask, state, : len(found)] = found
-        return Cuts(
+        return CutMasks(
             *self.place,
             np.array([slot.kind.full for slot in self.slots], np.uint64),
             np.array([slot.kind.is_simple for slot in self.slots]),
@@ -213,7 +213,7 @@ class Space:
 _LOWEST = np.array([max((m & -m).bit_length() - 1, 0) for m in range(256)], np.uint8)
 
 
-def mirror_masks(space: Space, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def mirror_masks(space: PredicateSpace, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The masks (N, K) with rows exchanged, for slots that compare one column across rows."""
     out = np.empty_like(masks)
     for k, slot in enumerate(space.slots):

@@ -39,7 +39,7 @@ def mirrored_atoms(atoms: int) -> int:
 
 
 @dataclass(frozen=True)
-class Kind:
+class SlotKind:
     """The states of one slot, each a set of atoms, and the predicates that its operators give over them."""
 
     states: tuple[int, ...]
@@ -62,7 +62,7 @@ class Kind:
         return any(not atoms & ~(BOTH_NULL | ONE_NULL) for atoms in self.states)
 
     @cached_property
-    def widened(self) -> Kind:
+    def widened(self) -> SlotKind:
         """The kind that tells nulls too, where they are to be told; the states of this one keep their numbers."""
         return kind_of(ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators)
 
@@ -129,7 +129,7 @@ class Kind:
 
 
 @lru_cache(maxsize=256)
-def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Operator, ...]) -> Kind:
+def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Operator, ...]) -> SlotKind:
     """The kind of a slot: order is told apart when some operator asks for it, nulls when there are some."""
     chosen = tuple(op for op in operators if ordered or not op.is_order)
     ordered = any(op.is_order for op in chosen)
@@ -141,4 +141,4 @@ def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Ope
         states = (EQUAL, LESS | GREATER, BOTH_NULL | ONE_NULL)
     else:
         states = (EQUAL | BOTH_NULL, LESS | GREATER | ONE_NULL)
-    return Kind(states, chosen, nulls)
+    return SlotKind(states, chosen, nulls)

@@ -13,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.dominance.corners import count_below
 
 Matrix = NDArray[np.int32]
 Boxes = NDArray[np.int32]  # (nodes, 2, dimensions)
 Longs = NDArray[np.int64]
 Lag = NDArray[np.int32]
+Partners = tuple[Longs, Longs]  # changes from point to point of s, and of t; both empty if nobody asks
 Trees = tuple[Matrix, Matrix, Boxes, Lag]  # points, nodes, boxes, what is added to each dimension as side t
 
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
+DESCENDED = 4  # pairs of boxes per point that are looked at before any are swept: all of them where pairs are rare
+LEAST_SWEPT = 1 << 14  # pairs of points from which two open orders are swept instead of descended into
+MOST_SWEPT = 1 << 19  # points up to which they are, so the sweep's sorts stay small beside the trees
 
 
 @njit(cache=True, nogil=True)
@@ -50,15 +55,15 @@ def _below(points: Matrix, i: int, boxes: Boxes, b: int, k: int, lag: Lag) -> bo
     return held
 
 
-@njit(cache=True, nogil=True)
-def _matches(s: NDArray[np.int32], t: NDArray[np.int32], k: int, lag: Lag) -> bool:
+@njit(cache=True, nogil=True, inline="always")
+def _matches(s_points: Matrix, i: int, t_points: Matrix, j: int, k: int, lag: Lag) -> bool:
+    """Whether all comparisons hold between point i of s and point j of t, which may be the same row."""
+    held = True
     for d in range(k):
-        if s[d] >= t[d] + lag[d]:
-            return False
+        held &= s_points[i, d] < t_points[j, d] + lag[d]
     for d in range(k, len(lag)):
-        if s[d] == t[d]:
-            return False
-    return bool(s[-1] != t[-1])
+        held &= s_points[i, d] != t_points[j, d]
+    return held
 
 
 @njit(cache=True, nogil=True)
@@ -73,6 +78,46 @@ def _split(s_nodes: Matrix, t_nodes: Matrix, a: int, b: int, stack: Matrix, top:
         stack[top, 0], stack[top, 1] = a, t_nodes[b, 2]
         stack[top + 1, 0], stack[top + 1, 1] = a, t_nodes[b, 2] + 1
     return top + 2
+
+
+@njit(cache=True, nogil=True)
+def _open_orders(s_box: NDArray[np.int32], t_box: NDArray[np.int32], k: int, lag: Lag) -> tuple[int, int]:
+    """The one or two orders (one twice) that are all that is open between boxes that are not ruled out, or (-1, -1)."""
+    first, second = -1, -1
+    for d in range(k):
+        if s_box[1, d] >= t_box[0, d] + lag[d]:
+            if second != first:
+                return -1, -1
+            first, second = (d, d) if first < 0 else (first, d)
+    for d in range(k, s_box.shape[1]):
+        if s_box[0, d] <= t_box[1, d] and s_box[1, d] >= t_box[0, d]:
+            return -1, -1
+    return first, second
+
+
+@njit(cache=True, nogil=True)
+def _swept(
+    s: Trees, s_span: tuple[int, int], t: Trees, t_span: tuple[int, int], axes: tuple[int, int], partners: Partners
+) -> int:
+    """The number of pairs between two ranges of points by two orders alone; adds to `partners` as `count_partners`."""
+    s_points, t_points, lag = s[0], t[0], t[3]
+    s_start, s_stop = s_span
+    t_start, t_stop = t_span
+    x, y = axes
+    sx, sy = s_points[s_start:s_stop, x].copy(), s_points[s_start:s_stop, y].copy()
+    tx, ty = t_points[t_start:t_stop, x] + lag[x], t_points[t_start:t_stop, y] + lag[y]
+    found = np.empty(t_stop - t_start, np.int64)
+    total = count_below(sx, sy, tx, ty, x == y, found)
+    if len(partners[0]) > 0:
+        for j in range(len(found)):
+            partners[1][t_start + j] += found[j]
+            partners[1][t_start + j + 1] -= found[j]
+        found = np.empty(s_stop - s_start, np.int64)
+        count_below(~tx, ~ty, ~sx, ~sy, x == y, found)  # as seen from s; ~x falls where x rises, and cannot overflow
+        for i in range(len(found)):
+            partners[0][s_start + i] += found[i]
+            partners[0][s_start + i + 1] -= found[i]
+    return int(total)
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +152,7 @@ def find_pair(
                     if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_nodes[b, 0], t_nodes[b, 1]):
-                        if _matches(s_points[i], t_points[j], k, lag):
+                        if _matches(s_points, i, t_points, j, k, lag) and s_points[i, -1] != t_points[j, -1]:
                             stop[0] = 1
                             return s_points[i, place], t_points[j, place]
             else:
@@ -121,24 +166,25 @@ def count_partners(
     t: Trees,
     roots: Matrix,
     k: int,
-    partners: tuple[Longs, Longs],
+    partners: Partners,
     patience: int,
 ) -> int:
     """The number of pairs; the partners per point are added to `partners` unless these arrays are empty.
 
     They are in the order of the forests and as differences: `cumsum` gives the numbers. Gives up, and returns -1, after
-    looking at more than `patience` pairs of boxes.
+    looking at more than `patience` pairs of boxes, of which a point that is swept costs one.
 
     A box pair that is certain is taken whole, self pairs included: the caller takes those off. The arrays of
-    `partners` are one longer than the sides.
+    `partners` are one longer than the sides. Once many boxes were looked at, large ones with at most two open orders
+    are swept, so that k orders cost O(n log^(k-1) n) in linear space.
     """
     s_points, s_nodes, s_boxes, _ = s
     t_points, t_nodes, t_boxes, lag = t
     s_partners, t_partners = partners
     per_point = len(s_partners) > 0
+    swept_from = patience - DESCENDED * (len(s_points) + len(t_points))
     total = 0
     stack = np.empty((256, 2), np.int32)
-    dims = s_boxes.shape[2]
     for r in range(len(roots)):
         stack[0, 0], stack[0, 1] = roots[r, 0], roots[r, 1]
         top = 1
@@ -165,11 +211,7 @@ def count_partners(
                     if not _below(s_points, i, t_boxes, b, k, lag):
                         continue
                     for j in range(t_start, t_stop):
-                        held = True
-                        for d in range(k):
-                            held &= s_points[i, d] < t_points[j, d] + lag[d]
-                        for d in range(k, dims):
-                            held &= s_points[i, d] != t_points[j, d]
+                        held = _matches(s_points, i, t_points, j, k, lag)
                         total += int(held)
                         if held and per_point:
                             s_partners[i] += 1
@@ -177,7 +219,15 @@ def count_partners(
                             t_partners[j] += 1
                             t_partners[j + 1] -= 1
             else:
-                top = _split(s_nodes, t_nodes, a, b, stack, top)
+                x, y = -1, -1
+                s_size, t_size = s_stop - s_start, t_stop - t_start
+                if patience < swept_from and s_size * t_size >= LEAST_SWEPT and s_size + t_size <= MOST_SWEPT:
+                    x, y = _open_orders(s_boxes[a], t_boxes[b], k, lag)
+                if x >= 0:
+                    patience -= s_size + t_size
+                    total += _swept(s, (s_start, s_stop), t, (t_start, t_stop), (x, y), partners)
+                else:
+                    top = _split(s_nodes, t_nodes, a, b, stack, top)
     return total
 
 
@@ -239,7 +289,7 @@ def list_pairs(
                     i += 1
                     continue
                 while j < t_stop:
-                    if _matches(s_points[i], t_points[j], k, lag):
+                    if _matches(s_points, i, t_points, j, k, lag) and s_points[i, -1] != t_points[j, -1]:
                         if filled == room:
                             state[5], state[6] = i, j
                             return filled

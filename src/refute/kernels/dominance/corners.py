@@ -25,15 +25,14 @@ def _paired_sort(values: Int32s) -> Int64s:
 
 
 @njit(cache=True, nogil=True)
-def count_below(sx: Int32s, sy: Int32s, tx: Int32s, ty: Int32s, found: Int64s) -> Int:
+def count_below(sx: Int32s, sy: Int32s, tx: Int32s, ty: Int32s, one: bool, found: Int64s) -> Int:
     """The number of pairs with `sx < tx` and `sy < ty`; `found[j]` is set to those of point j of t. O(n log n).
 
     Points of s are entered in order of x. A Fenwick tree over their places in order of y counts the entered ones.
-    Give an axis as both x and y to count by that one alone, which needs no Fenwick tree.
+    With `one`, x is all that counts, which needs no Fenwick tree.
     """
     s_by_x, t_by_x = _paired_sort(sx), _paired_sort(tx)
     total, entered = np.int64(0), 0
-    one = sx is sy
     n = 0 if one else len(sx)
     place = np.empty(n, np.int32)  # of a point of s in order of y
     bound = np.empty(0 if one else len(tx), np.int32)  # how many points of s are below a point of t in y

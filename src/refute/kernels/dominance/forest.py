@@ -57,10 +57,14 @@ def enclosing_boxes(points: Matrix, nodes: Matrix, dims: int) -> Boxes:
 
 
 @njit(cache=True, nogil=True)
-def interleave(column: NDArray[np.int32], tables: Longs, codes: Longs) -> None:
-    """Adds the bits of one dimension to the codes; `tables` are those of `bit_tables` for it."""
-    for i in range(len(column)):
-        value = column[i]
+def interleave(ranks: NDArray[np.int32], turned: bool, size: int, tables: Longs, codes: Longs) -> None:
+    """Adds the bits of one dimension to the codes; `tables` are those of `bit_tables` for it.
+
+    Ranks are below `size`, and read from there down if turned.
+    """
+    top, sign = (size - 1, -1) if turned else (0, 1)
+    for i in range(len(ranks)):
+        value = top + sign * ranks[i]
         code = codes[i]
         for chunk in range(4):
             code |= tables[chunk, (value >> (8 * chunk)) & 255]

@@ -15,20 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.encode.order_block import (
+    AT_BLOCK,
+    AT_COMMON,
+    AT_END,
+    AT_HEAD,
+    AT_START,
+    BLOCK,
+    LINE,
+    SIZE,
+    SKIP,
+    common_bytes,
+    cut_place,
+    is_above,
+    look_again,
+    see_common,
+    see_first,
+    shared_bytes,
+    touch_strings,
+)
 from refute.kernels.encode.strings import Bytes, Ints, word_at
 
 Nodes = NDArray[np.int32]
 Words = NDArray[np.uint64]
 Longs = NDArray[np.int64]
 
-BLOCK = 256
 LEAST_LOADED, MOST_LOADED = 128, 224  # strings of a block that is filled at once
 LEAST_SPLIT = BLOCK // 4  # strings that the smaller part of a full block has, where it is split
-SIZE = BLOCK
-SKIP = BLOCK + 1
-WIDTH = BLOCK + 2  # of a row of `nodes`
-LINE = 8  # of a row of `directory`
-_BLOCK, _START, _END, _COMMON, _HEAD = range(5)  # its columns
 _GROUP = 64  # strings whose places are looked at ahead
 _SHORT = 12  # strings that are sorted by insertion
 _SPARE = 16  # strings that come in rising order take up one part in 2^16 of their gap each
@@ -42,19 +55,19 @@ def load(order: Longs, held: Bytes, starts: Longs, nodes: Nodes, words: Words, d
     seen = np.empty(MOST_LOADED, np.int64)
     while first < len(order):
         size = min(MOST_LOADED, len(order) - first)
-        _touch_strings(order[first : first + size], held, starts, seen)
+        touch_strings(order[first : first + size], held, starts, seen)
         if size == MOST_LOADED:
-            size = _cut(held, starts, order[first : first + size], LEAST_LOADED)
+            size = cut_place(held, starts, order[first : first + size], LEAST_LOADED)
         for i in range(size):
             nodes[count, i] = order[first + i]
         first += size
         nodes[count, SIZE] = size
-        _look_again(held, starts, nodes, words, count)
-        directory[count, _BLOCK] = count
-        _see_first(held, starts, nodes, directory, count)
+        look_again(held, starts, nodes, words, count)
+        directory[count, AT_BLOCK] = count
+        see_first(held, starts, nodes, directory, count)
         count += 1
     if count:
-        _see_common(held, directory, count)
+        see_common(held, directory, count)
     return count
 
 
@@ -78,7 +91,7 @@ def sort(numbers: Longs, held: Bytes, starts: Longs) -> None:
         for number in run:
             start, stop = starts[number] + agreed, starts[number + 1]
             longest = max(longest, stop - start)
-            shared = _shared(held, begin, end, held, start, stop, shared)
+            shared = shared_bytes(held, begin, end, held, start, stop, shared)
         agreed += max(shared, 0)
         by_length = longest <= 0  # nothing but zeros at their ends tells them apart
         for i in range(first, last):
@@ -102,7 +115,7 @@ def _sort_few(numbers: Longs, held: Bytes, starts: Longs) -> None:
         number = numbers[i]
         first, last = starts[number], starts[number + 1]
         at = i
-        while at > 0 and _above(held, starts[numbers[at - 1]], starts[numbers[at - 1] + 1], held, first, last):
+        while at > 0 and is_above(held, starts[numbers[at - 1]], starts[numbers[at - 1] + 1], held, first, last):
             numbers[at] = numbers[at - 1]
             at -= 1
         numbers[at] = number
@@ -113,7 +126,7 @@ def walk(nodes: Nodes, directory: Longs, count: int, out: Longs) -> None:
     """Fills `out` with all numbers in order. O(n)."""
     at = 0
     for place in range(count):
-        block = directory[place, _BLOCK]
+        block = directory[place, AT_BLOCK]
         for i in range(nodes[block, SIZE]):
             out[at] = nodes[block, i]
             at += 1
@@ -138,31 +151,31 @@ def insert(
         first, last = starts[number], starts[number + 1]
         if count == 0:
             nodes[0, 0], nodes[0, SIZE], nodes[0, SKIP] = number, 1, last - first
-            words[0, 0], directory[0, _BLOCK], count = 0, 0, 1
-            _see_first(held, starts, nodes, directory, 0)
-            _see_common(held, directory, count)
+            words[0, 0], directory[0, AT_BLOCK], count = 0, 0, 1
+            see_first(held, starts, nodes, directory, 0)
+            see_common(held, directory, count)
             around[j, 0] = around[j, 1] = -1
             continue
         place, at = _place(held, first, last, held, starts, nodes, words, directory, count, place)
         around[j, 0], around[j, 1] = _neighbours(nodes, directory, count, place, at)
-        block = directory[place, _BLOCK]
+        block = directory[place, AT_BLOCK]
         is_split = nodes[block, SIZE] == BLOCK
         if is_split:
-            _touch_strings(nodes[block, :BLOCK], held, starts, seen)
+            touch_strings(nodes[block, :BLOCK], held, starts, seen)
             kept = BLOCK  # strings that come in rising order leave full blocks behind
             if at < BLOCK:
-                kept = _cut(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
+                kept = cut_place(held, starts, nodes[block, : BLOCK - LEAST_SPLIT], LEAST_SPLIT)
             for other in range(count, place + 1, -1):
-                directory[other, _BLOCK] = directory[other - 1, _BLOCK]
-            directory[place + 1, _BLOCK] = count
+                directory[other, AT_BLOCK] = directory[other - 1, AT_BLOCK]
+            directory[place + 1, AT_BLOCK] = count
             for i in range(kept, BLOCK):
                 nodes[count, i - kept] = nodes[block, i]
             nodes[block, SIZE] = kept
             nodes[count, SIZE] = BLOCK - kept
-            _look_again(held, starts, nodes, words, block)
-            _look_again(held, starts, nodes, words, count)
+            look_again(held, starts, nodes, words, block)
+            look_again(held, starts, nodes, words, count)
             if kept < BLOCK:
-                _see_first(held, starts, nodes, directory, count)
+                see_first(held, starts, nodes, directory, count)
             if at >= kept:
                 at -= kept
                 block = count
@@ -175,12 +188,14 @@ def insert(
         nodes[block, at] = number
         nodes[block, SIZE] = size + 1
         if at == 0:
-            _see_first(held, starts, nodes, directory, block)
+            see_first(held, starts, nodes, directory, block)
         if at == 0 or is_split:
-            _see_common(held, directory, count)
+            see_common(held, directory, count)
         skip = nodes[block, SKIP]
-        if (at == 0 or at == size) and (size == 0 or _common(held, starts, nodes[block, 0], nodes[block, size]) < skip):
-            _look_again(held, starts, nodes, words, block)
+        if (at == 0 or at == size) and (
+            size == 0 or common_bytes(held, starts, nodes[block, 0], nodes[block, size]) < skip
+        ):
+            look_again(held, starts, nodes, words, block)
         else:
             words[block, at] = word_at(held, first + skip, last)
     return count
@@ -262,9 +277,9 @@ def _place(
     place = _block_place(data, first, last, held, directory, count, near)
     if place < 0:
         return 0, 0
-    block = directory[place, _BLOCK]
+    block = directory[place, AT_BLOCK]
     size, skip = nodes[block, SIZE], nodes[block, SKIP]
-    if _shared(data, first, last, held, directory[block, _START], directory[block, _END], skip) < skip:
+    if shared_bytes(data, first, last, held, directory[block, AT_START], directory[block, AT_END], skip) < skip:
         return place, size
     word = word_at(data, first + skip, last)
     low, high = 0, size  # of the strings whose word is less
@@ -281,7 +296,7 @@ def _place(
         middle = (low + high) // 2
         number = nodes[block, middle]
         other = words[block, middle]
-        if other > word or (other == word and _above(held, starts[number], starts[number + 1], data, first, last)):
+        if other > word or (other == word and is_above(held, starts[number], starts[number + 1], data, first, last)):
             high = middle
         else:
             low = middle + 1
@@ -291,14 +306,14 @@ def _place(
 @njit(cache=True, nogil=True)
 def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Longs, count: int, near: int) -> int:
     """The place of the last block that begins with a string that is not above this one, -1 for none."""
-    common = directory[0, _COMMON]
-    if _shared(data, first, last, held, directory[0, _START], directory[0, _END], common) < common:
-        return -1 if _above(held, directory[0, _START], directory[0, _END], data, first, last) else count - 1
+    common = directory[0, AT_COMMON]
+    if shared_bytes(data, first, last, held, directory[0, AT_START], directory[0, AT_END], common) < common:
+        return -1 if is_above(held, directory[0, AT_START], directory[0, AT_END], data, first, last) else count - 1
     word = word_at(data, first + common, last)
     low, high = 0, count  # blocks before `low` begin with a string that is not above, those from `high` on with one
     reach = 1
     while near < high:
-        if _begins_above(directory, directory[near, _BLOCK], word, held, data, first, last):
+        if _begins_above(directory, directory[near, AT_BLOCK], word, held, data, first, last):
             high = near
         else:
             low = near + 1
@@ -306,7 +321,7 @@ def _block_place(data: Bytes, first: int, last: int, held: Bytes, directory: Lon
             reach *= 2
     while low < high:
         middle = (low + high) // 2
-        if _begins_above(directory, directory[middle, _BLOCK], word, held, data, first, last):
+        if _begins_above(directory, directory[middle, AT_BLOCK], word, held, data, first, last):
             high = middle
         else:
             low = middle + 1
@@ -318,84 +333,32 @@ def _begins_above(
     directory: Longs, block: int, word: np.uint64, held: Bytes, data: Bytes, first: int, last: int
 ) -> bool:
     """Whether a block begins with a string that is above this one, of which `word` is what follows the common bytes."""
-    head = np.uint64(directory[block, _HEAD])
+    head = np.uint64(directory[block, AT_HEAD])
     if head != word:
         return bool(head > word)
-    at = first + directory[0, _COMMON]
-    for i in range(_HEAD + 1, LINE):
+    at = first + directory[0, AT_COMMON]
+    for i in range(AT_HEAD + 1, LINE):
         at += 8
         head, word = np.uint64(directory[block, i]), word_at(data, at, last)
         if head != word:
             return bool(head > word)
-    return _above(held, directory[block, _START], directory[block, _END], data, first, last)
+    return is_above(held, directory[block, AT_START], directory[block, AT_END], data, first, last)
 
 
 @njit(cache=True, nogil=True)
 def _neighbours(nodes: Nodes, directory: Longs, count: int, place: int, at: int) -> tuple[int, int]:
     """The numbers on both sides of a place in a block, -1 for none."""
-    block = directory[place, _BLOCK]
+    block = directory[place, AT_BLOCK]
     left, right = -1, -1
     if at > 0:
         left = nodes[block, at - 1]
     elif place > 0:
-        left = nodes[directory[place - 1, _BLOCK], nodes[directory[place - 1, _BLOCK], SIZE] - 1]
+        left = nodes[directory[place - 1, AT_BLOCK], nodes[directory[place - 1, AT_BLOCK], SIZE] - 1]
     if at < nodes[block, SIZE]:
         right = nodes[block, at]
     elif place + 1 < count:
-        right = nodes[directory[place + 1, _BLOCK], 0]
+        right = nodes[directory[place + 1, AT_BLOCK], 0]
     return left, right
-
-
-@njit(cache=True, nogil=True)
-def _cut(held: Bytes, starts: Longs, numbers: Ints, least: int) -> int:
-    """Where to cut numbers in order, `least` or later: where two neighbours have least in common.
-
-    The strings of a block then have the more in common (Bayer and Unterauer 1977 cut the pages of a prefix B-tree so).
-    """
-    found, shared = least, len(held)
-    for i in range(least, len(numbers)):
-        common = _common(held, starts, numbers[i - 1], numbers[i])
-        if common < shared:
-            found, shared = i, common
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _see_first(held: Bytes, starts: Longs, nodes: Nodes, directory: Longs, block: int) -> None:
-    """Notes where the first string of a block lies, and how it goes on behind the common bytes."""
-    number = nodes[block, 0]
-    directory[block, _START], directory[block, _END] = starts[number], starts[number + 1]
-    _see_head(held, directory, block)
-
-
-@njit(cache=True, nogil=True)
-def _see_head(held: Bytes, directory: Longs, block: int) -> None:
-    at = directory[block, _START] + directory[0, _COMMON]
-    for i in range(_HEAD, LINE):
-        directory[block, i] = np.int64(word_at(held, at, directory[block, _END]))
-        at += 8
-
-
-@njit(cache=True, nogil=True)
-def _see_common(held: Bytes, directory: Longs, count: int) -> None:
-    """Finds again what the first strings of all blocks begin with; they come in order, so the outermost tell."""
-    first, last = directory[directory[0, _BLOCK]], directory[directory[count - 1, _BLOCK]]
-    length = first[_END] - first[_START]
-    common = _shared(held, first[_START], first[_END], held, last[_START], last[_END], length)
-    if common != directory[0, _COMMON]:
-        directory[0, _COMMON] = common
-        for block in range(count):
-            _see_head(held, directory, block)
-
-
-@njit(cache=True, nogil=True)
-def _touch_strings(numbers: Ints, held: Bytes, starts: Longs, seen: Longs) -> None:
-    """Reads the first bytes of strings, so that these are waited for together and not one by one."""
-    for i in range(len(numbers)):
-        seen[i] = starts[numbers[i]]
-    for i in range(len(numbers)):
-        if seen[i] < len(held):
-            seen[i] = held[seen[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -410,13 +373,13 @@ def _touch_places(
     for j in range(len(numbers)):
         first, last = starts[numbers[j]], starts[numbers[j] + 1]
         near = max(_block_place(held, first, last, held, directory, count, near), 0)
-        blocks[j] = directory[near, _BLOCK]
+        blocks[j] = directory[near, AT_BLOCK]
         sizes[j] = nodes[blocks[j], SIZE]
     for j in range(len(numbers)):
         first, last = starts[numbers[j]], starts[numbers[j] + 1]
         aims[j] = word_at(held, first + nodes[blocks[j], SKIP], last)
-        if directory[blocks[j], _START] < len(held):
-            ahead[j] = held[directory[blocks[j], _START]]
+        if directory[blocks[j], AT_START] < len(held):
+            ahead[j] = held[directory[blocks[j], AT_START]]
     step = BLOCK // 2
     while step:
         for j in range(len(numbers)):
@@ -426,46 +389,3 @@ def _touch_places(
         step //= 2
     for j in range(len(numbers)):
         ahead[j] = nodes[blocks[j], lows[j]]
-
-
-@njit(cache=True, nogil=True)
-def _look_again(held: Bytes, starts: Longs, nodes: Nodes, words: Words, block: int) -> None:
-    """Finds again what the strings of a block begin with, and the words that follow."""
-    size = nodes[block, SIZE]
-    skip = _common(held, starts, nodes[block, 0], nodes[block, size - 1]) if size else 0
-    nodes[block, SKIP] = skip
-    for i in range(size):
-        number = nodes[block, i]
-        words[block, i] = word_at(held, starts[number] + skip, starts[number + 1])
-
-
-@njit(cache=True, nogil=True)
-def _common(held: Bytes, starts: Longs, one: int, other: int) -> int:
-    """How many bytes two strings begin with in common."""
-    length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])
-    return _shared(held, starts[one], starts[one + 1], held, starts[other], starts[other + 1], length)
-
-
-@njit(cache=True, nogil=True)
-def _shared(data: Bytes, first: int, last: int, other: Bytes, start: int, end: int, most: int) -> int:
-    """How many bytes two strings begin with in common, up to `most`."""
-    length = min(last - first, end - start, most)
-    at = 0
-    while at < length:
-        if word_at(data, first + at, last) != word_at(other, start + at, end):
-            break
-        at += 8
-    while at < length and data[first + at] == other[start + at]:
-        at += 1
-    return min(at, length)
-
-
-@njit(cache=True, nogil=True)
-def _above(data: Bytes, first: int, last: int, other: Bytes, start: int, end: int) -> bool:
-    """Whether a string is greater than another."""
-    length, other_length = last - first, end - start
-    for at in range(0, min(length, other_length), 8):
-        one, two = word_at(data, first + at, last), word_at(other, start + at, end)
-        if one != two:
-            return bool(one > two)
-    return length > other_length

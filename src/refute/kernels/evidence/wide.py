@@ -26,7 +26,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 
 
-class Listed(NamedTuple):
+class ListedClues(NamedTuple):
     """A list of distinct clues, and the table that tells which are known; with room for more of both."""
 
     cells: NDArray[np.uint64]  # (power of two,) a hash of 32 bits and a place in the list plus one; 0 in empty cells
@@ -64,7 +64,7 @@ def _grown(cells: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _longer(listed: Listed) -> Listed:
+def _longer(listed: ListedClues) -> ListedClues:
     """The list with twice the room."""
     cells, clues, counts, first = listed
     room, used = 2 * clues.shape[0], counts[-1]
@@ -76,12 +76,12 @@ def _longer(listed: Listed) -> Listed:
         more_first = np.empty((room, 2), np.int64)
         more_first[:used] = first[:used]
         first = more_first
-    return Listed(cells, more, more_counts, first)
+    return ListedClues(cells, more, more_counts, first)
 
 
 @njit(cache=True, nogil=True)
 def _tally(
-    buffer: Array, start: Scalar, stop: Scalar, hashes: Array, listed: Listed, task: Scalar, base: Scalar
+    buffer: Array, start: Scalar, stop: Scalar, hashes: Array, listed: ListedClues, task: Scalar, base: Scalar
 ) -> None:
     """Add the clues of buffer positions start .. stop, of which `base + j` is the pair at j; there is room."""
     cells, clues, counts, first = listed
@@ -116,7 +116,7 @@ def _tally(
 
 
 @njit(cache=True, nogil=True)
-def count_clues_wide(facts: Facts, rectangles: Array, own: Array, listed: Listed, task: Scalar) -> Listed:
+def count_clues_wide(facts: Facts, rectangles: Array, own: Array, listed: ListedClues, task: Scalar) -> ListedClues:
     """As `count_clues` for clues of any number of words: the list with the clues of the pairs in the rectangles."""
     words = facts.s_bits.shape[0]
     buffer = np.zeros((words, _APART), np.int32)
@@ -134,7 +134,7 @@ def count_clues_wide(facts: Facts, rectangles: Array, own: Array, listed: Listed
                 if used + _STRETCH > listed.clues.shape[0]:
                     listed = _longer(listed)
                 if 2 * (used + _STRETCH) > listed.cells.shape[0]:
-                    listed = Listed(_grown(listed.cells), listed.clues, listed.counts, listed.first)
+                    listed = ListedClues(_grown(listed.cells), listed.clues, listed.counts, listed.first)
                 fill(facts, i, start, end, buffer)
                 _hash(buffer, end - start, hashes)
                 base = (np.int64(i) << 32) + start

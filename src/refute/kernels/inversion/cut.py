@@ -21,7 +21,7 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-class Cuts(NamedTuple):
+class CutMasks(NamedTuple):
     """How the K slots of a space lie in W words, and what is left of a mask that must refuse a state."""
 
     word: NDArray[np.int64]  # (K,)
@@ -33,7 +33,7 @@ class Cuts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _slot_of(cuts: Cuts, word: Scalar, bit: Scalar) -> Scalar:
+def _slot_of(cuts: CutMasks, word: Scalar, bit: Scalar) -> Scalar:
     """The slot that owns a bit of a word."""
     found = 0
     for k in range(cuts.word.shape[0]):
@@ -43,7 +43,7 @@ def _slot_of(cuts: Cuts, word: Scalar, bit: Scalar) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _predicates(cuts: Cuts, box: Array) -> Scalar:
+def _predicates(cuts: CutMasks, box: Array) -> Scalar:
     total = np.int64(0)
     for k in range(cuts.word.shape[0]):
         total += cuts.weight[k, np.int64((box[cuts.word[k]] >> cuts.shift[k]) & cuts.full[k])]
@@ -66,7 +66,7 @@ def _inside(box: Array, others: Array, which: Array, count: Scalar, words: Scala
 
 
 @njit(cache=True, nogil=True)
-def cut_boxes(cuts: Cuts, boxes: Array, points: Array, limit: Scalar) -> Array:
+def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar) -> Array:
     """The maximal boxes after all points were seen, given the maximal boxes before.
 
     boxes: (N, W); points: (P, W); limit: most predicates of a rule. Cost per point: N words, and per broken box and

@@ -214,7 +214,7 @@ def count_partners(batch: Sorted, s_size: int, t_size: int) -> tuple[int, Int64s
     return int(_count(batch, _marks(batch, s_size, t_size), out)), out
 
 
-class Listing:
+class JoinListing:
     """The cluster pairs of an IEJoin, in batches of bounded size."""
 
     def __init__(self, batch: Sorted, s_size: int, t_size: int, room: int) -> None:

@@ -16,6 +16,7 @@ from refute.kernels.runs.rows import BLOCK_BITS, FAN_BITS, Arrays, Lines, Longs,
 
 FEW = 12  # lines that are looked through one by one
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
+BELOW, AT_MOST, ABOVE, AT_LEAST, SAME = range(5)
 
 
 class Query(NamedTuple):
@@ -30,6 +31,24 @@ class Query(NamedTuple):
     high: Lines  # (points, bounds)
     columns: Longs
     differs: NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def bound(lines: Lines, cells: Longs, kinds: Longs, low: Lines, high: Lines) -> None:
+    """Fills the bounds of points: what stands to each of these cells of theirs in a relation of these kinds."""
+    least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    for b in range(len(cells)):
+        kind = kinds[b]
+        for p in range(len(lines)):
+            cell = lines[p, cells[b]]
+            low[p, b] = least if kind in (BELOW, AT_MOST) else cell
+            high[p, b] = greatest if kind in (ABOVE, AT_LEAST) else cell
+            if (kind == BELOW and cell == least) or (kind == ABOVE and cell == greatest):
+                low[p, b], high[p, b] = 1, 0
+            elif kind == BELOW:
+                high[p, b] = cell - 1
+            elif kind == ABOVE:
+                low[p, b] = cell + 1
 
 
 @njit(cache=True, nogil=True)

@@ -81,7 +81,7 @@ def _distinct_values(keys: NDArray[np.signedinteger], slots: NDArray[np.int32]) 
     return found
 
 
-class Tally:
+class KeyTally:
     """The distinct keys of a table that is read in blocks: where each occurs first, and how often. For few keys."""
 
     def __init__(self, room: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from refute.errors import OptionError, did_you_mean
 from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
-from refute.language.rulebook import Problem, RuleBook, RuleBookError
+from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
 
 __all__ = ["FORMATS", "MAX_CHARACTERS", "Format", "FormatError", "TableFacts", "detect", "read_rules", "write_rules"]
 
@@ -49,7 +49,9 @@ def read_rules(
 def check_size(text: str) -> None:
     """Raises an error for a text that is longer than any file of rules."""
     if len(text) > MAX_CHARACTERS:
-        raise FormatError([Problem(f"a file of rules has at most {MAX_CHARACTERS:,} characters, and this has more")])
+        raise FormatError(
+            [RuleMistake(f"a file of rules has at most {MAX_CHARACTERS:,} characters, and this has more")]
+        )
 
 
 def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None) -> str:

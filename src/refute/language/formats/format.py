@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook, RuleBookError
+from refute.language.rulebook import ProblemLog, Rule, RuleBook, RuleBookError, RuleMistake
 
 
 class FormatError(RuleBookError):
@@ -17,7 +17,7 @@ class FormatError(RuleBookError):
     @classmethod
     def cannot_express(cls, rule: str, title: str, what: str) -> FormatError:
         """The error for a rule that cannot be written in a format."""
-        return cls([Problem(f"rule {rule!r} cannot be written as {title}: {what}")])
+        return cls([RuleMistake(f"rule {rule!r} cannot be written as {title}: {what}")])
 
 
 class UnwritableError(RuleError):
@@ -82,7 +82,7 @@ def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, tit
 
 def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstraint], str]) -> str:
     """One line of text per rule; an error names every rule that the format cannot express, and why."""
-    log: list[Problem] = []
+    log: list[RuleMistake] = []
     lines: list[str] = []
     for rule in book:
         try:

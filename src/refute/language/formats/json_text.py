@@ -9,7 +9,7 @@ from typing import Any
 from refute.errors import RuleError
 from refute.language.formats.format import FormatError
 from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
-from refute.language.rulebook import Problem
+from refute.language.rulebook import RuleMistake
 
 _SPARE_COMMA = re.compile(r"(\"(?:\\.|[^\"\\])*+\"?)|,(?=\s*[}\]])")  # a text without an end is taken once, too
 
@@ -19,12 +19,12 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     try:
         data = _loaded(text)
     except json.JSONDecodeError as error:
-        raise FormatError([Problem(f"not {title}: {error.msg}", error.lineno)]) from None
+        raise FormatError([RuleMistake(f"not {title}: {error.msg}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
         told = error if isinstance(error, RuleError) else "it is nested too deeply"
-        raise FormatError([Problem(f"not {title}: {told}")]) from None
+        raise FormatError([RuleMistake(f"not {title}: {told}")]) from None
     if not isinstance(data, dict):
-        raise FormatError([Problem(f"not {title}: expected an object in curly brackets", 1)])
+        raise FormatError([RuleMistake(f"not {title}: expected an object in curly brackets", 1)])
     return data
 
 

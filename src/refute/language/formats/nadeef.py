@@ -18,7 +18,7 @@ from refute.language.formats.loose import guess
 from refute.language.operators import Operator
 from refute.language.parser import parse
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
-from refute.language.rulebook import Problem, ProblemLog, Rule, RuleBook
+from refute.language.rulebook import ProblemLog, Rule, RuleBook, RuleMistake
 from refute.language.rulebook.expand import short_form
 from refute.language.sugar import FunctionalDependency
 
@@ -51,7 +51,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
 
 def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as a plan with an empty source and target, which NADEEF's user fills in."""
-    problems: list[Problem] = []
+    problems: list[RuleMistake] = []
     rules: list[dict[str, object]] = []
     for rule in book:
         try:

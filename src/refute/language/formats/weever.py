@@ -12,7 +12,7 @@ from refute.language.formats.format import Format, FormatError, TableFacts, Unwr
 from refute.language.formats.json_text import is_json_with, read_object
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
-from refute.language.rulebook import Dataset, Problem, ProblemLog, RuleBook
+from refute.language.rulebook import Dataset, ProblemLog, RuleBook, RuleMistake
 
 _NAMES = {
     Operator.EQ: "EQUAL",
@@ -46,11 +46,11 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     data = read_object(text, _TITLE)
     wrong = [key for key in ("constraints", "keyColumns", "header") if not isinstance(data.get(key, []), list)]
     if wrong or "constraints" not in data:
-        raise FormatError([Problem(f"not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}")])
+        raise FormatError([RuleMistake(f"not {_TITLE}: expected a list under {' and '.join(wrong) or 'constraints'}")])
     names = (table.columns if table is not None else ()) or tuple(map(str, data.get("header", ())))
     if not names:
         message = "its columns are numbers: give the header of the table (--header a,b,c or --header table.csv)"
-        raise FormatError([Problem(message)])
+        raise FormatError([RuleMistake(message)])
     log = ProblemLog()
     constraints = []
     for number, items in enumerate(data["constraints"], start=1):
@@ -71,7 +71,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The rules as a Weever configuration, with the header beside; without a given header the used columns are it."""
     used = dict.fromkeys((*book.dataset.key, *(name for rule in book for name in rule.constraint.columns)))
     names = (table.columns if table is not None else ()) or tuple(used)
-    problems: list[Problem] = []
+    problems: list[RuleMistake] = []
     constraints: list[list[dict[str, object]]] = []
     for rule in book:
         try:
@@ -79,7 +79,7 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
         except UnwritableError as error:
             problems.extend(FormatError.cannot_express(rule.name, _TITLE, str(error)).problems)
     missing = [name for name in book.dataset.key if name not in names]
-    problems.extend(Problem(f"the key column {name!r} is not in the header") for name in missing)
+    problems.extend(RuleMistake(f"the key column {name!r} is not in the header") for name in missing)
     if problems:
         raise FormatError(problems)
     settings = {

@@ -4,7 +4,7 @@ from refute.language.parser import RuleKind
 from refute.language.rulebook.book import Dataset, RuleBook
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.naming import suggest_name
-from refute.language.rulebook.problems import Problem, ProblemLog, RuleBookError
+from refute.language.rulebook.problems import ProblemLog, RuleBookError, RuleMistake
 from refute.language.rulebook.rule import Rule, Severity, Status
 from refute.language.rulebook.tolerance import Limit, Tolerance
 
@@ -12,12 +12,12 @@ __all__ = [
     "Dataset",
     "Entry",
     "Limit",
-    "Problem",
     "ProblemLog",
     "Rule",
     "RuleBook",
     "RuleBookError",
     "RuleKind",
+    "RuleMistake",
     "Severity",
     "Status",
     "Tolerance",

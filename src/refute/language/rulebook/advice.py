@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from refute.language.closure import Closure
-from refute.language.implication import implies, is_trivial, redundant_predicates
+from refute.language.logic.closure import Closure
+from refute.language.logic.implication import implies, is_trivial, redundant_predicates
 from refute.language.render.text import render_predicate
 from refute.language.rulebook.book import RuleBook
 from refute.language.rulebook.rule import Rule

@@ -13,7 +13,7 @@ from refute.language.rulebook.expand import join_names
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Severity, Status
 from refute.language.rulebook.tolerance import Limit, Tolerance
-from refute.language.rulebook.tree import Node
+from refute.language.rulebook.tree import BookNode
 
 VERSION = 1
 
@@ -25,11 +25,11 @@ class Field:
     key: str
     doc: str
     schema: Mapping[str, object]
-    read: Callable[[Node, ProblemLog], object]
+    read: Callable[[BookNode, ProblemLog], object]
 
 
 def read_mapping(
-    node: Node, fields: tuple[Field, ...], log: ProblemLog, owner: str, *, inner: ProblemLog | None = None
+    node: BookNode, fields: tuple[Field, ...], log: ProblemLog, owner: str, *, inner: ProblemLog | None = None
 ) -> dict[str, object]:
     """The values of a mapping by key. Unknown keys and values that cannot be read are noted and left out.
 
@@ -52,7 +52,7 @@ def read_mapping(
     return values
 
 
-def _text(node: Node, log: ProblemLog) -> str:
+def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
         hint = "; put it in quotes" if isinstance(node.value, bool | int | float) else ""
         raise RuleError(f"expected text, not {node.kind}{hint}")
@@ -61,7 +61,7 @@ def _text(node: Node, log: ProblemLog) -> str:
     return node.value
 
 
-def _texts(node: Node, log: ProblemLog) -> tuple[str, ...]:
+def _texts(node: BookNode, log: ProblemLog) -> tuple[str, ...]:
     if isinstance(node.value, list):
         if not node.value:
             raise RuleError("the list is empty")
@@ -69,14 +69,14 @@ def _texts(node: Node, log: ProblemLog) -> tuple[str, ...]:
     return (_text(node, log),)
 
 
-def _text_or_names(node: Node, log: ProblemLog) -> str:
+def _text_or_names(node: BookNode, log: ProblemLog) -> str:
     return join_names(_texts(node, log)) if isinstance(node.value, list) else _text(node, log)
 
 
-def _choice(choices: type[Enum]) -> Callable[[Node, ProblemLog], Enum]:
+def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
     names = [str(choice.value) for choice in choices]
 
-    def read(node: Node, log: ProblemLog) -> Enum:
+    def read(node: BookNode, log: ProblemLog) -> Enum:
         if node.value in names:
             return choices(node.value)
         hint = did_you_mean(node.value, names) if isinstance(node.value, str) else ""
@@ -85,17 +85,17 @@ def _choice(choices: type[Enum]) -> Callable[[Node, ProblemLog], Enum]:
     return read
 
 
-def _version(node: Node, log: ProblemLog) -> int:
+def _version(node: BookNode, log: ProblemLog) -> int:
     if node.value != VERSION or isinstance(node.value, bool):
         raise RuleError(f"this Refute reads version {VERSION}, not {node.kind}")
     return VERSION
 
 
-def _limit(node: Node, log: ProblemLog) -> Limit:
+def _limit(node: BookNode, log: ProblemLog) -> Limit:
     return Limit.of(node.value)
 
 
-def _tolerance(node: Node, log: ProblemLog) -> Tolerance:
+def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
     if not isinstance(node.value, dict):
         raise RuleError(f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}")
     values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
@@ -104,11 +104,11 @@ def _tolerance(node: Node, log: ProblemLog) -> Tolerance:
     return Tolerance.of(**values)
 
 
-def _dataset(node: Node, log: ProblemLog) -> dict[str, object]:
+def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
     return read_mapping(node, DATASET_FIELDS, log, "dataset")
 
 
-def _rules(node: Node, log: ProblemLog) -> list[Node]:
+def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:
     if not isinstance(node.value, list):
         raise RuleError(f"expected a list of rules, not {node.kind}")
     return node.elements

@@ -12,7 +12,7 @@ from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.fields import BOOK_FIELDS, KIND_FIELDS, RULE_FIELDS, read_mapping
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Rule
-from refute.language.rulebook.tree import Node, from_plain, read_yaml
+from refute.language.rulebook.tree import BookNode, from_plain, read_yaml
 from refute.language.syntax import RuleSyntaxError
 
 _Read = tuple[Entry, tuple[Rule, ...]]
@@ -33,7 +33,7 @@ def book_from_plain(data: Mapping[str, object], source: str | None = None) -> Ru
     return _book(from_plain(data), ProblemLog(), source)
 
 
-def _book(root: Node | None, log: ProblemLog, source: str | None) -> RuleBook:
+def _book(root: BookNode | None, log: ProblemLog, source: str | None) -> RuleBook:
     if root is None:
         log.raise_if_any(source)
         raise AssertionError("a tree is missing only with a problem")
@@ -51,7 +51,7 @@ def _book(root: Node | None, log: ProblemLog, source: str | None) -> RuleBook:
     return RuleBook(tuple(rule for _, rules in read for rule in rules), tuple(entry for entry, _ in read), dataset)
 
 
-def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> _Read | None:
+def _entry(node: BookNode, number: int, log: ProblemLog, dataset: Dataset) -> _Read | None:
     """The entry of one list item with its rules, or None with its problems noted."""
     name = node.items["name"].value if "name" in node.items else None
     owner = f"rule {name!r}" if isinstance(name, str) and name.strip() else f"rule number {number}"
@@ -80,7 +80,7 @@ def _entry(node: Node, number: int, log: ProblemLog, dataset: Dataset) -> _Read 
     return None
 
 
-def _check_names(nodes: list[Node] | tuple[Node, ...], log: ProblemLog) -> None:
+def _check_names(nodes: list[BookNode] | tuple[BookNode, ...], log: ProblemLog) -> None:
     first: dict[str, int | None] = {}
     for node in nodes:
         name = node.items["name"].value if "name" in node.items else None

@@ -9,7 +9,7 @@ from refute.errors import RuleError
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RuleMistake:
     """One mistake: what is wrong, and the line it is on where the text has lines (1 is the first)."""
 
     message: str
@@ -27,7 +27,7 @@ class Problem:
 class RuleBookError(RuleError):
     """A file of rules that cannot be used. `problems` holds all of its mistakes, in order of their lines."""
 
-    def __init__(self, problems: Iterable[Problem], source: str | None = None) -> None:
+    def __init__(self, problems: Iterable[RuleMistake], source: str | None = None) -> None:
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line or 0))
         self.source = source
         super().__init__("\n".join(problem.located(source) for problem in self.problems))
@@ -36,8 +36,8 @@ class RuleBookError(RuleError):
 class ProblemLog:
     """A list of problems that grows while a file is read, so one mistake does not hide the next."""
 
-    def __init__(self, problems: dict[Problem, None] | None = None, owner: str = "") -> None:
-        self._problems: dict[Problem, None] = {} if problems is None else problems
+    def __init__(self, problems: dict[RuleMistake, None] | None = None, owner: str = "") -> None:
+        self._problems: dict[RuleMistake, None] = {} if problems is None else problems
         self._owner = owner
 
     def within(self, owner: str) -> ProblemLog:
@@ -46,7 +46,7 @@ class ProblemLog:
 
     def add(self, message: str, line: int | None = None) -> None:
         """Notes one more problem; the same one is noted once."""
-        self._problems.setdefault(Problem(f"{self._owner}{message}", line))
+        self._problems.setdefault(RuleMistake(f"{self._owner}{message}", line))
 
     def __bool__(self) -> bool:
         return bool(self._problems)

@@ -26,7 +26,7 @@ _KINDS = {"int": "whole number", "float": "number", "bool": "boolean", "timestam
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class BookNode:
     """A value at a line: a scalar, a list of nodes, or a mapping of nodes with the line of each key."""
 
     value: object
@@ -38,12 +38,12 @@ class Node:
         return (self.key_lines or {}).get(key, self.line)
 
     @property
-    def items(self) -> dict[str, Node]:
+    def items(self) -> dict[str, BookNode]:
         """The nodes of a mapping by key; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
-    def elements(self) -> list[Node]:
+    def elements(self) -> list[BookNode]:
         """The nodes of a list; empty for anything else."""
         return self.value if isinstance(self.value, list) else []
 
@@ -57,7 +57,7 @@ class Node:
         return "nothing" if self.value is None else f"{self.value!r}"
 
 
-def read_yaml(text: str, log: ProblemLog) -> Node | None:
+def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
     """The tree of a YAML document; None, with the problem in `log`, when it is not YAML or empty."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer = _ShallowComposer
@@ -73,23 +73,25 @@ def read_yaml(text: str, log: ProblemLog) -> Node | None:
     return None
 
 
-def from_plain(data: object) -> Node:
+def from_plain(data: object) -> BookNode:
     """The tree of plain Python data, without lines; raises RuleError for what no file could hold."""
     return _from_plain(data, 0, {})
 
 
-def _from_plain(data: object, depth: int, read: dict[int, Node]) -> Node:
+def _from_plain(data: object, depth: int, read: dict[int, BookNode]) -> BookNode:
     if depth > _MAX_DEPTH:
         raise RuleError(_TOO_DEEP)
     if _is_too_long(data):
         raise RuleError(_TOO_LONG)
     if not isinstance(data, Mapping | Sequence) or isinstance(data, str | bytes):
-        return Node(data, None)
+        return BookNode(data, None)
     if id(data) not in read:
         if isinstance(data, Mapping):
-            read[id(data)] = Node({str(key): _from_plain(value, depth + 1, read) for key, value in data.items()}, None)
+            read[id(data)] = BookNode(
+                {str(key): _from_plain(value, depth + 1, read) for key, value in data.items()}, None
+            )
         else:
-            read[id(data)] = Node([_from_plain(value, depth + 1, read) for value in data], None)
+            read[id(data)] = BookNode([_from_plain(value, depth + 1, read) for value in data], None)
     return read[id(data)]
 
 
@@ -120,14 +122,14 @@ class _Reader:
         self._constructor = yaml.constructor
         self._log = log
         self._open: set[int] = set()
-        self._read: dict[int, Node] = {}  # by node: an alias is the node it stands for, and is read once
+        self._read: dict[int, BookNode] = {}  # by node: an alias is the node it stands for, and is read once
         self._sizes: dict[int, int] = {}
 
-    def node(self, node: YamlNode) -> Node:
+    def node(self, node: YamlNode) -> BookNode:
         line = node.start_mark.line + 1
         if id(node) in self._open:
             self._log.add("this alias contains itself", line)
-            return Node(None, line)
+            return BookNode(None, line)
         if id(node) not in self._read:
             self._open.add(id(node))
             self._read[id(node)] = self._convert(node, line)
@@ -146,13 +148,13 @@ class _Reader:
             raise ComposerError(None, None, problem, node.start_mark)
         return found
 
-    def _convert(self, node: YamlNode, line: int) -> Node:
+    def _convert(self, node: YamlNode, line: int) -> BookNode:
         if isinstance(node, MappingNode):
             return self._mapping(node, line)
         if isinstance(node, SequenceNode):
-            return Node([self.node(child) for child in node.value], line)
+            return BookNode([self.node(child) for child in node.value], line)
         assert isinstance(node, ScalarNode)
-        return Node(self._scalar(node, line), line)
+        return BookNode(self._scalar(node, line), line)
 
     def _scalar(self, node: ScalarNode, line: int) -> object:
         """The value of a word or number; a text where it is not what it is said or seems to be."""
@@ -170,8 +172,8 @@ class _Reader:
             return node.value
         return value
 
-    def _mapping(self, node: MappingNode, line: int) -> Node:
-        items: dict[str, Node] = {}
+    def _mapping(self, node: MappingNode, line: int) -> BookNode:
+        items: dict[str, BookNode] = {}
         lines: dict[str, int | None] = {}
         last: tuple[str, YamlNode] | None = None
         for key_node, value_node in node.value:
@@ -182,7 +184,7 @@ class _Reader:
             key = str(key_node.value)
             if last is not None and node.flow_style and self._continues(last[1], key_node, value_node):
                 whole = self._text[last[1].start_mark.index : key_node.end_mark.index]
-                items[last[0]] = Node(" ".join(whole.split()), items[last[0]].line)
+                items[last[0]] = BookNode(" ".join(whole.split()), items[last[0]].line)
                 continue
             last = key, value_node
             if key in items:
@@ -190,7 +192,7 @@ class _Reader:
                 continue
             items[key] = self.node(value_node)
             lines[key] = key_line
-        return Node(items, line, lines)
+        return BookNode(items, line, lines)
 
     def _continues(self, before: YamlNode, key: ScalarNode, value: YamlNode) -> bool:
         """Whether a key without a colon follows a text without quotes."""

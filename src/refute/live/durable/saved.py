@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.errors import DataError
-from refute.index.run import Run, Shape
+from refute.index.run import Run, RunShape
 from refute.kernels.runs.rows import Arrays
 from refute.language.rulebook import RuleBook
 from refute.live.columns import Columns
@@ -22,8 +22,8 @@ from refute.live.frame import Frame, FrameParts
 from refute.live.rows import Rows, Segment
 from refute.live.state import State
 from refute.live.store import Violated
-from refute.relation.encode.encoding import Encoding
-from refute.relation.encode.state import EncodingState
+from refute.relation.keys.encoding import Encoding
+from refute.relation.keys.state import EncodingState
 
 Entry = dict[str, Any]
 _SLOT = "refute slot"
@@ -236,7 +236,7 @@ def _pairs_of(table: pa.Table, shelf: Shelf, entry: Entry) -> tuple[Any, ...]:
 
 
 def _run_of(table: pa.Table, facts: dict[str, Any]) -> Run:
-    shape = Shape(facts["equal"], facts["axes"])
+    shape = RunShape(facts["equal"], facts["axes"])
     lines = unlisted(table, "lines", np.int64).reshape(-1, shape.width)
     zones = (
         unlisted(table, "zones", np.int64).reshape(-1, 2 * shape.n_axes) if shape.n_axes else np.empty((0, 0), np.int64)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.kernels.encode import order as kernel
+from refute.kernels.encode.order_block import BLOCK, LINE, WIDTH
 from refute.relation.arrays import Bytes
 from refute.relation.encode.pieces import Pieces
 from refute.relation.encode.strings import string_ranks
@@ -122,9 +123,9 @@ class StringOrder:
         self._labels[order] = step * np.arange(1, known + 1) - (self.span // 2 & -2)
 
     def _set_room(self, blocks: int) -> None:
-        self._nodes = np.empty((blocks, kernel.WIDTH), dtype=np.int32)
-        self._words = np.empty((blocks, kernel.BLOCK), dtype=np.uint64)
-        self._directory = np.zeros((blocks, kernel.LINE), dtype=np.int64)
+        self._nodes = np.empty((blocks, WIDTH), dtype=np.int32)
+        self._words = np.empty((blocks, BLOCK), dtype=np.uint64)
+        self._directory = np.zeros((blocks, LINE), dtype=np.int64)
 
     def _make_room(self, blocks: int) -> None:
         if blocks <= len(self._directory):

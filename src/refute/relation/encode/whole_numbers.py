@@ -15,11 +15,11 @@ from refute.errors import SchemaError
 from refute.kernels.encode import floats as float_kernel
 from refute.kernels.encode import integers as kernel
 from refute.relation.arrays import ALL_VALID, Bytes, numbers, row_numbers
-from refute.relation.encode.dictionary import strings_of_words
 from refute.relation.encode.exact import comparable_list, entries, unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Steps, integers_of, wrapped
 from refute.relation.encode.strings import Strings
+from refute.relation.keys.dictionary import strings_of_words
 
 Longs = NDArray[np.int64]
 Words = NDArray[np.uint64]

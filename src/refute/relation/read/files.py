@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from refute.errors import DataError
 from refute.relation.read.csv import column_type, read_csv
-from refute.relation.read.formats import Format, common_format, format_of, in_order
+from refute.relation.read.formats import FileFormat, common_format, format_of, in_order
 from refute.relation.read.isolated import read_orc
 from refute.relation.read.json import read_json
 from refute.relation.read.partitions import partition_values
@@ -29,7 +29,7 @@ def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
     files = local_files(str(path))
     kind = common_format([str(file) for file in files], str(path))
     tables = _read_each(files, kind, schema, str(path))
-    if kind is Format.JSON or len(files) > 1:
+    if kind is FileFormat.JSON or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
         check_spelling(names)
     try:
@@ -83,10 +83,10 @@ def _below(folder: Path) -> list[Path]:
     return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
 
 
-def _read_each(files: Sequence[Path], kind: Format, schema: Schema | None, path: str) -> list[pa.Table]:
+def _read_each(files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str) -> list[pa.Table]:
     if kind.delimiter is not None:
         return read_csv(files, kind.delimiter, schema)
-    if kind is Format.JSON:
+    if kind is FileFormat.JSON:
         return read_json(files, schema)
     if schema is not None:
         raise types_of_their_own(kind.value, path)
@@ -94,7 +94,7 @@ def _read_each(files: Sequence[Path], kind: Format, schema: Schema | None, path:
     for file in files:
         with reading(file):
             table = _READERS[kind](file)
-            if kind is Format.ARROW:  # whose lengths and offsets, damaged, may point anywhere
+            if kind is FileFormat.ARROW:  # whose lengths and offsets, damaged, may point anywhere
                 table.validate(full=True)
             tables.append(table.rename_columns(table.column_names))  # which fails here where a name is not text
     return tables
@@ -126,7 +126,7 @@ def _read_feather(file: Path) -> pa.Table:
 
 
 _READERS = {
-    Format.PARQUET: _read_parquet,
-    Format.ORC: read_orc,
-    Format.ARROW: _read_feather,
+    FileFormat.PARQUET: _read_parquet,
+    FileFormat.ORC: read_orc,
+    FileFormat.ARROW: _read_feather,
 }

@@ -12,7 +12,7 @@ HINT = "Refute reads .csv, .tsv, .json, .jsonl, .ndjson, .parquet, .orc, .arrow 
 _PACKED = frozenset({".gz", ".bz2", ".zst", ".lz4"})
 
 
-class Format(Enum):
+class FileFormat(Enum):
     """How the rows of a file are written; the value is what messages call it."""
 
     CSV = "CSV"
@@ -28,22 +28,22 @@ class Format(Enum):
         return _DELIMITERS.get(self)
 
 
-_DELIMITERS = {Format.CSV: ",", Format.TSV: "\t"}
+_DELIMITERS = {FileFormat.CSV: ",", FileFormat.TSV: "\t"}
 
 _BY_SUFFIX = {
-    ".csv": Format.CSV,
-    ".tsv": Format.TSV,
-    ".json": Format.JSON,
-    ".jsonl": Format.JSON,
-    ".ndjson": Format.JSON,
-    ".parquet": Format.PARQUET,
-    ".orc": Format.ORC,
-    ".arrow": Format.ARROW,
-    ".feather": Format.ARROW,
+    ".csv": FileFormat.CSV,
+    ".tsv": FileFormat.TSV,
+    ".json": FileFormat.JSON,
+    ".jsonl": FileFormat.JSON,
+    ".ndjson": FileFormat.JSON,
+    ".parquet": FileFormat.PARQUET,
+    ".orc": FileFormat.ORC,
+    ".arrow": FileFormat.ARROW,
+    ".feather": FileFormat.ARROW,
 }
 
 
-def format_of(path: str) -> Format | None:
+def format_of(path: str) -> FileFormat | None:
     """The format that the name of a file tells, compressed or not; None where it tells none."""
     suffixes = _suffixes(path)
     return _BY_SUFFIX.get(suffixes[-1]) if suffixes else None
@@ -59,9 +59,9 @@ def _suffixes(path: str) -> list[str]:
     return suffixes[:-1] if suffixes and suffixes[-1] in _PACKED else suffixes
 
 
-def common_format(files: Iterable[str], where: str) -> Format:
+def common_format(files: Iterable[str], where: str) -> FileFormat:
     """The one format of these files; raises DataError where names tell none, or more than one."""
-    found: dict[Format, str] = {}
+    found: dict[FileFormat, str] = {}
     for file in files:
         kind = format_of(file)
         if kind is None:

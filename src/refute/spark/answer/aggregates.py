@@ -20,10 +20,9 @@ from refute.spark.expressions import all_of, literal
 
 MOST_DIFFERENCES = 6  # inclusion and exclusion doubles with each `!=`
 _WIDE = "decimal(38,0)"
-_FEW = 2**31  # rows whose square fits 64 bits
 
 
-class Extent(NamedTuple):
+class GroupedExtent(NamedTuple):
     """How far a rule is violated, how many rows stood on both sides, and what is true of the rows of a violation; None
     where that was not told along the way."""
 
@@ -45,7 +44,6 @@ class GroupCounts:
         self._pairing = pairing
         self._frame = frame
         self._spread = spread
-        self._few = spread.rows <= _FEW
         # Without any comparison between the rows, all of them are one group.
         self._equal = [f"e{i}" for i in range(max(len(pairing.equal), not pairing.differ))]
         self._differ = [f"d{i}" for i in range(len(pairing.differ))]
@@ -60,15 +58,15 @@ class GroupCounts:
         ((total,),) = self._with_partners().selectExpr(pairs).collect()
         return int(total or 0) - self._self_pairs()
 
-    def extent(self) -> Extent:
+    def extent(self) -> GroupedExtent:
         """The number of violations and of rows in some violation."""
         if not self._pairing.possible:
-            return Extent(0, 0)
+            return GroupedExtent(0, 0)
         if self._pairing.aligned:
             return self._aligned_extent()
         measures = (self._total("as_s"), "count(case when as_s > 0 or as_t > 0 then 1 end)")
         ((violations, rows),) = self.annotated().selectExpr(*measures).collect()
-        return Extent(int(violations or 0), int(rows))
+        return GroupedExtent(int(violations or 0), int(rows))
 
     def annotated(self) -> DataFrame:
         """The frame with two more columns, `as_s` and `as_t`: each row's number of partners in each role."""
@@ -137,7 +135,7 @@ class GroupCounts:
         kind = self._frame.select(key.alias("key")).schema["key"].dataType.simpleString()
         return key.eqNullSafe(literal(value, kind))
 
-    def _aligned_extent(self) -> Extent:
+    def _aligned_extent(self) -> GroupedExtent:
         """The extent of a rule with the same columns and conditions on both sides, and values that clash."""
         told = [*self._equal, *self._differ]
         if len(self._differ) > 1:
@@ -153,7 +151,7 @@ class GroupCounts:
         some = f"any_value(struct({', '.join(told)})) filter (where {clash})"
         (found,) = groups.selectExpr(*broken, some).collect()
         violations, rows, admitted = (int(number or 0) for number in found[:3])
-        return Extent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
+        return GroupedExtent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
 
     def _found_clash(self, told: SparkRow) -> Conditions:
         """What is true of the rows of a violation among those with these values."""
@@ -228,11 +226,11 @@ class GroupCounts:
 
     def _wide(self, name: str) -> str:
         """A count in a type in which the product of two is exact."""
-        return name if self._few else f"cast({name} as decimal(18,0))"
+        return name if self._spread.is_narrow else f"cast({name} as decimal(18,0))"
 
     def _total(self, values: str) -> str:
         """The sum, wide enough for the square of the number of rows."""
-        return f"sum({values})" if self._few else f"sum(cast({values} as {_WIDE}))"
+        return f"sum({values})" if self._spread.is_narrow else f"sum(cast({values} as {_WIDE}))"
 
     def _with_partners(self) -> DataFrame:
         """The groups with `ps` and `pt`: the partners that an s row, and a t row, of the group has; itself included."""

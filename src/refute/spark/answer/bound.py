@@ -66,4 +66,4 @@ class BoundRule:
     def spread(self) -> Spread:
         """What some rows let expect of the columns that the rule reads, under their plain names."""
         sample = self.engine.gathering.glimpse(self.columns).rename_columns(list(self.rows.plain_columns))
-        return Spread(self.most_rows, sample, lambda: self.engine.tasks)
+        return Spread(self.most_rows, sample, lambda: self.engine.tasks, self.engine.budget)

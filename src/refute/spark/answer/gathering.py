@@ -17,10 +17,10 @@ from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.answer.narrowing import is_short_decimal, narrowed, widened
-from refute.spark.budget import Budget, largest_result, width
+from refute.spark.budget import SparkBudget, largest_result, width
 from refute.spark.expressions import quoted
 from refute.spark.source.frames import first_rows
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 from refute.spark.worker import ROW_COLUMN
 
 _FEW = 256  # rows that tell how wide texts are
@@ -44,7 +44,7 @@ class Gathering:
     Spark still finds that it is too much, nothing is fetched any more, and rules are answered in other ways.
     """
 
-    def __init__(self, source: Source, types: Relation, budget: Budget, method: MethodName) -> None:
+    def __init__(self, source: SparkSource, types: Relation, budget: SparkBudget, method: MethodName) -> None:
         self._source = source
         self._types = types
         self._budget = budget

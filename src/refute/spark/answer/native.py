@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from refute.spark.answer import summary
 from refute.spark.answer.aggregates import GroupCounts
-from refute.spark.answer.summary import LEAST_REPEATS, MOST_DISTINCT, DistinctRows, Summary
+from refute.spark.answer.summary import LEAST_REPEATS, MOST_DISTINCT, DistinctRows, RuleSummary
 from refute.spark.answer.way import Extent, Way
 from refute.spark.answer.witness import Clash
 from refute.spark.worker import ROW_COLUMN
@@ -138,9 +138,9 @@ class Summarise(Way):
         return self._summary.annotated(self._bound.rows.frame)
 
     @cached_property
-    def _summary(self) -> Summary:
+    def _summary(self) -> RuleSummary:
         bound, names = self._bound, self._bound.rows.plain_columns
         values = bound.shared.values
         if values is None:
             values = DistinctRows(names, bound.engine.plain_types, bound.engine.plain)
-        return Summary(bound.plain, names, values)
+        return RuleSummary(bound.plain, names, values)

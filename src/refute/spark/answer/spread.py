@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.detect.summary import expected_distinct
+from refute.spark.budget import SparkBudget
 
-LEAST_SCATTERED = 1_000_000  # rows below which the order of counting and shuffling does not matter
+_NARROW = 1 << 31  # rows whose square fits 64 bits
 _LARGEST_SHARE = 4  # a group of more than a quarter of a task's rows makes tasks uneven
 
 
@@ -21,6 +22,7 @@ class Spread:
     rows: int
     sample: pa.Table
     count_tasks: Callable[[], int]
+    budget: SparkBudget = field(default_factory=SparkBudget)
 
     def distinct(self, names: Sequence[str]) -> float:
         """How many distinct combinations of values these columns have."""
@@ -28,7 +30,12 @@ class Spread:
 
     def is_scattered(self, names: Sequence[str]) -> bool:
         """Whether most rows have values of their own: counting them before a shuffle then gains nothing."""
-        return bool(names) and self.rows >= LEAST_SCATTERED and self.distinct(names) > self.rows / 2
+        return bool(names) and self.rows >= self.budget.scattered_rows and self.distinct(names) > self.rows / 2
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the pairs of rows can be counted in 64 bits."""
+        return self.rows <= min(self.budget.narrow_rows, _NARROW)
 
     def is_even(self, names: Sequence[str]) -> bool:
         """Whether tasks that get whole groups of these columns get about the same number of rows."""

@@ -68,7 +68,7 @@ class DistinctRows:
         return None if self.table is None else int(pc.sum(self.table.column(_COUNT)).as_py() or 0)
 
 
-class Summary:
+class RuleSummary:
     """What the distinct values that a rule reads tell of it; there may be values of other columns beside them."""
 
     def __init__(self, rule: Rule, names: tuple[str, ...], distinct: DistinctRows) -> None:

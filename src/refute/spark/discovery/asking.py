@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
 from refute.spark.discovery.jobs import unless_expired
@@ -20,10 +20,10 @@ from refute.spark.discovery.projections import Lookup
 from refute.spark.discovery.scatter import SCATTERED, TASK, Scatter
 
 
-class Blocks:
+class KeptBlocks:
     """The kept blocks of a table, and the space of the evidence that tasks see in them."""
 
-    def __init__(self, frame: DataFrame, space: Space) -> None:
+    def __init__(self, frame: DataFrame, space: PredicateSpace) -> None:
         self.frame = frame
         self._space = space
 

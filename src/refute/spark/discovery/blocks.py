@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from refute.spark.blocks import BLOCK, Batches, packed
 
-BLOCK_ROWS = 1 << 16
-
 
 class Packing:
     """The task that packs coded rows: columns get their names, and hashes with a dictionary become small codes."""

@@ -16,7 +16,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.errors import EngineError
 from refute.language.predicate import Column, Constant
 from refute.relation import Family
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from refute.spark.discovery.table import SparkTable
 
 COLUMN, VALUE, TIMES = "c", "v", "n"  # of a table of counted values: the column's place, a value, its count
-FEW = 100_000  # distinct texts up to which small numbers stand for them
-_HELD = 1_000_000  # distinct texts of all columns that come to the driver
 _SEEDS = range(4)
 _WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
 
@@ -38,10 +36,10 @@ class Coding:
     frame: DataFrame
     names: tuple[str, ...]
     dictionaries: dict[str, NDArray[np.int64]]
-    space: Space
+    space: PredicateSpace
 
 
-def coding_of(table: SparkTable, space: Space) -> Coding:
+def coding_of(table: SparkTable, space: PredicateSpace) -> Coding:
     """The coding of the columns that a space reads."""
     read = {name for slot in space.slots for name in slot.columns}
     names = tuple(name for name in table.names if name in read)
@@ -52,7 +50,7 @@ def coding_of(table: SparkTable, space: Space) -> Coding:
         for name in names
     ]
     slots = _with_codes(table, space, dictionaries, seed)
-    return Coding(table.frame.select(*columns), names, dictionaries, Space(slots))
+    return Coding(table.frame.select(*columns), names, dictionaries, PredicateSpace(slots))
 
 
 def _narrowed(table: SparkTable, name: str) -> SparkColumn:
@@ -77,7 +75,7 @@ def _hashing(table: SparkTable, components: list[list[str]]) -> tuple[int, dict[
     few: list[list[str]] = []
     held = 0
     for size, part in sorted(zip(sizes, components, strict=True)):
-        if size <= FEW and held + size <= _HELD:
+        if size <= table.tuning.few_texts and held + size <= table.tuning.held_texts:
             few.append(part)
             held += size
     many = [part for part in components if part not in few]
@@ -99,7 +97,7 @@ def _is_injective(table: SparkTable, components: list[list[str]], seed: int) -> 
     return True
 
 
-def _components(space: Space, texts: list[str]) -> list[list[str]]:
+def _components(space: PredicateSpace, texts: list[str]) -> list[list[str]]:
     """The text columns, those that some slot compares with each other together."""
     parts = [{name} for name in texts]
     for slot in space.slots:
@@ -131,7 +129,7 @@ def _dictionaries(table: SparkTable, components: list[list[str]], seed: int) -> 
 
 
 def _with_codes(
-    table: SparkTable, space: Space, dictionaries: dict[str, NDArray[np.int64]], seed: int
+    table: SparkTable, space: PredicateSpace, dictionaries: dict[str, NDArray[np.int64]], seed: int
 ) -> tuple[Slot, ...]:
     """The slots, with what stands for a text in place of each constant text."""
     texts = list(dict.fromkeys(text for slot in space.slots if (text := _text(slot)) is not None))

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from refute.discovery.work import Budget
 from refute.spark.session.failures import JobsCancelledError
-from refute.spark.session.jobs import Crew
+from refute.spark.session.jobs import JobCrew
 
 _BEAT = 0.05  # seconds between looks at the clock
 _GRACE = 3.0  # seconds that cancelled jobs are waited for
@@ -25,7 +25,7 @@ def unless_expired(session: SparkSession, budget: Budget, run: Callable[[], T]) 
 
     Jobs that cannot be cancelled are left to end by themselves, without anybody waiting for them.
     """
-    crew = Crew(session, 1)
+    crew = JobCrew(session, 1)
     running = crew.submit("discover", run)
     while not running.done() and not budget.expired:
         try:

@@ -10,7 +10,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.discovery.pairs import Chosen
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
 from refute.spark.mixing import NULL, scrambled
@@ -34,7 +34,7 @@ class RoleKeys:
         return self.s is self.t
 
 
-def keys_of(table: pa.Table, space: Space, chosen: Chosen, nulls: Nulls) -> RoleKeys:
+def keys_of(table: pa.Table, space: PredicateSpace, chosen: Chosen, nulls: Nulls) -> RoleKeys:
     """The keys of coded rows for the chosen slots; rows that agree have equal keys, few others have."""
     slots = [space.slots[k] for k in sorted(chosen)]
     rights = [slot.right.name for slot in slots if isinstance(slot.right, Column)]

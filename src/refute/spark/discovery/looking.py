@@ -17,7 +17,7 @@ from refute.discovery.evidence.tiles import rectangle_evidence, triangle
 from refute.discovery.guided.hunting import Witnesses
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.language.nulls import Nulls
 from refute.relation import Relation
@@ -30,12 +30,12 @@ NUMBER = "number"
 FOUND = f"{NUMBER} int, {BLOCK} binary"
 
 
-def seen_columns(space: Space) -> list[str]:
+def seen_columns(space: PredicateSpace) -> list[str]:
     """The columns that hold the words of a point."""
     return [f"w{word}" for word in range(space.words)]
 
 
-def seen_schema(space: Space) -> str:
+def seen_schema(space: PredicateSpace) -> str:
     """The schema of evidence that tasks give."""
     return ", ".join(f"{name} bigint" for name in (*seen_columns(space), COUNT))
 
@@ -47,7 +47,7 @@ def written(evidence: Evidence) -> pa.RecordBatch:
     return pa.record_batch(columns | {COUNT: pa.array(evidence.counts)})
 
 
-def read(space: Space, table: pa.Table) -> Evidence:
+def read(space: PredicateSpace, table: pa.Table) -> Evidence:
     """The evidence in rows that tasks gave."""
     words = [table.column(name).to_numpy() for name in seen_columns(space)]
     points = np.stack(words, axis=1).astype(np.int64, copy=False).view(np.uint64)
@@ -89,7 +89,7 @@ def meetings(batches: Batches, buckets: int) -> Iterator[tuple[bool, Meeting]]:
 class Look:
     """The task that looks at the pairs that meet and agree on the chosen slots."""
 
-    space: Space
+    space: PredicateSpace
     chosen: Chosen
     nulls: Nulls
     buckets: int
@@ -112,7 +112,7 @@ class Look:
 class Rare:
     """The task that finds rows which agree with others in rare ways."""
 
-    space: Space
+    space: PredicateSpace
     chosen: Chosen
     nulls: Nulls
     buckets: int
@@ -136,7 +136,7 @@ class Against:
     """The task that looks at all pairs of given rows with the rows of each block."""
 
     rows: bytes
-    space: Space
+    space: PredicateSpace
     nulls: Nulls
 
     def __call__(self, batches: Batches) -> Batches:
@@ -162,10 +162,10 @@ def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchTask:
     """The task that searches the rows that meet for a pair inside each box."""
 
-    space: Space
+    space: PredicateSpace
     masks: NDArray[np.uint8]
     buckets: int
 

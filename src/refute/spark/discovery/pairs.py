@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +17,14 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks, Pairs
 from refute.discovery.result.rank import state_shares
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.blocks import PACKED, packed
-from refute.spark.discovery.asking import Blocks
-from refute.spark.discovery.blocks import BLOCK_ROWS, Packing
+from refute.spark.discovery.asking import KeptBlocks
+from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.coding import Coding, coding_of
 from refute.spark.discovery.keys import keys_of
 from refute.spark.discovery.looking import (
@@ -34,7 +33,7 @@ from refute.spark.discovery.looking import (
     Against,
     Look,
     Rare,
-    Search,
+    SearchTask,
     seen_schema,
     without_selves,
 )
@@ -45,37 +44,18 @@ from refute.spark.source.keeping import Kept
 if TYPE_CHECKING:
     from refute.spark.discovery.table import SparkTable
 
-_JOB_COST = 0.7  # seconds that a job takes whatever it does
-_ROW_COST = 1.6e-6  # seconds of a core to send a row to a task and to code it there
-_PAIR_COST = 7e-9
-_WITNESS_COST = 1.5e-7
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What a task, and the driver, may be given; answers do not depend on it."""
-
-    block_rows: int = BLOCK_ROWS
-    sample_rows: int = 100_000
-    bucket_rows: int = 500_000
-    bucket_pairs: float = 5e9
-    part_rows: int = 100_000  # of a group so large that its pairs are divided among tasks
-    points: int = 2_000_000  # distinct values that one task searches for witnesses
-    here_rows: int = 20_000_000  # rows that may come to the driver, where a measure needs single rows
-
 
 def pairs_of(
     table: SparkTable,
-    space: Space,
+    space: PredicateSpace,
     options: Options,
     place: Kept,
-    sizes: Sizes | None = None,
     tuning: Tuning = STANDARD,
 ) -> Pairs:
     """The pairs of a Spark table in a space."""
     if not space.slots:
         return LocalPairs(Relation.of(pa.table({"nothing": pa.array([0, 0])})), space, options)
-    return SparkPairs(coding_of(table, space), space, table, options, place, sizes or Sizes(), tuning)
+    return SparkPairs(coding_of(table, space), space, table, options, place, tuning)
 
 
 class SparkPairs:
@@ -84,30 +64,30 @@ class SparkPairs:
     def __init__(
         self,
         coding: Coding,
-        space: Space,
+        space: PredicateSpace,
         table: SparkTable,
         options: Options,
         place: Kept,
-        sizes: Sizes,
         tuning: Tuning,
     ) -> None:
         self.space = space
         self.n_rows = n_rows = table.n_rows
         self._coded = coding.space
         self._nulls = options.nulls
-        self._sizes = sizes
+        self._sizes = sizes = table.tuning
         self._tuning = tuning
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
             blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))
-        self._blocks = Blocks(place.keep(blocks), self._coded)
+        self._blocks = KeptBlocks(place.keep(blocks), self._coded)
         share = min(1.0, sizes.sample_rows / max(1, n_rows))
         tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
         self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning)
-        self.costs = Costs(_JOB_COST, _ROW_COST / self._cores, _PAIR_COST / self._cores, _WITNESS_COST / self._cores)
+        each = (cost / self._cores for cost in (sizes.row_cost, sizes.pair_cost, sizes.witness_cost))
+        self.costs = Costs(sizes.job_cost, *each)
         self._peeled: set[bytes] = set()
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
@@ -197,7 +177,7 @@ class SparkPairs:
         evidence = self._true(pair_evidence(book, first, first + 1))
         return Hunt(held, (evidence, *self._against_all(together, budget)), complete=True)
 
-    def here(self) -> tuple[Relation, Space]:
+    def here(self) -> tuple[Relation, PredicateSpace]:
         """The coded table in this process; raises OptionError where it is too large."""
         if self.n_rows > self._sizes.here_rows:
             raise OptionError(
@@ -242,7 +222,7 @@ class SparkPairs:
                 buckets, large = self._tasks(chosen)
             else:
                 buckets, large = 0, (Large(0, max(1, -(-self.n_rows // self._sizes.bucket_rows)), 0),)
-            search = Search(self._coded, masks[boxes], buckets)
+            search = SearchTask(self._coded, masks[boxes], buckets)
             sent = self._blocks.sent(Scatter(self._coded, chosen, self._nulls, buckets, large))
             found = self._blocks.collected(sent.mapInArrow(search, FOUND), budget)
             if found is None:

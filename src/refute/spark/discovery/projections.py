@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from refute.discovery.guided.hunting import Witnesses
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, Batches, tables_of, unpacked
 from refute.spark.discovery.looking import NUMBER, answer
@@ -62,7 +62,7 @@ class SearchProjections:
     sets: tuple[Names, ...]
     boxes: tuple[tuple[int, ...], ...]
     masks: NDArray[np.uint8]
-    space: Space
+    space: PredicateSpace
     most: int
 
     def __call__(self, batches: Batches) -> Batches:
@@ -106,7 +106,9 @@ class Lookup:
                     yield answer(key, table.take(pa.array(found)))
 
 
-def column_sets(space: Space, masks: NDArray[np.uint8]) -> tuple[tuple[Names, ...], tuple[tuple[int, ...], ...]]:
+def column_sets(
+    space: PredicateSpace, masks: NDArray[np.uint8]
+) -> tuple[tuple[Names, ...], tuple[tuple[int, ...], ...]]:
     """The sets of columns that boxes read, none inside another, and the boxes to be searched in each."""
     used = masks != np.array([slot.kind.full for slot in space.slots], np.uint8)
     read = [frozenset(name for k in np.flatnonzero(row) for name in space.slots[k].columns) for row in used]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.discovery.pairs import Chosen
-from refute.discovery.space.slots import Space
+from refute.discovery.space.slots import PredicateSpace
 from refute.language.nulls import Nulls
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of
 from refute.spark.discovery.keys import keys_of
@@ -51,7 +51,7 @@ class Large:
 class Scatter:
     """The task that sends the rows of each block on."""
 
-    space: Space
+    space: PredicateSpace
     chosen: Chosen
     nulls: Nulls
     buckets: int

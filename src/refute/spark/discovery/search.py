@@ -8,7 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from refute.discovery.options import Method, Options
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.result.discovery import Discovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import search
@@ -18,15 +18,16 @@ from refute.errors import OptionError
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
-from refute.spark.budget import Budget
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery.table import SparkTable
+from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.jobs import stoppable
 from refute.spark.session.warning import calm
 from refute.spark.source.keeping import Kept, kept
 from refute.spark.source.opening import open_source, session_of
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 from refute.spark.source.types import empty_relation
 from refute.spark.worker import ROW_COLUMN
 
@@ -42,6 +43,7 @@ def discover_on_spark(
     gather: int = GATHERED,
     persist: bool = False,
     tuning: Tuning = STANDARD,
+    spark_tuning: SparkTuning = SPARK_STANDARD,
 ) -> Discovery:
     """The rules of a path, catalog table or DataFrame; with `where`, of the rows for which this SQL is true.
 
@@ -57,7 +59,7 @@ def discover_on_spark(
             here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
             if here is not None:
                 return search(LocalTable(here), options, kinds, tuning=tuning)
-            if options.method is Method.HYDRA:
+            if options.method is SearchMethod.HYDRA:
                 raise OptionError(
                     f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
                     "use 'guided' or 'tiles'"
@@ -65,10 +67,11 @@ def discover_on_spark(
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
                 frame = place.keep(frame.select(*map(quoted, _readable(source, options))))
-            return search(SparkTable(frame, place, options.columns), options, kinds, tuning=tuning)
+            held = SparkTable(frame, place, options.columns, spark_tuning)
+            return search(held, options, kinds, tuning=tuning)
 
 
-def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> Source:
+def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> SparkSource:
     """The table with the same rows each time: those columns that are looked at, or all where SQL may read them. With a
     place for it, it is kept there."""
     source = open_source(table)
@@ -78,16 +81,16 @@ def _opened(table: Any, options: Options, where: str | None, place: Kept | None)
     return source.settled(names) if place is None else source.kept(place, names)
 
 
-def _readable(source: Source, options: Options) -> list[str]:
+def _readable(source: SparkSource, options: Options) -> list[str]:
     names = [name for name in source.frame.columns if options.columns is None or name in options.columns]
     return names or source.frame.columns
 
 
-def _here(source: Source, options: Options, where: str | None, most: int) -> Relation | None:
+def _here(source: SparkSource, options: Options, where: str | None, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     types, names = empty_relation(source.frame), _readable(source, options)
-    gathering = Gathering(source, types, Budget(driver_bytes=most), MethodName.AUTO)
+    gathering = Gathering(source, types, SparkBudget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
     if most <= 0 or not gathering.fits(measured, source.most_rows(), kept=False):
         return None

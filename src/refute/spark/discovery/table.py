@@ -15,7 +15,7 @@ from refute.discovery.options import Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.rank import states_of_column
 from refute.discovery.result.support import premise
-from refute.discovery.space.slots import Slot, Space
+from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.language.form import Form
@@ -26,6 +26,7 @@ from refute.spark.budget import cores
 from refute.spark.discovery.coding import COLUMN, TIMES, VALUE
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.pairs import SparkPairs, pairs_of
+from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import column, not_null
 from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import by_code_point, plain_names
@@ -47,7 +48,7 @@ class Basics:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ValueSpread:
     """How the values of a column are spread: how many distinct ones, and the sum of their squared counts."""
 
     distinct: int
@@ -57,8 +58,15 @@ class Spread:
 class SparkTable:
     """A DataFrame whose rules are searched; `columns` are those looked at, None for all."""
 
-    def __init__(self, frame: DataFrame, place: Kept, columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        frame: DataFrame,
+        place: Kept,
+        columns: Sequence[str] | None = None,
+        tuning: SparkTuning = SPARK_STANDARD,
+    ) -> None:
         self._place = place
+        self.tuning = tuning
         self.plain_of = plain_names(frame.columns)
         renamed = frame.toDF(*self.plain_of.values())
         self.frame = by_code_point(renamed, renamed.schema)
@@ -66,7 +74,7 @@ class SparkTable:
         self.plain_types = empty_relation(self.frame)
         self._wanted = [name for name in frame.columns if columns is None or name in columns]
         self._counted: dict[Family, DataFrame] = {}
-        self._spreads: dict[Family, dict[str, Spread]] = {}
+        self._spreads: dict[Family, dict[str, ValueSpread]] = {}
         self._pairs: SparkPairs | None = None
 
     @property
@@ -137,14 +145,14 @@ class SparkTable:
             self._counted[family] = self._place.keep(counted)
         return self._counted[family]
 
-    def spread(self, name: str) -> Spread:
+    def spread(self, name: str) -> ValueSpread:
         """How the values of a column are spread."""
         family = self.type_of(name).family
         if family not in self._spreads:
             square = F.col(TIMES).cast("double") * F.col(TIMES)
             found = self.counted(family).groupBy(COLUMN).agg(F.count(F.lit(1)), F.sum(square)).collect()
-            known = {self.names[place]: Spread(distinct, squares) for place, distinct, squares in found}
-            self._spreads[family] = {one: known.get(one, Spread(0, 0.0)) for one in self._of_family(family)}
+            known = {self.names[place]: ValueSpread(distinct, squares) for place, distinct, squares in found}
+            self._spreads[family] = {one: known.get(one, ValueSpread(0, 0.0)) for one in self._of_family(family)}
         return self._spreads[family][name]
 
     def shared_values(self, names: Sequence[str]) -> Mapping[tuple[str, str], float]:
@@ -208,9 +216,9 @@ class SparkTable:
         """What `run` gives, which counts and packs the rows; None where the user, or the time limit, ended it."""
         return unless_expired(self.frame.sparkSession, budget, run)
 
-    def pairs(self, space: Space, options: Options, tuning: Tuning = STANDARD) -> Pairs:
+    def pairs(self, space: PredicateSpace, options: Options, tuning: Tuning = STANDARD) -> Pairs:
         """The pairs of rows in this space."""
-        made: Any = pairs_of(self, space, options, self._place, tuning=tuning)
+        made: Any = pairs_of(self, space, options, self._place, tuning)
         self._pairs = made if isinstance(made, SparkPairs) else None
         return made  # type: ignore[no-any-return]
 

@@ -24,7 +24,7 @@ from refute.spark.grid.division import Division
 from refute.spark.grid.packing import Blocks
 from refute.spark.grid.sending import Sending
 from refute.spark.grid.settled import Settled
-from refute.spark.grid.shape import Shape
+from refute.spark.grid.shape import GridShape
 from refute.spark.grid.tasks import (
     CELLS,
     COUNTED,
@@ -87,7 +87,7 @@ class Answers:
     def surveyed(self) -> Surveyed:
         """A look at all blocks: the first question to them, on which the cuts are based."""
         share = min(1.0, self._work.sampled / max(self._work.rows, 1))
-        task = Survey(Shape.of(self._form, self._blocks.types), share, _SEED)
+        task = Survey(GridShape.of(self._form, self._blocks.types), share, _SEED)
         found = self._blocks.frame.mapInArrow(task, SURVEYED).toArrow()
         tables = [unpacked(cell) for cell in found.column(0)]
         rows, skipped = (sum(found.column(name).to_pylist()) for name in ("rows", "skipped"))
@@ -173,7 +173,7 @@ class Divided:
     def __init__(self, form: Form, blocks: Blocks, work: Work, surveyed: Surveyed) -> None:
         self._blocks = blocks
         self._work = work
-        shape = Shape.of(form, blocks.types)
+        shape = GridShape.of(form, blocks.types)
         self.division = Division.of_sample(
             shape, surveyed.sample, rows=surveyed.rows, tasks=work.tasks, task_rows=work.task_rows
         )

@@ -14,7 +14,7 @@ from refute.language.form import operands
 from refute.spark.grid.cuts import Cuts
 from refute.spark.grid.groups import NO_GROUP, Groups, hashes, missing
 from refute.spark.grid.placing import Places
-from refute.spark.grid.shape import Mask, Shape
+from refute.spark.grid.shape import GridShape, Mask
 from refute.spark.mixing import Bits
 
 Ints = NDArray[np.int64]
@@ -26,7 +26,7 @@ _MOST_CELLS = 1 << 24  # of one group, that come to the driver or are summed the
 
 
 @dataclass(frozen=True)
-class Side:
+class DividedSide:
     """The rows of a table in one role: which may take it, their hashes, groups, and tiles of each axis."""
 
     admitted: Mask
@@ -39,14 +39,14 @@ class Side:
 class Division:
     """The division of the rows of a rule. Answers do not depend on it."""
 
-    shape: Shape
+    shape: GridShape
     groups: Groups
     cuts: tuple[Cuts, ...]
     light: int  # hash buckets of small groups
     places: Places
 
     @classmethod
-    def of_sample(cls, shape: Shape, sample: pa.Table, *, rows: int, tasks: int, task_rows: int) -> Division:
+    def of_sample(cls, shape: GridShape, sample: pa.Table, *, rows: int, tasks: int, task_rows: int) -> Division:
         """The division that balances a sample of a table of so many rows."""
         fitted = shape.fitted(sample)
         scale = max(rows / max(sample.num_rows, 1), 1.0)
@@ -67,15 +67,17 @@ class Division:
         """Whether a row goes to other places as `s` than as `t`, so it is sent once for each role."""
         return self.shape.form.crosses_columns or self.places.in_parts
 
-    def sides(self, table: pa.Table) -> tuple[Side, Side]:
+    def sides(self, table: pa.Table) -> tuple[DividedSide, DividedSide]:
         """The rows of a table as `s` and as `t`; the same object where the roles are alike."""
         s_rows, t_rows = self.shape.admitted(table)
         s_side = self._side(table, s_rows, of_t=False)
         if not self.shape.form.crosses_columns:
-            return s_side, s_side if t_rows is s_rows else Side(t_rows, s_side.hashes, s_side.groups, s_side.tiles)
+            return s_side, s_side if t_rows is s_rows else DividedSide(
+                t_rows, s_side.hashes, s_side.groups, s_side.tiles
+            )
         return s_side, self._side(table, t_rows, of_t=True)
 
-    def _side(self, table: pa.Table, admitted: Mask, *, of_t: bool) -> Side:
+    def _side(self, table: pa.Table, admitted: Mask, *, of_t: bool) -> DividedSide:
         hashed = hashes(self.shape.keys, table, of_t=of_t)
         groups = self.groups.numbers(table, hashed, of_t=of_t)
         tiles = []
@@ -83,7 +85,7 @@ class Division:
             name = operands(cuts.axis.order.predicate)[of_t]
             absent = missing(table.column(name)) if cuts.axis.order.nulls_first else None
             tiles.append(cuts.tiles(cuts.axis.keys(table, of_t=of_t), groups, absent))
-        return Side(admitted, hashed, groups, tuple(tiles))
+        return DividedSide(admitted, hashed, groups, tuple(tiles))
 
     @cached_property
     def bases(self) -> tuple[Ints, ...]:
@@ -94,7 +96,7 @@ class Division:
             start += int(cuts.sizes.sum())
         return (*found, np.array([start], np.int64))
 
-    def sent(self, side: Side, axis: int, admitted: Mask) -> tuple[Ints, Ints]:
+    def sent(self, side: DividedSide, axis: int, admitted: Mask) -> tuple[Ints, Ints]:
         """The rows that meet on this axis, and their buckets; after the last axis, those of small groups."""
         if axis == len(self.cuts):
             rows = np.flatnonzero(admitted & (side.groups == NO_GROUP))
@@ -127,7 +129,7 @@ class Division:
             sizes = sizes * radix
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    def cells(self, side: Side) -> Ints:
+    def cells(self, side: DividedSide) -> Ints:
         """The cell of each row: its group and tiles as digits; -1 for rows of small groups."""
         known = np.maximum(side.groups, 0)
         if not len(self.groups):
@@ -146,7 +148,7 @@ class Division:
             tiles.append(tile)
         return groups, tiles[::-1]
 
-    def settles_itself(self, s_side: Side, t_side: Side) -> Mask:
+    def settles_itself(self, s_side: DividedSide, t_side: DividedSide) -> Mask:
         """Which rows the cells alone would pair with themselves, which is no violation."""
         found = s_side.admitted & t_side.admitted & (s_side.groups >= 0) & (s_side.groups == t_side.groups)
         for cuts, s_tiles, t_tiles in zip(self.cuts, s_side.tiles, t_side.tiles, strict=True):
@@ -156,7 +158,9 @@ class Division:
         return np.asarray(found, np.bool_)
 
 
-def _large_groups(shape: Shape, sample: pa.Table, scale: float, task_rows: int) -> tuple[Groups, NDArray[np.float64]]:
+def _large_groups(
+    shape: GridShape, sample: pa.Table, scale: float, task_rows: int
+) -> tuple[Groups, NDArray[np.float64]]:
     """The groups of more rows than a task should get with others, and how many sampled rows each has."""
     least = max(task_rows / _LARGE / scale, _LEAST_SAMPLED if scale > 1 else 0)
     s_rows, t_rows = shape.admitted(sample)
@@ -189,7 +193,9 @@ def _tiles_per_group(sizes: NDArray[np.float64], rows: int, tasks: int, axes: in
     return [math.ceil(one) for one in np.minimum(wanted, most).tolist()]
 
 
-def _cut(shape: Shape, sample: pa.Table, sides: tuple[Side, Side], most: list[int]) -> tuple[Cuts, ...]:
+def _cut(
+    shape: GridShape, sample: pa.Table, sides: tuple[DividedSide, DividedSide], most: list[int]
+) -> tuple[Cuts, ...]:
     """The cuts of each axis."""
     found = []
     for axis in shape.axes:

@@ -23,7 +23,7 @@ NO_GROUP = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class EqualityKey:
     """One equality, read from both sides. `hashed` are the columns in which Spark put hashes of its values, if any."""
 
     axis: Axis
@@ -31,7 +31,7 @@ class Key:
     hashed: tuple[str, str] | None
 
     @classmethod
-    def of(cls, predicate: Predicate, types: Relation, nulls: Nulls) -> Key:
+    def of(cls, predicate: Predicate, types: Relation, nulls: Nulls) -> EqualityKey:
         """The key of an equality over columns of these types."""
         axis = Axis.of(Order(predicate), types)
         if axis.exact or axis.domain is Domain.FLOAT:
@@ -93,7 +93,7 @@ def missing(column: pa.ChunkedArray) -> NDArray[np.bool_] | None:
     return np.asarray(one_array(column).is_null(nan_is_null=floating).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def hashes(keys: Sequence[Key], table: pa.Table, *, of_t: bool) -> Bits:
+def hashes(keys: Sequence[EqualityKey], table: pa.Table, *, of_t: bool) -> Bits:
     """A number for each row, equal where all keys are."""
     found = np.zeros(table.num_rows, np.uint64)
     for key in keys:
@@ -105,12 +105,12 @@ def hashes(keys: Sequence[Key], table: pa.Table, *, of_t: bool) -> Bits:
 class Groups:
     """The large groups of a rule: one row of each, as `s`, in the order of their hashes. All rows where no key is."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[EqualityKey, ...]
     rows: pa.Table
     hashes: Bits
 
     @classmethod
-    def of(cls, keys: tuple[Key, ...], rows: pa.Table) -> Groups:
+    def of(cls, keys: tuple[EqualityKey, ...], rows: pa.Table) -> Groups:
         """The groups of these rows, but for those that share a hash, which nothing tells apart quickly."""
         found, first, times = np.unique(hashes(keys, rows, of_t=False), return_index=True, return_counts=True)
         return cls(keys, rows.take(pa.array(first[times == 1])).combine_chunks(), found[times == 1])

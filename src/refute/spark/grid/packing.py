@@ -14,7 +14,7 @@ from refute.relation import Relation
 from refute.spark.answer.narrowing import narrowed
 from refute.spark.blocks import PACKED
 from refute.spark.expressions import column, operand
-from refute.spark.grid.groups import Key
+from refute.spark.grid.groups import EqualityKey
 from refute.spark.grid.tasks import Pack
 from refute.spark.worker import HASHED_ID, ROW_COLUMN
 
@@ -49,13 +49,13 @@ def _hashes(forms: Sequence[Form], types: Relation) -> dict[str, SparkColumn]:
     found: dict[str, SparkColumn] = {}
     for form in forms:
         for predicate in form.equal + form.differ:
-            key = Key.of(predicate, types, form.rule.nulls)
+            key = EqualityKey.of(predicate, types, form.rule.nulls)
             if key.hashed is not None:
                 found |= {name: F.xxhash64(value) for name, value in zip(key.hashed, _comparable(key), strict=True)}
     return found
 
 
-def _comparable(key: Key) -> tuple[SparkColumn, SparkColumn]:
+def _comparable(key: EqualityKey) -> tuple[SparkColumn, SparkColumn]:
     """Both sides in a type in which equal values are the same: of numbers that no type holds all of, a double."""
     s_kind, t_kind = key.axis.s_kind, key.axis.t_kind
     first, second = operand(s_kind, t_kind), operand(t_kind, s_kind)

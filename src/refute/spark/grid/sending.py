@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.language.predicate import Row
-from refute.spark.grid.division import Division, Side
+from refute.spark.grid.division import DividedSide, Division
 from refute.spark.grid.shape import AS_S, AS_T, BUCKET, SELF, step_names
 from refute.spark.worker import HASHED_ID, ROW_COLUMN
 
@@ -29,7 +29,9 @@ class Sending:
         """How many ways of meeting there are: one for each axis, and that of small groups, the last."""
         return len(self.division.cuts) + 1
 
-    def pieces(self, table: pa.Table, sides: tuple[Side, Side], turn: int) -> Iterator[tuple[int, int, pa.Table]]:
+    def pieces(
+        self, table: pa.Table, sides: tuple[DividedSide, DividedSide], turn: int
+    ) -> Iterator[tuple[int, int, pa.Table]]:
         """What goes to each task: its number, how the rows meet there, and the rows. `turn` numbers the first row.
 
         Rows that have ids are cut into parts by hashes of these: a task that Spark runs again may get its rows in
@@ -43,7 +45,9 @@ class Sending:
                 if len(rows):
                     yield from self._cut(table, sides, kind, role, rows, places, turn)
 
-    def _met(self, sides: tuple[Side, Side], kind: int, role: Row | None, numbers: Ints) -> tuple[Ints, Ints]:
+    def _met(
+        self, sides: tuple[DividedSide, DividedSide], kind: int, role: Row | None, numbers: Ints
+    ) -> tuple[Ints, Ints]:
         """The rows of one role, or of both, and the places that they go to."""
         s_side, t_side = sides
         side = t_side if role is Row.T else s_side
@@ -55,7 +59,7 @@ class Sending:
     def _cut(
         self,
         table: pa.Table,
-        sides: tuple[Side, Side],
+        sides: tuple[DividedSide, DividedSide],
         kind: int,
         role: Row | None,
         rows: Ints,
@@ -71,7 +75,13 @@ class Sending:
             yield int(tasks[start]), kind, sent.slice(start, stop - start)
 
     def _columns(
-        self, table: pa.Table, sides: tuple[Side, Side], kind: int, role: Row | None, rows: Ints, turn: int
+        self,
+        table: pa.Table,
+        sides: tuple[DividedSide, DividedSide],
+        kind: int,
+        role: Row | None,
+        rows: Ints,
+        turn: int,
     ) -> pa.Table:
         """What tasks read of these rows."""
         shape, cuts = self.division.shape, self.division.cuts

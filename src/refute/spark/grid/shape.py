@@ -16,24 +16,24 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import admitted_rows
 from refute.relation import Relation
 from refute.spark.grid.axis import Axis
-from refute.spark.grid.groups import Key
+from refute.spark.grid.groups import EqualityKey
 
 AS_S, AS_T, SELF, BUCKET = "__as_s", "__as_t", "__self", "__bucket"
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Shape:
+class GridShape:
     """The form of a rule over columns of some types."""
 
     form: Form
-    keys: tuple[Key, ...]
+    keys: tuple[EqualityKey, ...]
     axes: tuple[Axis, ...]
 
     @classmethod
-    def of(cls, form: Form, types: Relation) -> Shape:
+    def of(cls, form: Form, types: Relation) -> GridShape:
         """The shape; `types` are those of the columns, with or without rows."""
-        keys = (Key.of(one, types, form.rule.nulls) for one in form.equal)
+        keys = (EqualityKey.of(one, types, form.rule.nulls) for one in form.equal)
         return cls(form, tuple(keys), tuple(Axis.of(one, types) for one in form.order))
 
     @property
@@ -41,7 +41,7 @@ class Shape:
         """Whether the rows of a large group are known to have equal keys."""
         return all(key.exact for key in self.keys)
 
-    def fitted(self, sample: pa.Table) -> Shape:
+    def fitted(self, sample: pa.Table) -> GridShape:
         """The shape for a table like the sample."""
         return replace(self, axes=tuple(axis.fitted(sample) for axis in self.axes))
 

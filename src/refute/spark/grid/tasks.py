@@ -22,9 +22,9 @@ from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.spark.answer.narrowing import widened
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
-from refute.spark.grid.division import Division, Side
+from refute.spark.grid.division import DividedSide, Division
 from refute.spark.grid.sending import Sending
-from refute.spark.grid.shape import Shape
+from refute.spark.grid.shape import GridShape
 from refute.spark.worker import ROW_COLUMN, WITNESS_COLUMNS, settle
 
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ def first_number() -> int:
 class Survey:
     """Draws a share of the rows of each block, and counts them and those that a null keeps out."""
 
-    shape: Shape
+    shape: GridShape
     share: float
     seed: int
 
@@ -128,7 +128,7 @@ class CountCells:
             yield pa.record_batch({name: pa.array(values, pa.int64()) for name, values in columns.items()})
 
 
-def _occupied(division: Division, side: Side) -> tuple[Ints, Ints]:
+def _occupied(division: Division, side: DividedSide) -> tuple[Ints, Ints]:
     cells = division.cells(side)
     found, counts = np.unique(cells[side.admitted & (cells >= 0)], return_counts=True)
     return found, counts.astype(np.int64)
@@ -143,7 +143,7 @@ class Known:
     t_cells: Ints
     as_t: Ints
 
-    def of(self, division: Division, table: pa.Table, sides: tuple[Side, Side]) -> pa.Table:
+    def of(self, division: Division, table: pa.Table, sides: tuple[DividedSide, DividedSide]) -> pa.Table:
         """The rows of a table that have such partners, with how many in each role."""
         as_s = _looked_up(division.cells(sides[0]), sides[0].admitted, self.s_cells, self.as_s)
         as_t = _looked_up(division.cells(sides[1]), sides[1].admitted, self.t_cells, self.as_t)
@@ -217,7 +217,7 @@ class Meet:
     """Answers a question about the rows that meet in a task, by the rule for each way of meeting."""
 
     question: Question
-    shape: Shape
+    shape: GridShape
     rules: tuple[Rule, ...]
     method: MethodName
     limit: int | None = None

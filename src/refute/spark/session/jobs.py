@@ -75,7 +75,7 @@ class _NotBegunError(JobsCancelledError):
     """Another failure came first."""
 
 
-class Crew:
+class JobCrew:
     """Threads that run jobs side by side. After a failure nothing more is begun; left by an error, it cancels what runs
     and waits for its threads before the error goes on."""
 
@@ -131,7 +131,7 @@ class Crew:
                 raise next((error for error in failures if not isinstance(error, _NotBegunError)), failures[0])
         return [future.result() for future in futures]
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> JobCrew:
         return self
 
     def __exit__(
@@ -176,7 +176,7 @@ def stoppable(session: SparkSession, what: str, run: Callable[[], T]) -> T:
     """What `run` gives; Ctrl-C ends its jobs before KeyboardInterrupt goes on. `what` tells what its jobs are for."""
     if _AROUND.get() is not None:
         return run()
-    with Crew(session, 1) as crew:
+    with JobCrew(session, 1) as crew:
         return crew.results([crew.submit(what, run)])[0]
 
 

@@ -17,7 +17,7 @@ from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.files import Listing
-from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
 _UNREAD = "unread"
@@ -28,14 +28,14 @@ class Scan:
     """Text files opened: the typed frame, and the layout of its rows where a pass has told it."""
 
     frame: DataFrame
-    layout: Layout | None
+    layout: FileLayout | None
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What a pass over all cells tells: the layout of the rows, and the columns that have no cell at all."""
 
-    layout: Layout
+    layout: FileLayout
     empty: tuple[str, ...]
 
 
@@ -74,7 +74,7 @@ def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
         if found:
             raise kind.misfit(found[0], name, path)
     empty = [name for i, (name, _) in numbered if not any(row[f"cells {i}"] for row in rows)]
-    return Checked(Layout.of(rows), tuple(empty))
+    return Checked(FileLayout.of(rows), tuple(empty))
 
 
 def misfit(name: str, kind: CellType) -> Column:

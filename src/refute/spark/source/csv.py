@@ -22,10 +22,10 @@ from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
 from refute.spark.source.files import Listing
-from refute.spark.source.positions import BLOCK, FILE, Layout, block_facts, located
+from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
-_LARGE = 16 << 20  # bytes of a file from which on it pays to read it in parts, by several tasks
+SPLIT_BYTES = 16 << 20  # of a file, from which on it pays to read it in parts, by several tasks
 _SAMPLE = 1000  # rows that tell which types a column cannot have
 
 _SPARK_TYPES = {
@@ -42,8 +42,11 @@ _SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
 _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
 
 
-def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
-    """The files as a DataFrame, of the given schema or of types inferred from every cell; a warning then says so."""
+def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, split_bytes: int = SPLIT_BYTES) -> Scan:
+    """The files as a DataFrame, of the given schema or of types inferred from every cell; a warning then says so.
+
+    Several tasks may read a file of `split_bytes` or more, where no cell holds a line break.
+    """
     if not listing.filled:
         raise empty_file(listing.path)
     if schema is None or schema.header:
@@ -52,7 +55,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> 
         names, header = schema.names, False
     if schema is not None:
         schema.require(names, listing.path)
-    split = len(names) > 1 and listing.largest >= _LARGE and not _has_broken_lines(session, listing)
+    split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing)
     text = _Text(session, listing, names, split, header)
     if schema is not None:
         found = checked(text.frame(all_cells=True), schema, listing)
@@ -64,7 +67,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None) -> 
     check_text(session, listing, rows)
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
-    return Scan(text.typed(types), Layout.of(rows))
+    return Scan(text.typed(types), FileLayout.of(rows))
 
 
 @dataclass(frozen=True, slots=True)

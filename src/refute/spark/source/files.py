@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError
 from refute.relation.read.files import local_files
-from refute.relation.read.formats import Format, common_format, format_of, in_order, is_packed
+from refute.relation.read.formats import FileFormat, common_format, format_of, in_order, is_packed
 from refute.relation.spelling import check_spelling
 from refute.spark.session import is_connect
 from refute.spark.session.failures import plain_failures
@@ -38,7 +38,7 @@ class Listing:
     base: str | None
     files: tuple[str, ...]
     sizes: tuple[int, ...]
-    format: Format
+    format: FileFormat
     here: bool
 
     @property
@@ -73,12 +73,12 @@ def list_files(session: SparkSession, path: str) -> Listing:
     sized = _listed_here(path) if here else _listed_by_spark(session, path)
     names = [name for name, _ in sized]
     if _REMOTE.match(path) and not any(format_of(name) for name in names):
-        kind = Format.PARQUET
+        kind = FileFormat.PARQUET
     else:
         known = [name for name in names if format_of(name)]
         kind = common_format(known if len(names) > 1 else names, path)
         sized = [(name, size) for name, size in sized if len(names) == 1 or format_of(name)]
-    if kind is Format.ARROW:
+    if kind is FileFormat.ARROW:
         raise DataError(f"Spark does not read Arrow files such as {names[0]!r}; use the local engine, or write Parquet")
     files, sizes = tuple(name for name, _ in sized), tuple(size for _, size in sized)
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
@@ -94,10 +94,10 @@ def check_files_agree(session: SparkSession, listing: Listing) -> None:
             check_spelling({file: _names(session, file, listing.format) for file in listing.filled})
 
 
-def _names(session: SparkSession, file: str, kind: Format) -> list[str]:
+def _names(session: SparkSession, file: str, kind: FileFormat) -> list[str]:
     """The columns of one file; none where it cannot be read, of which Spark tells more later."""
     try:
-        if kind is Format.PARQUET:
+        if kind is FileFormat.PARQUET:
             return list(pq.read_schema(file).names)
         return session.read.orc(literally(file)).columns
     except (pa.ArrowException, OSError, AnalysisException):

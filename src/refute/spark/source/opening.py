@@ -16,14 +16,14 @@ from pyspark.sql.types import StructType
 
 from refute.errors import DataError
 from refute.relation.read.files import nameless
-from refute.relation.read.formats import Format, format_of
+from refute.relation.read.formats import FileFormat, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.session import session as any_session
-from refute.spark.source.csv import open_csv
+from refute.spark.source.csv import SPLIT_BYTES, open_csv
 from refute.spark.source.files import Listing, check_files_agree, list_files
 from refute.spark.source.json import open_json
-from refute.spark.source.source import Source
+from refute.spark.source.source import SparkSource
 
 
 def session_of(table: Any, session: SparkSession | None = None) -> SparkSession:
@@ -40,11 +40,13 @@ def open_source(
     key: Sequence[str] = (),
     session: SparkSession | None = None,
     schema: Schema | StructType | str | None = None,
-) -> Source:
+    split_bytes: int = SPLIT_BYTES,
+) -> SparkSource:
     """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
 
-    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. Raises DataError
-    where there is nothing to read, or what is there cannot be read.
+    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. CSV files of
+    `split_bytes` or more are read in parts. Raises DataError where there is nothing to read, or what is there cannot be
+    read.
     """
     given = Schema.of(schema)
     if not isinstance(table, str | Path):
@@ -53,7 +55,7 @@ def open_source(
                 raise DataError(
                     "the DataFrame is a stream, which is not supported yet; write it to a table first, and give that"
                 )
-            return Source(table, "the DataFrame", key)
+            return SparkSource(table, "the DataFrame", key)
     chosen = session_of(table, session)
     text = os.fspath(table)
     if not text.strip():
@@ -62,17 +64,17 @@ def open_source(
         frame = _catalog_table(chosen, text)
         if given is not None:
             raise types_of_their_own("a table of the catalog", text)
-        return Source(frame, text, key)
+        return SparkSource(frame, text, key)
     listing = list_files(chosen, text)
     if listing.format.delimiter is not None:
-        scan = open_csv(chosen, listing, given)
-        return Source(scan.frame, text, key, scanned="csv", layout=scan.layout)
-    if listing.format is Format.JSON:
+        scan = open_csv(chosen, listing, given, split_bytes=split_bytes)
+        return SparkSource(scan.frame, text, key, scanned="csv", layout=scan.layout)
+    if listing.format is FileFormat.JSON:
         scan = open_json(chosen, listing, given)
-        return Source(scan.frame, text, key, scanned="json", layout=scan.layout)
+        return SparkSource(scan.frame, text, key, scanned="json", layout=scan.layout)
     if given is not None:
         raise types_of_their_own(listing.format.value, text)
-    return Source(_read(chosen, listing), text, key, scanned=_SPARK_FORMATS[listing.format])
+    return SparkSource(_read(chosen, listing), text, key, scanned=_SPARK_FORMATS[listing.format])
 
 
 def _names_table(session: SparkSession, text: str) -> bool:
@@ -147,4 +149,4 @@ def _without_times(session: SparkSession, listing: Listing) -> StructType:
     return StructType(rest)
 
 
-_SPARK_FORMATS = {Format.PARQUET: "parquet", Format.ORC: "orc"}
+_SPARK_FORMATS = {FileFormat.PARQUET: "parquet", FileFormat.ORC: "orc"}

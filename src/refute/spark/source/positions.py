@@ -27,13 +27,13 @@ _FILE_ROWS = 33  # bits of a running id that number the rows of a task
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """The blocks of the input in order: file, first byte, first running id and number of rows of each."""
 
     blocks: tuple[tuple[str, int, int, int], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Layout:
+    def of(cls, rows: Sequence[Row]) -> FileLayout:
         """The layout that rows of FILE, BLOCK, `first`, `last` and `n` describe; raises DataError for a file that is
         read twice."""
         for row in rows:
@@ -77,7 +77,7 @@ def block_facts() -> list[Column]:
     return [F.min(ID).alias("first"), F.max(ID).alias("last"), F.count(F.lit(1)).alias("n")]
 
 
-def layout_of(frame: DataFrame, kind: str) -> Layout:
+def layout_of(frame: DataFrame, kind: str) -> FileLayout:
     """The layout of a file scan, in one pass that reads no column; each Parquet file is one block.
 
     Raises DataError where rows of a Parquet file are missing from the frame, as those are that a table format takes
@@ -85,7 +85,7 @@ def layout_of(frame: DataFrame, kind: str) -> Layout:
     """
     with plain_failures():
         if kind != "parquet":
-            return Layout.of(located(frame).groupBy(FILE, BLOCK).agg(*block_facts()).collect())
+            return FileLayout.of(located(frame).groupBy(FILE, BLOCK).agg(*block_facts()).collect())
         place = frame.metadataColumn("_metadata")
         rows = frame.select(place.getField("file_path").alias(FILE), place.getField("row_index").alias(ID))
         facts = [F.lit(0).alias(BLOCK), *block_facts()]
@@ -97,7 +97,7 @@ def layout_of(frame: DataFrame, kind: str) -> Layout:
                 f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in "
                 "key=['id']"
             )
-    return Layout.of(files)
+    return FileLayout.of(files)
 
 
 def with_row_numbers(frame: DataFrame, name: str) -> DataFrame:
@@ -105,7 +105,7 @@ def with_row_numbers(frame: DataFrame, name: str) -> DataFrame:
     return frame.select("*", frame.metadataColumn("_metadata").getField("row_index").alias(name))
 
 
-def with_positions(frame: DataFrame, kind: str, layout: Layout, name: str) -> DataFrame:
+def with_positions(frame: DataFrame, kind: str, layout: FileLayout, name: str) -> DataFrame:
     """The frame of a file scan with one more column: the position of each row."""
     if kind == "parquet" and len(layout.blocks) <= 1:
         return with_row_numbers(frame, name)

@@ -19,7 +19,7 @@ from refute.spark.source.files import glimpse_of_files, rows_by_footers
 from refute.spark.source.keeping import Kept
 from refute.spark.source.lineage import lineages_of, materialised, scanned_format
 from refute.spark.source.naming import Naming, spelled, with_fields
-from refute.spark.source.positions import Layout, layout_of, with_positions, with_row_numbers
+from refute.spark.source.positions import FileLayout, layout_of, with_positions, with_row_numbers
 from refute.spark.source.renaming import is_collated
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
@@ -28,7 +28,7 @@ _OFTEN = RESERVED + "often"
 _FEW_ROWS = 10_000  # which cost less to evaluate again than to keep
 
 
-class Source:
+class SparkSource:
     """A table on Spark: its rows, and their ids where they have any."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Source:
         key: Sequence[str] = (),
         *,
         scanned: str | None = None,
-        layout: Layout | None = None,
+        layout: FileLayout | None = None,
     ) -> None:
         self.frame = frame  # with a column for each field of a struct that a rule or the key has named
         self.name = name
@@ -170,7 +170,7 @@ class Source:
                 self._n_rows = self._layout.n_rows
             return with_positions(self.frame, scanned, self._layout, ROW_COLUMN)
 
-    def kept(self, place: Kept, names: Sequence[str], *, named: bool = False) -> Source:
+    def kept(self, place: Kept, names: Sequence[str], *, named: bool = False) -> SparkSource:
         """The same table, of these columns alone, kept on the executors from its first use on.
 
         Positions are kept beside where rows are `named` by them; else they are read from the files when asked for.
@@ -183,23 +183,23 @@ class Source:
             if named and not self.key and self.has_identity:
                 numbered = place.keep(self.identified().select(*chosen, ROW_COLUMN))
             frame = place.keep(self.frame.select(*chosen)) if numbered is None else numbered.drop(ROW_COLUMN)
-            found = Source(frame, self.name, self.key, scanned=self._format, layout=self._layout)
+            found = SparkSource(frame, self.name, self.key, scanned=self._format, layout=self._layout)
             found._format_known = found._is_steady = found._is_held = True
             found._numbered, found._n_rows, found._most_rows = numbered, self._n_rows, self._most_rows
             found._key_checked = self._key_checked
             return found
 
-    def settled(self, names: Sequence[str]) -> Source:
+    def settled(self, names: Sequence[str]) -> SparkSource:
         """The table where every evaluation gives the same rows; else these columns of it, evaluated once and for all,
         with the positions they then had."""
         with self._once, plain_failures(self.name):
             if self.is_repeatable(names):
                 return self
             if self.key or self._scanned() is None:
-                found = Source(materialised(self.frame, names), self.name, self.key)
+                found = SparkSource(materialised(self.frame, names), self.name, self.key)
             else:
                 numbered = materialised(self.identified(), [*names, ROW_COLUMN])
-                found = Source(numbered.drop(ROW_COLUMN), self.name)
+                found = SparkSource(numbered.drop(ROW_COLUMN), self.name)
                 found._numbered = numbered
             found._format_known = found._is_steady = found._is_held = True
             return found

@@ -12,10 +12,10 @@ from refute.errors import SchemaError
 from refute.relation.arrays import ALL_VALID, numbers, valid_bytes
 from refute.relation.encode.columns import encode_columns
 from refute.relation.encode.encoded import Encoded
-from refute.relation.encode.keys import Keys
-from refute.relation.encode.spaces import Placed, Space, space_of
-from refute.relation.encode.state import EncodingState, Facts, kinds_of, nothing_known, text_of
 from refute.relation.encode.strings import is_string
+from refute.relation.keys.keys import Keys
+from refute.relation.keys.spaces import Placed, Space, space_of
+from refute.relation.keys.state import EncodingState, Facts, kinds_of, nothing_known, text_of
 from refute.relation.types import READABLE, ColumnType, Family
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from refute.language.closure import Term, constant_facts
+from refute.language.logic.closure import Term, constant_facts
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.ordering import Ordering
@@ -19,7 +19,7 @@ _WEAK, _STRICT = 0, 1
 _Neighbours = dict[int, list[int]]  # of a term: how many facts say at most, and how many say below
 
 
-class Facts:
+class FactGraph:
     """Predicates that do not exclude each other. They entail what `Closure` of them does."""
 
     def __init__(self, predicates: Iterable[Predicate], nulls: Nulls) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from refute.errors import DataError, SchemaError
 from refute.kernels.encode.dictionary import UNKNOWN
-from refute.relation.encode.dictionary import Dictionary, grown, strings_of_words
-from refute.relation.encode.encoding import Encoding
 from refute.relation.encode.strings import Strings
+from refute.relation.keys.dictionary import Dictionary, grown, strings_of_words
+from refute.relation.keys.encoding import Encoding
 from refute.relation.shown import shown
 
 Longs = NDArray[np.int64]

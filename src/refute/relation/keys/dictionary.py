@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from refute.kernels.encode import dictionary as kernel
 from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation.arrays import ALL_VALID, Bytes, numbers, read_only, row_numbers, stored
-from refute.relation.encode.state import VERSION, EncodingState, Facts
 from refute.relation.encode.string_order import StringOrder
 from refute.relation.encode.strings import Strings
+from refute.relation.keys.state import VERSION, EncodingState, Facts
 
 Longs = NDArray[np.int64]
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from refute.errors import SchemaError
 from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation.arrays import Bytes
-from refute.relation.encode.dictionary import SPAN, Dictionary, strings_of_words
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Wide, common_unit, integers_of
-from refute.relation.encode.state import EncodingState, Facts, nothing_known
 from refute.relation.encode.strings import Strings, is_string, strings_of
 from refute.relation.encode.whole_numbers import WholeNumbers, float_keys, scaled
+from refute.relation.keys.dictionary import SPAN, Dictionary, strings_of_words
+from refute.relation.keys.state import EncodingState, Facts, nothing_known
 
 Longs = NDArray[np.int64]
 

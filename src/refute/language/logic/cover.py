@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from refute.language.closure import Closure
 from refute.language.constraint import DenialConstraint
+from refute.language.logic.closure import Closure
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate

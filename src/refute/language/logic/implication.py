@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from refute.language.closure import Closure
 from refute.language.constraint import DenialConstraint
+from refute.language.logic.closure import Closure
+from refute.language.logic.spare import FactGraph
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate, Row
-from refute.language.spare import Facts
 
 _MOST_WORK = 100_000  # comparisons looked at for one implication; rules that people read take a thousand
 
@@ -37,7 +37,7 @@ def reduced(constraint: DenialConstraint, nulls: Nulls = Nulls.SQL) -> DenialCon
     order = sorted(constraint.predicates, key=lambda found: found.sort_key, reverse=True)
     if is_trivial(constraint):
         return DenialConstraint(_least_contradiction(order, constraint.rows))
-    facts, rows = Facts(order, nulls), constraint.rows
+    facts, rows = FactGraph(order, nulls), constraint.rows
     left: Counter[Predicate] = Counter()
     for predicate in order:
         facts.add(predicate, -1)

@@ -1,0 +1,51 @@
+"""How large files and folders may grow, and that a class name means one thing."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import refute
+
+ROOT = Path(refute.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+MOST_LINES = 400
+MEDIAN_LINES = 150
+MOST_MODULES = 17  # of a folder, beside its `__init__`
+
+# Names that several classes may have, and why.
+SHARED_NAMES = {
+    "Tuning": "what a method, or a search, goes by: always named with its module, as in `sweep.Tuning`",
+}
+
+
+def lines_of(file: Path) -> int:
+    """How many lines a file has."""
+    return len(file.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes = defaultdict(list)
+    for file in FILES:
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(file.relative_to(ROOT).as_posix())
+    shared = {name: places for name, places in homes.items() if len(places) > 1}
+    assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}
+    assert set(shared) == set(SHARED_NAMES), "names that are no longer shared need no exception"
+
+
+def test_no_file_is_too_long_and_most_are_short() -> None:
+    lengths = {file.relative_to(ROOT).as_posix(): lines_of(file) for file in FILES}
+    assert not {name: length for name, length in lengths.items() if length > MOST_LINES}
+    assert median(lengths.values()) <= MEDIAN_LINES
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    modules = defaultdict(list)
+    for file in FILES:
+        if file.name != "__init__.py":
+            modules[file.parent.relative_to(ROOT).as_posix()].append(file.stem)
+    assert not {folder: names for folder, names in modules.items() if len(names) > MOST_MODULES}
