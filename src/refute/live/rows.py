@@ -56,11 +56,13 @@ class Rows:
             return self
         segments = [*self.segments, Segment(slots, table)]
         first = next((k for k, one in enumerate(segments) if len(one.slots) < FULL), len(segments))
-        if len(segments) - first > SMALL:
+        tail = segments[first:]
+        full = sum(len(one.slots) for one in tail) >= FULL
+        if len(tail) > 1 and (full or len(tail) > SMALL):
             small, rows = 1, len(slots)
-            while small < len(segments) - first and len(segments[-small - 1].slots) <= 4 * rows:
+            while small < len(tail) and (full or len(tail[-small - 1].slots) <= 4 * rows):
                 small += 1
-                rows += len(segments[-small].slots)
+                rows += len(tail[-small].slots)
             joined = _joined([one.kept(alive) for one in segments[-small:]])
             segments[-small:] = [joined] if len(joined.slots) else []
         return Rows(self.schema, segments)

@@ -60,6 +60,7 @@ class State:
         self.alive: Alive = np.zeros(1 << 10, np.uint8)
         self.n_rows = 0
         self.next_slot = 0
+        self._dead = 0  # rows that went since dead ones were last let go
         self.version = 0
         self._latest: tuple[pa.Table, Relation] | None = None
         self.seen: tuple[int, LiveEngine] | None = None  # an engine, and the version that it is of
@@ -128,7 +129,10 @@ class State:
         self.alive[came] = 1
         self.next_slot += len(came)
         self.n_rows += len(came) - len(gone)
-        self.rows = was.without_dead(self.alive) if len(gone) else was
+        self._dead += len(gone)
+        self.rows = was
+        if 4 * self._dead > self.n_rows:
+            self.rows, self._dead = was.without_dead(self.alive), 0
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
         self._latest = None

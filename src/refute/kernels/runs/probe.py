@@ -58,9 +58,11 @@ def count(run: Arrays, query: Query, nobody: NDArray[np.uint8], nowhere: Lines, 
     The two arrays before are empty.
     """
     group = (0, 0)
+    spans = np.empty((2, len(query.lines)), np.int64)
+    _look_ahead(run, query.lines, spans)
     for p in range(len(query.lines)):
         if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
-            group = _group(run, query.lines, p)
+            group = _group(run, query.lines, p, spans)
         if group[0] < group[1]:
             counts[p] += _visit_group(run, query, p, group, nobody, nowhere, 0)
 
@@ -73,9 +75,11 @@ def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: L
     """
     total = 0
     group = (0, 0)
+    spans = np.empty((2, len(query.lines)), np.int64)
+    _look_ahead(run, query.lines, spans)
     for p in range(len(query.lines)):
         if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
-            group = _group(run, query.lines, p)
+            group = _group(run, query.lines, p, spans)
         if group[0] < group[1]:
             total += _visit_group(run, query, p, group, alive, out, total)
             if total > most:
@@ -85,10 +89,14 @@ def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: L
 
 @njit(cache=True, nogil=True)
 def find(run: Arrays, groups: Lines, alive: NDArray[np.uint8], slots: Longs) -> None:
-    """Puts the slot of an alive row of each group into `slots`, where there is one."""
+    """Puts the slot of an alive row of each group into `slots`, where there is one and none is known."""
     last = run.lines.shape[1] - 1
+    spans = np.empty((2, len(groups)), np.int64)
+    _look_ahead(run, groups, spans)
     for p in range(len(groups)):
-        start, stop = _group(run, groups, p)
+        if slots[p] >= 0:
+            continue
+        start, stop = _group(run, groups, p, spans)
         for i in range(start, stop):
             slot = run.lines[i, last]
             if slot >= 0 and alive[slot]:
@@ -116,18 +124,36 @@ def _comes_before(lines: Lines, i: int, groups: Lines, p: int, n_equal: int, val
 
 
 @njit(cache=True, nogil=True)
-def _group(run: Arrays, groups: Lines, p: int) -> tuple[int, int]:
+def _look_ahead(run: Arrays, groups: Lines, spans: Lines) -> int:
+    """Puts the lines that share the start of each point's group into `spans`, and looks at the first of them.
+
+    Points then wait for memory together, not one after the other. What is returned says nothing.
+    """
+    seen = 0
+    if run.n_equal:
+        shift = np.uint64(run.shift)
+        for p in range(len(groups)):
+            spans[0, p] = np.int64(hashed(groups, p, run.n_equal) >> shift)
+        for p in range(len(groups)):
+            bucket = spans[0, p]
+            spans[0, p], spans[1, p] = run.starts[bucket], run.starts[bucket + 1]
+        for p in range(len(groups)):
+            seen ^= run.lines[min(spans[0, p], len(run.lines) - 1), 0]
+    return seen
+
+
+@njit(cache=True, nogil=True)
+def _group(run: Arrays, groups: Lines, p: int, spans: Lines) -> tuple[int, int]:
     """The lines of a point's group: mostly all that share its start, which their ends tell."""
     lines, n_equal = run.lines, run.n_equal
     if n_equal == 0:
         return 0, len(lines)
-    value = hashed(groups, p, n_equal)
-    bucket = np.int64(value >> np.uint64(run.shift))
-    start, end = int(run.starts[bucket]), int(run.starts[bucket + 1])
+    start, end = spans[0, p], spans[1, p]
     if start == end:
         return 0, 0
     if not _same_group(lines, start, groups, p, n_equal):
         stop = end
+        value = hashed(groups, p, n_equal)
         while stop - start > FEW:
             middle = (start + stop) // 2
             if _comes_before(lines, middle, groups, p, n_equal, value):
@@ -210,6 +236,9 @@ def _visit(
     total = 0
     block = 1 << BLOCK_BITS
     top = len(run.levels) - 2
+    one = met == len(query.columns) - 1 and not query.differs[met]  # the usual case, for which boxes are judged here
+    axis, other = query.columns[met] - run.n_equal, query.columns[met] - run.n_equal + run.zones.shape[1] // 2
+    low, high = query.low[p, met], query.high[p, met]
     while i < stop:
         end = min((i | (block - 1)) + 1, stop)
         verdict = OPEN
@@ -223,7 +252,12 @@ def _visit(
                     level += 1
             while True:
                 box = run.levels[level] + (i >> (BLOCK_BITS + FAN_BITS * level))
-                verdict = _judge(run, query, p, met, box)
+                if not one:
+                    verdict = _judge(run, query, p, met, box)
+                elif run.zones[box, other] < low or run.zones[box, axis] > high:
+                    verdict = RULED_OUT
+                else:
+                    verdict = CERTAIN if run.zones[box, axis] >= low and run.zones[box, other] <= high else OPEN
                 if verdict != OPEN or level == 0:
                     break
                 level -= 1

@@ -1,0 +1,35 @@
+"""Sets of rows as Roaring bitmaps, from arrays of slots and back."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+from pyroaring import BitMap
+
+from refute.errors import DataError
+from refute.live.index import Longs
+
+MOST = 1 << 32  # slots that a bitmap of 32 bits tells apart
+
+
+def as_set(slots: Longs) -> BitMap:
+    """The set of these slots, none of which is beyond a bitmap."""
+    packed = array("I")  # the one input that BitMap reads without making a Python integer of each
+    packed.frombytes(slots.astype(np.uint32).tobytes())
+    return BitMap(packed)
+
+
+def as_slots(rows: BitMap) -> Longs:
+    """The slots of a set, ascending."""
+    return np.frombuffer(rows.to_array(), np.uint32).astype(np.int64)
+
+
+def check_slots(slots: Longs) -> None:
+    """Raises DataError if some slot does not fit a bitmap of 32 bits."""
+    if len(slots) and int(slots.max()) >= MOST:
+        raise DataError(
+            f"the method lt_tree tells {MOST:,} rows apart and was given row {int(slots.max()):,}, counted from 0; "
+            "choose another method for a monitor of so many rows",
+            slot=int(slots.max()),
+        )
