@@ -270,6 +270,23 @@ def test_what_is_no_table_is_told(rows: Any, said: str) -> None:
         watching().insert(rows)
 
 
+@pytest.mark.parametrize("make", [list, pd.DataFrame])
+def test_decimals_of_python_leave_room_for_larger_ones(make: Callable[[Any], Any]) -> None:
+    monitor = rf.Monitor("unique(v)", key="id")
+    monitor.insert(make([{"id": 1, "v": Decimal("1.10")}]))
+    assert (
+        monitor.insert(make([{"id": 2, "v": Decimal("1234.5")}, {"id": 3, "v": Decimal("1.1")}])).counts["unique_v"]
+        == 2
+    )
+    with pytest.raises(SchemaError, match="column 'v' holds"):
+        monitor.insert(make([{"id": 4, "v": Decimal("1.105")}]))
+
+
+def test_an_index_of_pandas_is_no_column() -> None:
+    with pytest.raises(SchemaError, match=r"lack the column 'id', which the monitor has. Use reset_index\(\) first"):
+        watching().insert(pd.DataFrame({"zip": ["a"], "city": ["q"]}, index=pd.Index([9], name="id")))
+
+
 def test_would_violate_refuses_what_insert_refuses() -> None:
     monitor = watching()
     for ids in ([9, 9], [9, None], [9, 1]):

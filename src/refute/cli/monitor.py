@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,9 +17,10 @@ from refute.errors import OptionError
 from refute.language.addresses import local_path
 from refute.language.render import render_condition, render_english, render_text
 from refute.language.rulebook import Rule
-from refute.live.durable.overview import Overview
-from refute.report.numbers import plural
 from refute.writing import write_text
+
+if TYPE_CHECKING:
+    from refute.live.durable.overview import Overview
 
 
 @click.command("monitor")
@@ -33,6 +34,8 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
     DIR is a folder of `refute.Monitor.open`. It may be in use: nothing is locked, and nothing is changed. The exit code
     is 3 if there is no monitor or a file of it is damaged, else 0, whether rules are broken or not.
     """
+    from refute.live.durable.overview import Overview  # with the loops that a monitor runs, which help does not need
+
     target = None if json_file is None or json_file.is_stdout else _checked(json_file)
     found = Overview.of(local_path(folder, "a monitor is in a folder of this machine"), verify=verify)
     if json_file is not None:
@@ -57,21 +60,21 @@ def _checked(place: Place) -> Path:
 
 
 def _text(found: Overview) -> str:
-    total = plural(sum(found.counts.values()), "violation")
-    lines = [f"{found.folder}: {plural(found.n_rows, 'row')}, {plural(len(found.rules), 'rule')}, {total}"]
+    total = _counted(sum(found.counts.values()), "violation")
+    lines = [f"{found.folder}: {_counted(found.n_rows, 'row')}, {_counted(len(found.rules), 'rule')}, {total}"]
     for rule in found.rules:
         count = found.counts[rule.name]
         lines.append(f"{'ok' if count == 0 else rule.severity.value:<5} {in_one_line(rule.name)}: {_extent(count)}")
         lines.append(f"      {in_one_line(' '.join((rule.description or _sentence(rule)).split()))}")
-    commits = plural(found.commits, "commit")
+    commits = _counted(found.commits, "commit")
     lines.append(f"key {', '.join(map(in_one_line, found.key)) or 'none: rows are numbered'}, method {found.method}")
     lines.append(f"{commits}, of which {found.commits_in_log:,} in the log ({_size(found.log_bytes)})")
-    lines.append(f"{_size(found.n_bytes)} in {plural(found.n_files, 'file')}, format {found.format}")
+    lines.append(f"{_size(found.n_bytes)} in {_counted(found.n_files, 'file')}, format {found.format}")
     return "\n".join(lines)
 
 
 def _extent(count: int) -> str:
-    return "holds" if count == 0 else plural(count, "violation")
+    return "holds" if count == 0 else _counted(count, "violation")
 
 
 def _sentence(rule: Rule) -> str:
@@ -79,12 +82,16 @@ def _sentence(rule: Rule) -> str:
     return sentence if rule.where is None else f"{sentence} Only rows where {render_condition(rule.where)} count."
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def _size(number: int) -> str:
     """A number of bytes for people."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if number >= size:
             return f"{number / size:,.1f} {unit}"
-    return plural(number, "byte")
+    return _counted(number, "byte")
 
 
 def _plain(found: Overview) -> dict[str, Any]:

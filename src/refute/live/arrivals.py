@@ -17,6 +17,7 @@ from refute.relation.arrays import Bytes
 from refute.relation.shown import shown
 
 MOST_SHOWN = 3  # offenders that a message names
+LONG_DIGITS = 18  # of a decimal that has a key of 64 bits
 MOST_LETTERS = 40  # of a value that a message shows
 
 
@@ -31,7 +32,8 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
     names = list(relation.names) if schema is None else schema.names
     for name in names:
         if not relation.has(name):
-            hint = did_you_mean(name, relation.names)
+            in_index = name in (getattr(getattr(table, "index", None), "names", None) or ())  # of pandas
+            hint = " Use reset_index() first" if in_index else did_you_mean(name, relation.names)
             raise SchemaError(f"the rows lack the column {name!r}, which the monitor has.{hint}", column=name)
     for name in relation.names:
         if name not in names:
@@ -41,7 +43,10 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
         columns = [relation.column(name) for name in names]
         if relation.n_rows == 0 and _module(table) == "pandas":  # whose types mean nothing without rows
             return pa.table([pa.nulls(0) for _ in names], names)
-        return pa.table([one.cast(plain_type(one.type)) for one in columns], names)
+        kinds = [plain_type(one.type) for one in columns]
+        if isinstance(table, list | tuple) or _module(table) == "pandas":
+            kinds = list(map(_roomy, kinds))
+        return pa.table([one.cast(kind) for one, kind in zip(columns, kinds, strict=True)], names)
     arrow = relation.arrow
     if arrow.schema.equals(schema):
         return arrow
@@ -74,6 +79,11 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     if pt.is_dictionary(kind):
         return plain_type(kind.value_type)
     return pa.large_string() if pt.is_string_view(kind) else kind
+
+
+def _roomy(kind: pa.DataType) -> pa.DataType:
+    """The type for Python's decimals, which have no type but their own digits: later ones may have more of them."""
+    return pa.decimal128(LONG_DIGITS, kind.scale) if pt.is_decimal(kind) and kind.precision < LONG_DIGITS else kind
 
 
 def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
