@@ -86,6 +86,8 @@ class Monitor:
         block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Other
         options are those of `Monitor`; where there is a monitor, it must have what is given.
         """
+        given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         place = local_path(folder, "a monitor needs a folder of this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
@@ -99,14 +101,7 @@ class Monitor:
             return found
         if rules is None:
             raise DataError(f"{place} holds no monitor; give rules, and a key, to begin one there", file=str(place))
-        begun = cls(
-            rules,
-            key=key,
-            nulls=nulls,
-            method=method or "auto",
-            store=store or "auto",
-            most_pairs=MOST_PAIRS if most_pairs is None else most_pairs,
-        )
+        begun = cls(rules, key=key, **options)
         found._setup(begun._state, Directory.create(place, begun._state))
         return found
 
