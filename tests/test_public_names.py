@@ -10,8 +10,10 @@ import refute
 import refute.errors
 
 PUBLIC = [
+    "Changes",
     "DenialConstraint",
     "Discovery",
+    "Monitor",
     "Report",
     "RuleBook",
     "Verdict",

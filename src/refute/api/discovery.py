@@ -84,6 +84,7 @@ def discover(
     if where is not None and not isinstance(where, str):
         raise OptionError(f"where must be a condition as text, not {where!r}")
     given = given_schema(table, schema, header)
+    table = table.table() if hasattr(table, "live_engine") else table  # the rows of a monitor at this moment
     if on_spark(table, engine):
         from refute.spark.discovery import GATHERED, discover_on_spark
         from refute.spark.source.opening import open_source

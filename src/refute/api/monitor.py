@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 
 from refute.api.functions import check
 from refute.api.tables import as_key
-from refute.errors import DataError, OptionError, did_you_mean, whole_number
+from refute.errors import DataError, OptionError, RefuteError, did_you_mean, whole_number
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -26,6 +25,7 @@ from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import Change, State
 from refute.report import Report
+from refute.report.numbers import plural
 from refute.report.violations import Violations
 
 METHODS = ("auto", "runs", "lt_tree")
@@ -59,12 +59,7 @@ class Monitor:
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
         names = as_key(key) or tuple(book.key)
         _one_of("method", method, METHODS)
-        _one_of("store", store, STORES)
-        most = whole_number("most_pairs", most_pairs)
-        if most < 1:
-            raise OptionError(f"most_pairs must be at least 1, not {most_pairs}")
-        bound = {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
-        self._setup(State(list(book), names, method, bound))
+        self._setup(State(list(book), names, method, _bound(store, most_pairs)))
 
     def _setup(self, state: State, directory: Directory | None = None) -> None:
         self._lock = threading.RLock()
@@ -80,21 +75,26 @@ class Monitor:
         *,
         key: str | Sequence[str] | None = None,
         verify: bool = True,
-        **options: Any,
+        nulls: str | Nulls | None = None,
+        method: str | None = None,
+        store: str | None = None,
+        most_pairs: int | None = None,
     ) -> Monitor:
         """The monitor that a folder holds, as of its last commit; with `rules`, a new one where there is none.
 
         Changes are on the disk once `commit()` has returned; those since are gone when the process ends. In a `with`
-        block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Options
-        are those of `Monitor`.
+        block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Other
+        options are those of `Monitor`; where there is a monitor, it must have what is given.
         """
-        place = Path(local_path(folder))
+        given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        place = local_path(folder, "a monitor needs a folder of this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
             directory, state = Directory.open(place, verify=verify)
             found._setup(state, directory)
             try:
-                found._check_same(rules, key)
+                found._check_same(rules, key, nulls, method, store, most_pairs)
             except BaseException:
                 directory.close()
                 raise
@@ -114,7 +114,7 @@ class Monitor:
             self._directory.commit(self._state)
 
     def close(self) -> None:
-        """Lets the folder go. What was not committed is not kept; nothing can be asked afterwards."""
+        """Lets the folder go. What was not committed is not kept. The monitor can still be asked, but not changed."""
         with self._lock:
             if not self._closed and self._directory is not None:
                 self._directory.close()
@@ -147,6 +147,8 @@ class Monitor:
         with self._lock:
             self._in_use()
             number = self._number(rule)
+            if len(self.rules) == 1:
+                raise OptionError("this is the only rule of the monitor; add another before it is dropped")
             self._replace([one for place, one in enumerate(self.rules) if place != number])
 
     def _replace(self, rules: list[Rule]) -> None:
@@ -154,14 +156,39 @@ class Monitor:
         if self._directory is not None:
             self._directory.renew()
 
-    def _check_same(self, rules: Any, key: str | Sequence[str] | None) -> None:
-        """Raises OptionError where rules or a key are given that the folder does not have."""
+    def _check_same(
+        self,
+        rules: Any,
+        key: str | Sequence[str] | None,
+        nulls: str | Nulls | None,
+        method: str | None,
+        store: str | None,
+        most_pairs: int | None,
+    ) -> None:
+        """Raises OptionError where something is given that the monitor in the folder does not have."""
         if key is not None and as_key(key) != self.key:
             raise OptionError(f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out")
+        if method is not None:
+            _one_of("method", method, METHODS)
+            if method != self._state.method:
+                raise OptionError(f"the monitor there has the method {self._state.method}; leave method= out")
+        if store is not None or most_pairs is not None:
+            bound = _bound(store or "auto", MOST_PAIRS if most_pairs is None else most_pairs)
+            if bound != self._state.most:
+                raise OptionError("the monitor there keeps more or fewer pairs; leave store= and most_pairs= out")
+        known = {_said(rule): rule.name for rule in self.rules}
         if rules is not None:
-            asked = {rule.constraint for rule in RuleBook.of(rules)}
-            if asked != {rule.constraint for rule in self.rules}:
-                raise OptionError("the monitor there has other rules; leave rules out, then use add() and drop()")
+            book = RuleBook.of(rules)
+            book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
+            asked = {_said(rule): rule.name for rule in book}
+            for said in asked.keys() ^ known.keys():
+                name = (asked | known)[said]
+                told = f"has no rule {name!r}" if said in asked else f"has a rule {name!r} more"
+                if name in asked.values() and name in known.values():
+                    told = f"has another rule, condition, tolerance, severity or way with nulls under {name!r}"
+                raise OptionError(f"the monitor there {told}; leave rules out, then use add() and drop()")
+        elif nulls is not None and any(rule.nulls is not Nulls.of(nulls) for rule in self.rules):
+            raise OptionError("the rules of the monitor there read nulls in another way; leave nulls= out")
 
     def _in_use(self) -> None:
         if self._closed:
@@ -186,19 +213,26 @@ class Monitor:
         return self._state.n_rows
 
     def insert(self, table: Any) -> Changes:
-        """Adds rows whose keys are new."""
+        """Adds rows whose keys are new: a table, or a list with one dict for each row."""
         with self._lock:
+            self._in_use()
             rows = arrow_of(table, self._state.schema)
             return self._changed(self._state.inserting(rows))
 
     def delete(self, keys: Any) -> Changes:
-        """Takes the rows of these keys away: a table with the key columns, or values for a key of one column."""
+        """Takes the rows of these keys away.
+
+        Keys are a table with the key columns, or a list: of values for a key of one column, else of tuples or dicts.
+        Without a key, they are the numbers of rows.
+        """
         with self._lock:
+            self._in_use()
             return self._changed(self._state.deleting(self._keys(keys)))
 
     def update(self, table: Any) -> Changes:
         """Puts rows in the place of those that have their keys. A pair that still clashes is no change."""
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise OptionError("rows are known by their number here, so none can be updated; give the monitor a key")
             rows = arrow_of(table, self._state.known_schema())
@@ -210,6 +244,7 @@ class Monitor:
         The column `op` says `insert`, `update` or `delete` for each row; for the last only the key columns matter.
         """
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise OptionError("a feed of changes needs a key by which rows are known; give the monitor one")
             return self._changed(net_changes(self._state, changes, op))
@@ -261,25 +296,30 @@ class Monitor:
         if self.key:
             return key_table(keys, schema, self.key)
         column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
+        if column.null_count:
+            raise DataError("the number of a row is null; rows are numbered from 0 on, in the order in which they came")
         return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
+        """The place of a rule that is named, or given as what `Monitor` takes."""
         names = [one.name for one in self._state.rules]
-        if isinstance(rule, str) and rule in names:
-            return names.index(rule)
-        name = rule.name if isinstance(rule, Rule) else None
+        name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
         if name in names:
             return names.index(name)
-        if not isinstance(rule, str):
-            wanted = Rule.of(rule).constraint
+        try:
+            wanted = Rule.of(rule)
+        except RefuteError:
+            if name is None:
+                raise
+        else:
             for number, one in enumerate(self._state.rules):
-                if one.constraint == wanted:
+                if (one.constraint, one.where) == (wanted.constraint, wanted.where):
                     return number
         told = name or str(rule)
-        raise OptionError(f"the monitor has no rule {told!r}.{did_you_mean(told, names)}", rule=told)
+        hint = did_you_mean(told, names) or f" Its rules are {', '.join(names)}"
+        raise OptionError(f"the monitor has no rule {told!r}.{hint}", rule=told)
 
     def _changed(self, change: Change) -> Changes:
-        self._in_use()
         self._state.carry_out(change)
         if self._directory is not None:
             self._directory.note(change)
@@ -289,8 +329,25 @@ class Monitor:
         return Changes(change.counts, change.deltas, change.pairs, change.rows, self.key)
 
     def __repr__(self) -> str:
-        open_ones = sum(self.counts.values())
-        return f"Monitor({len(self.rules)} rules, {len(self):,} rows, {open_ones:,} violations)"
+        parts = (len(self.rules), "rule"), (len(self), "row"), (sum(self.counts.values()), "violation")
+        return f"Monitor({', '.join(plural(number, noun) for number, noun in parts)})"
+
+    def _repr_html_(self) -> str:
+        return self.report().to_html()
+
+
+def _bound(store: str, most_pairs: int) -> int:
+    """How many pairs of a rule are kept."""
+    _one_of("store", store, STORES)
+    most = whole_number("most_pairs", most_pairs)
+    if most < 1:
+        raise OptionError(f"most_pairs must be at least 1, not {most_pairs}")
+    return {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
+
+
+def _said(rule: Rule) -> tuple[object, ...]:
+    """All of a rule that a result depends on."""
+    return rule.name, rule.constraint, rule.where, rule.nulls, rule.severity, rule.tolerance
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:

@@ -40,8 +40,6 @@ def engine_for(
     their columns.
     """
     chosen = MethodName.of(method)
-    if hasattr(table, "live_engine"):
-        return _of_monitor(table, key, engine)
     if engine is not None and engine not in ENGINES:
         raise OptionError(
             f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
@@ -52,6 +50,8 @@ def engine_for(
     check_driver_bytes(driver_bytes)
     names = as_key(key)
     given = given_schema(table, schema, header)
+    if hasattr(table, "live_engine"):
+        return _of_monitor(table, names, engine)
     if on_spark(table, engine):
         from refute.spark import SparkBudget, SparkEngine
 

@@ -7,16 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
 from refute.detect.local import LocalEngine
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.errors import DataError
+from refute.language.conditions import columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
+from refute.live.index import Longs
 from refute.plan.compile import skipped_nulls
 from refute.plan.problem import Rows as RowNumbers
+from refute.relation import Relation
+from refute.relation.arrays import row_numbers
+from refute.relation.keys.key_index import keys_of
 
 if TYPE_CHECKING:
     from refute.live.state import State
@@ -27,7 +34,9 @@ class LiveEngine(LocalEngine):
 
     def __init__(self, state: State) -> None:
         slots, table = state.living()
-        super().__init__(table, key=state.key)
+        super().__init__(_no_rows(state) if state.schema is None else table, key=state.key)
+        if not state.key:
+            self.identity = Numbered(self.relation, slots)
         self._known: dict[Rule, tuple[RowNumbers, ...]] = {}
         for rule, store in zip(state.rules, state.stores, strict=True):
             if store.is_listed:
@@ -96,6 +105,31 @@ class LiveEngine(LocalEngine):
         return Timed(finding, values, time.perf_counter() - started)
 
 
+class Numbered(Identity):
+    """Rows by their numbers in the order in which they came, some of which are gone."""
+
+    def __init__(self, relation: Relation, slots: Longs) -> None:
+        super().__init__(relation)
+        self._slots = slots
+
+    def one(self, row: int) -> int:
+        """The number of one row."""
+        return int(self._slots[row])
+
+    def many(self, rows: RowNumbers) -> pa.Array | pa.ChunkedArray:
+        """The numbers of many rows."""
+        return row_numbers(self._slots[rows])
+
+    def rows(self, ids: object) -> Longs:
+        """The place of each row; raises DataError for a number that no row has."""
+        numbers = np.asarray(keys_of(ids, {"number": pa.int64()})["number"])
+        places = np.searchsorted(self._slots, numbers)
+        wrong = np.append(self._slots, -1)[places] != numbers
+        for number in numbers[wrong][:1]:
+            raise DataError(f"there is no row {number}")
+        return places
+
+
 class KnownClashes(LocalClashes):
     """Violations that are known already."""
 
@@ -107,6 +141,13 @@ class KnownClashes(LocalClashes):
 
     def _pairs(self) -> Iterator[tuple[RowNumbers, ...]]:
         yield tuple(side[: self._limit] for side in self._known)
+
+
+def _no_rows(state: State) -> pa.Table:
+    """A table for a monitor to which no rows have come, so that rules which are watched can be asked about."""
+    read = [name for rule in state.rules for name in rule.constraint.columns]
+    read += [name for rule in state.rules if rule.where is not None for name in columns_of(rule.where)]
+    return pa.table({name: pa.nulls(0) for name in (*state.key, *read)})
 
 
 def _first(pairs: tuple[RowNumbers, ...]) -> Witness:

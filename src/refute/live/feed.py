@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from refute.errors import DataError, SchemaError, did_you_mean
-from refute.live.arrivals import arrow_of, key_table, refuse_keys, refuse_nulls
+from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
 from refute.live.state import Change
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
@@ -22,17 +23,20 @@ INSERT, UPDATE, DELETE = range(3)
 
 def net_changes(state: State, changes: Any, op: str) -> Change:
     """The change that a feed amounts to; raises an error where one of its steps cannot be done, in their order."""
-    relation = Relation.of(changes)
+    relation = relation_of(_whole(changes, op), state.schema)
+    if relation.n_rows == 0 and state.schema is not None:
+        return state.inserting(state.schema.empty_table())
     if not relation.has(op):
-        raise SchemaError(
-            f"the feed has no column {op!r} with operations.{did_you_mean(op, relation.names)}", column=op
-        )
-    feed = relation.arrow
-    operations = _operations(feed.column(op).to_pylist())
-    rows = feed.drop_columns([op])
+        hint = did_you_mean(str(op), relation.names)
+        raise SchemaError(f"the feed has no column {op!r} with operations; name it by op=.{hint}", column=op)
+    operations = _operations(relation.column(op).to_pylist())
+    names = [name for name in relation.names if name != op]
+    rows = pa.table([(one := relation.column(name)).cast(plain_type(one.type)) for name in names], names)
     coming = np.flatnonzero(operations != DELETE)
     schema = state.schema
     if schema is None:  # rows that go have nothing to say of types
+        if len(coming) == 0 and len(operations):
+            state.known_schema()
         schema = arrow_of(rows.take(row_numbers(coming)), None).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
@@ -51,12 +55,20 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
     starts, ends = order[first], order[last]
     gone = there[starts]
     stays = operations[ends] != DELETE
-    table = arrow_of(rows.take(row_numbers(ends[stays])), schema)
+    table = arrow_of(rows.take(row_numbers(ends[stays])), schema) if stays.any() else schema.empty_table()
     replaced = (gone >= 0) & stays
     links = (np.cumsum(stays) - 1)[replaced]
     order_of_gone = np.concatenate([np.flatnonzero(replaced), np.flatnonzero((gone >= 0) & ~stays)])
     frame = frame if table.schema.equals(frame.schema) else frame.widened(table.schema)
     return Change(frame, gone[order_of_gone], table, links)
+
+
+def _whole(changes: Any, op: str) -> Any:
+    """A feed of mappings with all columns in each: a row that goes needs to have its key alone."""
+    if not isinstance(changes, list | tuple) or not all(isinstance(row, Mapping) for row in changes):
+        return changes
+    names = {name: None for row in changes for name in row}
+    return [{**names, **row} if str(row.get(op)).lower() == "delete" else row for row in changes]
 
 
 def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.detector import Detector
-from refute.detect.identity import Identity
 from refute.errors import DataError
 from refute.language.rulebook import Rule
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
@@ -20,6 +19,7 @@ from refute.live.index import Found, Longs
 from refute.live.rows import Alive, Rows
 from refute.live.store import Clashing, Violated, net
 from refute.relation import Relation
+from refute.relation.keys.key_index import KeyIndex
 
 if TYPE_CHECKING:
     from refute.live.engine import LiveEngine
@@ -174,12 +174,13 @@ class State:
             return change
         frame = self.frame_for(table.schema)
         relation = Relation.of(table)
+        came = np.arange(self.next_slot, self.next_slot + len(table))
         if self.key:
-            Identity(relation, self.key)
+            kinds = {name: table.schema.field(name).type for name in self.key}
+            KeyIndex(kinds).add({name: relation.column(name) for name in self.key}, came)
             cells, _ = frame.columns.key_cells(relation, extend=False)
             refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
         change = Change(frame, NOTHING, table)
-        came = np.arange(self.next_slot, self.next_slot + len(table))
         batch, nulls = frame.columns.batch(relation, came, extend=False)
         frame.note(nulls)
         found = iter(frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)))
@@ -231,8 +232,10 @@ class State:
         """The numbers of rows, each of which must be alive."""
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
-        for row in numbers[wrong | repeated([numbers])][:1]:
-            raise DataError(f"there is no row {row:,}, or it is named more than once. Nothing was changed")
+        for row in numbers[wrong][:1]:
+            raise DataError(f"there is no row {row:,}. Nothing was changed")
+        for row in numbers[repeated([numbers])][:1]:
+            raise DataError(f"row {row:,} is named more than once. Nothing was changed")
         return numbers
 
     def _asked(self, change: Change, gone: Longs, came: Longs) -> tuple[list[Found], list[Found]]:

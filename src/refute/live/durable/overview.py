@@ -1,0 +1,98 @@
+"""What a folder of a monitor holds, seen from outside: nothing is locked, mapped or carried out again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from refute.errors import DataError
+from refute.language.rulebook import Rule, RuleBook
+from refute.live.durable.directory import described
+from refute.live.durable.files import VERSION, checksum
+from refute.live.durable.manifest import read_manifest
+
+_ATTEMPTS = 4  # a writer may put other files in the place of those that the manifest named when it was read
+_PAUSE = 0.05  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A monitor on disk as of its last commit."""
+
+    folder: Path
+    format: int
+    key: tuple[str, ...]
+    method: str
+    n_rows: int
+    commits: int
+    commits_in_log: int  # that will be carried out again when it is opened
+    log_bytes: int
+    n_bytes: int
+    n_files: int
+    rules: tuple[Rule, ...]
+    counts: dict[str, int]
+
+    @classmethod
+    def of(cls, folder: Path, *, verify: bool = False) -> Overview:
+        """The monitor of a folder; raises DataError where there is none, or where a file is not as it was written.
+
+        Files are held against their sizes, and with `verify` against their checksums, for which all are read.
+        """
+        for attempt in range(_ATTEMPTS):
+            body = read_manifest(folder)
+            try:
+                return _seen(folder, body, verify)
+            except (DataError, OSError) as error:
+                if attempt < _ATTEMPTS - 1:
+                    time.sleep(_PAUSE)
+                elif isinstance(error, DataError):
+                    raise
+                else:
+                    where = error.filename or folder
+                    raise DataError(f"{where} cannot be read: {error.strerror or error}", file=str(where)) from error
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
+    for entry in _entries(body):
+        path = folder / entry["file"]
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            raise DataError(
+                f"{path} is damaged: it has {size:,} bytes, and {entry['bytes']:,} were written", file=str(path)
+            )
+        if (verify or entry is body["rules"]) and checksum(path) != entry["crc"]:
+            raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+    told = described(folder)
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+    logs = [size for name, size in sizes.items() if name.startswith("log-")]
+    if not logs:
+        raise DataError(f"{folder} has no log, so commits are missing", file=str(folder))
+    return Overview(
+        folder,
+        VERSION,  # newer ones are refused, and there is no older one
+        tuple(told["key"]),
+        told["method"],
+        told["rows"],
+        told["commits"],
+        told["in_log"],
+        sum(logs),
+        sum(sizes.values()),
+        len(sizes),
+        tuple(RuleBook.of(folder / body["rules"]["file"])),
+        told["counts"],
+    )
+
+
+def _entries(part: Any) -> Iterator[dict[str, Any]]:
+    """What a manifest says of each file."""
+    if isinstance(part, dict):
+        if isinstance(part.get("file"), str):
+            yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from _entries(inner)

@@ -1,0 +1,405 @@
+"""What a monitor takes as rows and keys, and what it says to the rest."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import refute as rf
+from refute.errors import DataError, OptionError, RefuteError, SchemaError
+
+ROWS = pa.table({"id": [1, 2, 3], "zip": ["a", "a", "b"], "city": ["x", "y", "z"]})
+PAIRS = pa.table({"a": [1, 1, 2], "b": ["x", "y", "x"], "zip": ["a", "a", "b"], "city": ["x", "y", "z"]})
+RULE = "zip_fixes_city"
+
+
+def watching(table: Any = ROWS, key: Any = "id", **options: Any) -> rf.Monitor:
+    """A monitor with some rows."""
+    monitor = rf.Monitor("zip -> city", key=key, **options)
+    monitor.insert(table)
+    return monitor
+
+
+TABLES: dict[str, Callable[[pa.Table], Any]] = {
+    "arrow": lambda table: table,
+    "batch": lambda table: table.to_batches()[0],
+    "reader": lambda table: table.to_reader(),
+    "pandas": lambda table: table.to_pandas(),
+    "polars": pl.from_arrow,
+    "lazy polars": lambda table: pl.from_arrow(table).lazy(),  # type: ignore[union-attr]
+    "dicts": lambda table: table.to_pylist(),
+    "categories": lambda table: table.to_pandas().astype("category"),
+}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_rows_come_as_any_table(form: str) -> None:
+    make = TABLES[form]
+    monitor = rf.Monitor("zip -> city", key="id")
+    assert monitor.would_violate(make(ROWS)).n_added == {RULE: 2}
+    assert monitor.insert(make(ROWS)).n_added == {RULE: 2}
+    assert monitor.update(make(ROWS.set_column(2, "city", pa.array(["x", "x", "z"])))).n_removed == {RULE: 2}
+    feed = ROWS.append_column("op", pa.array(["update", "delete", "update"]))
+    assert monitor.apply(make(feed)).counts == {RULE: 0}
+    assert monitor.table().column("id").to_pylist() == [1, 3]
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_feed_that_only_deletes_needs_the_key_alone(form: str) -> None:
+    monitor = watching()
+    assert monitor.apply(TABLES[form](pa.table({"op": ["delete", "DELETE"], "id": [1, 3]}))).n_removed == {RULE: 2}
+    assert monitor.table().column("id").to_pylist() == [2]
+
+
+def test_a_feed_of_dicts_may_leave_out_what_a_deletion_does_not_need() -> None:
+    monitor = watching()
+    monitor.apply([{"op": "delete", "id": 1}, {"op": "insert", "id": 4, "zip": "b", "city": "q"}])
+    assert monitor.counts == {RULE: 2}
+    with pytest.raises(DataError, match="row 1 of the list lacks the column 'city'; give None"):
+        monitor.apply([{"op": "insert", "id": 8, "zip": "b", "city": "q"}, {"op": "insert", "id": 9, "zip": "b"}])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [1, 2],
+        (1, 2),
+        {1, 2},
+        range(1, 3),
+        (key for key in [1, 2]),
+        [(1,), (2,)],
+        [{"id": 1}, {"id": 2}],
+        [1.0, 2.0],
+        [Decimal(1), Decimal(2)],
+        np.array([1, 2]),
+        np.array([1, 2], np.uint8),
+        np.array([1, 2], object),
+        pd.Series([1, 2]),
+        pd.Index([1, 2]),
+        pd.Categorical([1, 2]),
+        pl.Series([1, 2]),
+        pa.array([1, 2]),
+        pa.chunked_array([[1], [2]]),
+        ROWS.slice(0, 2),
+        ROWS.select(["id"]).slice(0, 2).to_pandas(),
+        pl.DataFrame({"id": [1, 2]}),
+    ],
+    ids=lambda keys: type(keys).__module__ + "." + type(keys).__name__,
+)
+def test_keys_come_as_any_sequence_or_table(keys: Any) -> None:
+    monitor = watching()
+    assert monitor.delete(keys).n_removed == {RULE: 2}
+    assert monitor.table().column("id").to_pylist() == [3]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [(1, "x")],
+        [[1, "x"]],
+        [{"b": "x", "a": 1}],
+        [{"b": "x", "a": 1, "more": 3}],
+        pa.array([{"a": 1, "b": "x"}]),
+        PAIRS.select(["b", "a"]).slice(0, 1),
+        pd.DataFrame({"b": ["x"], "a": [1]}),
+        pd.MultiIndex.from_tuples([(1, "x")]),
+        pl.DataFrame({"b": ["x"], "a": [1]}),
+    ],
+    ids=lambda keys: type(keys).__module__ + "." + type(keys).__name__,
+)
+def test_keys_of_two_columns(keys: Any) -> None:
+    monitor = watching(PAIRS, ["a", "b"])
+    assert monitor.delete(keys).n_removed == {RULE: 2}
+    assert len(monitor) == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ([(1,)], r"key 0 of the list is \(1,\); keys come as a table with the columns a, b, or as a list of tuples"),
+        ([1], "key 0 of the list is 1; keys come as"),
+        ([{"a": 1}], "the keys lack 'b'; a key here is a, b"),
+        (pa.table({"a": [1]}), "the keys lack 'b'; a key here is a, b"),
+        (pa.array([1]), "the keys lack 'b'; a key here is a, b"),
+        ([("x", 1)], "column 'a' holds int64 here, and what came is string; convert it to int64 first"),
+        ([(1, None)], "the key column 'b' is null in 1 row"),
+        ([(9, "x")], "there are no rows with these keys: a = 9, b = 'x'. Nothing was changed"),
+    ],
+)
+def test_wrong_keys_of_two_columns_are_told(keys: Any, said: str) -> None:
+    monitor = watching(PAIRS, ["a", "b"])
+    with pytest.raises(RefuteError, match=said):
+        monitor.delete(keys)
+    assert len(monitor) == 3
+
+
+def test_a_key_is_never_another_value_made_to_fit() -> None:
+    monitor = watching()
+    with pytest.raises(SchemaError, match="column 'id' holds int64 here, and double came that does not fit"):
+        monitor.delete([1.5])
+    for keys in (["1"], [True], [dt.date(1970, 1, 2)]):
+        with pytest.raises(SchemaError, match="column 'id' holds int64 here, and what came is"):
+            monitor.delete(keys)
+    assert len(monitor) == 3
+
+
+@pytest.mark.parametrize("keys", ["ab", b"ab", 1, None, {"id": [1]}])
+def test_a_single_key_is_no_sequence_of_keys(keys: Any) -> None:
+    monitor = watching(pa.table({"id": ["a", "b", "ab"], "zip": ["a"] * 3, "city": ["x"] * 3}))
+    with pytest.raises(DataError, match="keys come as a table with the column id, or as a list of values, not as"):
+        monitor.delete(keys)
+    assert len(monitor) == 3
+
+
+ZONE = dt.timezone(dt.timedelta(hours=1))
+NOON = dt.datetime(2020, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [
+        (pa.array([True, False]), [True]),
+        (pa.array([Decimal("1.10"), Decimal("2.20")]), [Decimal("1.1")]),
+        (pa.array([Decimal("1.10"), Decimal("2.20")]), [1.1]),
+        (pa.array([2**64 - 1, 2], pa.uint64()), [2**64 - 1]),
+        (pa.array([1.5, 2.5], pa.float32()), [1.5]),
+        (pa.array(["a", "b"]).dictionary_encode(), pd.Series(["a"], dtype="category")),
+        (pa.array([NOON, NOON.replace(hour=2)]), [NOON]),
+        (pa.array([NOON, NOON.replace(hour=2)]), np.array([NOON], "datetime64[ns]")),
+        (pa.array([NOON, NOON.replace(hour=2)]), pd.Series([NOON])),
+        (pa.array([NOON, NOON.replace(hour=2)], pa.timestamp("us", "UTC")), [NOON.replace(hour=13, tzinfo=ZONE)]),
+        (pa.array([dt.date(2020, 1, 1), dt.date(2020, 1, 2)]), [dt.date(2020, 1, 1)]),
+    ],
+)
+def test_keys_of_all_types(column: pa.Array, keys: Any) -> None:
+    monitor = watching(pa.table({"id": column, "zip": ["a", "a"], "city": ["x", "y"]}))
+    assert monitor.delete(keys).n_removed == {RULE: 2}
+    assert monitor.table().column("id").to_pylist() == column.to_pylist()[1:]
+
+
+@pytest.mark.parametrize(
+    ("there", "coming"),
+    [
+        (pa.array([1]), pa.array(["1"])),
+        (pa.array(["1"]), pa.array([1])),
+        (pa.array([True]), pa.array([1])),
+        (pa.array([1]), pa.array([True])),
+        (pa.array([1]), pa.array([1.5])),
+        (pa.array([1]), pa.array([float("nan")])),
+        (pa.array([1.5]), pa.array([2**60 + 1])),
+        (pa.array([1.5], pa.float32()), pa.array([0.1])),
+        (pa.array([Decimal("1.10")]), pa.array([0.125])),
+        (pa.array([Decimal("1.10")]), pa.array([Decimal("1.105")])),
+        (pa.array([NOON]), pa.array([NOON], pa.timestamp("us", "UTC"))),
+        (pa.array([NOON], pa.timestamp("us", "UTC")), pa.array([NOON])),
+        (pa.array([dt.date(2020, 1, 1)]), pa.array([NOON])),
+        (pa.array([b"a"]), pa.array(["a"])),
+    ],
+)
+def test_values_that_would_become_others_are_refused(there: pa.Array, coming: pa.Array) -> None:
+    monitor = rf.Monitor("unique(id)", key="id")
+    monitor.insert(pa.table({"id": [1], "v": there}))
+    with pytest.raises(SchemaError, match=r"column 'v' holds .* here, and "):
+        monitor.insert(pa.table({"id": [2], "v": coming}))
+    assert len(monitor) == 1
+
+
+@pytest.mark.parametrize(
+    ("there", "coming", "kept"),
+    [
+        (pa.array([1]), pa.array([2.0]), 2),
+        (pa.array([1.5]), pa.array([2]), 2.0),
+        (pa.array([1.5]), pa.array([float("nan")], pa.float32()), pytest.approx(float("nan"), nan_ok=True)),
+        (pa.array([Decimal("1.10")]), pa.array([0.1]), Decimal("0.10")),
+        (pa.array(["a"]), pa.array(["b"]).dictionary_encode(), "b"),
+        (pa.array(["a"]), pa.array([None]), None),
+        (pa.array([None]), pa.array(["b"]), "b"),
+        (pa.array([NOON]), pa.array([NOON], pa.timestamp("ns")), NOON),
+    ],
+)
+def test_values_that_stay_the_same_are_taken(there: pa.Array, coming: pa.Array, kept: Any) -> None:
+    monitor = rf.Monitor("unique(id)", key="id")
+    monitor.insert(pa.table({"id": [1], "v": there}))
+    monitor.insert(pa.table({"id": [2], "v": coming}))
+    assert monitor.table().column("v").to_pylist()[1] == kept
+
+
+@pytest.mark.parametrize("empty", [pd.DataFrame(ROWS.to_pydict()).head(0), ROWS.slice(0, 0), pl.from_arrow(ROWS[:0])])
+def test_a_table_without_rows_may_come_first(empty: Any) -> None:
+    monitor = rf.Monitor("zip -> city", key="id")
+    assert not monitor.insert(empty)
+    assert monitor.insert(ROWS.to_pandas()).n_added == {RULE: 2}
+
+
+def test_an_empty_pandas_table_says_nothing_of_types() -> None:
+    monitor = rf.Monitor("zip -> city", key="id")
+    monitor.insert(pd.DataFrame({"id": [], "zip": [], "city": []}))
+    monitor.insert(ROWS.to_pandas())
+    assert monitor.counts == {RULE: 2}
+
+
+def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
+    monitor = watching()
+    for change in (monitor.insert, monitor.update, monitor.delete, monitor.apply):
+        assert not change([])
+    with pytest.raises(DataError, match="the first rows say which columns there are, and none came"):
+        rf.Monitor("zip -> city", key="id").insert([])
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ({"id": 1}, "cannot read rows from a dict; give a table, or a list with one dict for each row"),
+        ([(1, "a", "x")], r"row 0 of the list is \(1, 'a', 'x'\); give a dict with its columns, or a table"),
+        ([{"id": 1, "zip": "a", "city": "x"}, {"id": 2, "zip": "a"}], "row 1 of the list lacks the column 'city'"),
+        ([{"id": 7, "zip": "a", "city": 1}, {"id": 8, "zip": "a", "city": "x"}], "the values of 'city' cannot be read"),
+        ("rows.csv", "cannot read a table from a str"),
+    ],
+)
+def test_what_is_no_table_is_told(rows: Any, said: str) -> None:
+    with pytest.raises(RefuteError, match=said):
+        watching().insert(rows)
+
+
+@pytest.mark.parametrize("make", [list, pd.DataFrame])
+def test_decimals_of_python_leave_room_for_larger_ones(make: Callable[[Any], Any]) -> None:
+    monitor = rf.Monitor("unique(v)", key="id")
+    monitor.insert(make([{"id": 1, "v": Decimal("1.10")}]))
+    assert (
+        monitor.insert(make([{"id": 2, "v": Decimal("1234.5")}, {"id": 3, "v": Decimal("1.1")}])).counts["unique_v"]
+        == 2
+    )
+    with pytest.raises(SchemaError, match="column 'v' holds"):
+        monitor.insert(make([{"id": 4, "v": Decimal("1.105")}]))
+
+
+def test_an_index_of_pandas_is_no_column() -> None:
+    with pytest.raises(SchemaError, match=r"lack the column 'id', which the monitor has. Use reset_index\(\) first"):
+        watching().insert(pd.DataFrame({"zip": ["a"], "city": ["q"]}, index=pd.Index([9], name="id")))
+
+
+def test_would_violate_refuses_what_insert_refuses() -> None:
+    monitor = watching()
+    for ids in ([9, 9], [9, None], [9, 1]):
+        rows = pa.table({"id": ids, "zip": ["a", "a"], "city": ["q", "q"]})
+        for change in (monitor.insert, monitor.would_violate):
+            with pytest.raises(DataError, match=r"more than once|is null in 1 row|are there already: id = 1"):
+                change(rows)
+
+
+def test_rows_without_a_key_keep_their_numbers() -> None:
+    monitor = watching(key=None)
+    monitor.delete([0])
+    added = monitor.insert(ROWS.slice(0, 1)).added[RULE]
+    assert added.to_pydict() == {"s": [3, 1], "t": [1, 3]}
+    assert sorted(monitor.violations(RULE)) == sorted(rf.violations(monitor, "zip -> city")) == [(1, 3), (3, 1)]
+    assert sorted(monitor.report().violations(RULE)) == [(1, 3), (3, 1)]
+    assert {*rf.verify(monitor, "zip -> city").witness} == {1, 3}  # type: ignore[misc]
+    assert {*rf.verify(monitor, "not (s.zip = t.zip and s.id > t.id)").witness} == {1, 3}  # type: ignore[misc]
+    monitor.delete(monitor.violations(RULE).to_arrow().column("s").slice(0, 1))
+    assert monitor.counts == {RULE: 0}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([7], "there is no row 7. Nothing was changed"),
+        ([-1], "there is no row -1"),
+        ([0, 0], "row 0 is named more than once"),
+        ([None], "the number of a row is null"),
+    ],
+)
+def test_wrong_numbers_are_told(numbers: list[Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        watching(key=None).delete(numbers)
+
+
+def test_a_monitor_without_rows_answers() -> None:
+    monitor = rf.Monitor(["zip -> city", "row(rate < 100)"], key="id")
+    assert monitor.report().ok
+    assert rf.check(monitor, "zip -> city").ok
+    assert list(monitor.violations("zip -> city")) == []
+    assert len(monitor.rows) == len(monitor.table()) == 0
+    assert monitor.counts == {RULE: 0, "rate": 0}
+    for change in (monitor.delete, lambda keys: monitor.apply([{"op": "delete", "id": key} for key in keys])):
+        with pytest.raises(DataError, match="the monitor has no rows yet; insert some first"):
+            change([1])
+
+
+def test_a_rule_is_known_by_name_text_or_constraint() -> None:
+    monitor = watching()
+    for rule in (RULE, "zip -> city", rf.parse("not (s.zip = t.zip and s.city != t.city)"), monitor.rules[0]):
+        assert monitor.count(rule) == len(list(monitor.violations(rule))) == 2
+    with pytest.raises(OptionError, match=r"no rule 'zip_fixes_cit'. Did you mean 'zip_fixes_city'"):
+        monitor.count("zip_fixes_cit")
+    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its rules are zip_fixes_city"):
+        monitor.count("city -> zip")
+
+
+def test_the_last_rule_stays() -> None:
+    monitor = watching()
+    with pytest.raises(OptionError, match="this is the only rule of the monitor; add another before it is dropped"):
+        monitor.drop(RULE)
+    assert monitor.add("city -> zip") == {"city_fixes_zip": 0}
+    monitor.drop("zip -> city")
+    assert monitor.counts == {"city_fixes_zip": 0}
+
+
+def test_functions_take_a_monitor_as_a_table() -> None:
+    monitor = watching()
+    assert rf.count(monitor, "zip -> city") == 2
+    assert [str(result) for result in rf.check(monitor, "city -> zip")]
+    clean, broken = monitor.report().split()
+    assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
+    assert rf.discover(monitor).rules
+    assert "<html" in monitor._repr_html_()
+    assert repr(monitor) == "Monitor(1 rule, 3 rows, 2 violations)"
+    for options in ({"engine": "spark"}, {"engine": "nowhere"}, {"schema": "a int"}, {"key": "zip"}):
+        with pytest.raises(OptionError):
+            rf.check(monitor, "zip -> city", **options)  # type: ignore[arg-type]
+
+
+def test_a_closed_monitor_says_so_first() -> None:
+    monitor = watching()
+    monitor.close()
+    changes: list[Callable[[], object]] = [
+        lambda: monitor.insert(ROWS),
+        lambda: monitor.update(ROWS),
+        lambda: monitor.delete([99]),
+        lambda: monitor.apply(ROWS),
+        lambda: monitor.add("city -> zip"),
+        lambda: monitor.drop(RULE),
+    ]
+    for change in changes:
+        with pytest.raises(OptionError, match="the monitor is closed; open it again"):
+            change()
+    assert monitor.counts == {RULE: 2}
+
+
+def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"key": "id", "store": "pairs", "nulls": "equal"}
+    rf.Monitor.open(tmp_path, "zip -> city", **given).close()
+    rf.Monitor.open(tmp_path, "zip -> city", **given).close()
+    rf.Monitor.open(tmp_path, nulls="equal").close()
+    wrong: list[tuple[str | None, dict[str, Any], str]] = [
+        ("zip -> city", {}, "under 'zip_fixes_city'"),
+        (None, {"nulls": "sql"}, "leave nulls= out"),
+        (None, {"store": "counts"}, "leave store= and most_pairs= out"),
+        (None, {"method": "lt_tree"}, "leave method= out"),
+        (None, {"key": "zip"}, "leave key= out"),
+        (["zip -> city", "city -> zip"], {"nulls": "equal"}, "has no rule 'city_fixes_zip'"),  # type: ignore[list-item]
+    ]
+    for rules, options, said in wrong:
+        with pytest.raises(OptionError, match=said):
+            rf.Monitor.open(tmp_path, rules, **options)
+    with pytest.raises(OptionError, match="'s3://b/c' is not a file of this machine; a monitor needs a folder"):
+        rf.Monitor.open("s3://b/c", "zip -> city")
