@@ -73,7 +73,10 @@ class Index(Protocol):
         """Adds rows; for each rule the pairs that appear. A rule lists no pair if there are more than its limit."""
 
     def delete(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
-        """Takes rows away that were inserted as they are given; for each rule the pairs that vanish."""
+        """Takes rows away that were inserted as they are given; for each rule the pairs that vanish.
+
+        A rule with a limit below zero is not asked about, and nothing is said of it.
+        """
 
     def probe(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """For each rule the pairs of the batch's rows with those that are kept, as if these came; changes nothing."""

@@ -188,7 +188,9 @@ class RunsIndex:
         found = []
         for number, queries in enumerate(asked):
             pairs = parts[number]
-            if pairs is None:
+            if limits[number] < 0:
+                found.append(Found(0, (_NOTHING, _NOTHING)))
+            elif pairs is None:
                 count = self._counted(number, queries, batch, itself=itself)
                 found.append(Found(count, None if count else (_NOTHING, _NOTHING)))
             else:

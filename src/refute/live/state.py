@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from refute.detect.detector import Detector
 from refute.errors import DataError
+from refute.kernels.runs.pairs import ALIVE, GOING
 from refute.language.rulebook import Rule
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
 from refute.live.frame import Frame
-from refute.live.index import Found, Longs
+from refute.live.index import Batch, Found, Index, Longs
 from refute.live.rows import Alive, Rows
 from refute.live.store import Clashing, Violated, net
 from refute.relation import Relation
@@ -253,7 +254,7 @@ class State:
         removed = nothing
         if old is not None:
             leaving, _ = frame.columns.batch(old, gone, extend=False)
-            removed = index.delete(leaving, [ALL if store.is_listed else 0 for store in two_row])
+            removed = self._vanishing(index, leaving, gone, two_row)
             frame.forget_keys(old, gone)
         added = nothing
         if batch is not None:
@@ -263,6 +264,18 @@ class State:
             added = index.insert(batch, limits)
             frame.keep_keys(new, came)
         return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
+
+    def _vanishing(self, index: Index, batch: Batch, gone: Longs, stores: Sequence[Violated]) -> list[Found]:
+        """The pairs that rows take along: looked for among those that are kept, if these are few, else by the index."""
+        few = [store.is_worth_a_look(len(gone)) for store in stores]
+        limits = [-1 if one else ALL if store.is_listed else 0 for one, store in zip(few, stores, strict=True)]
+        found = index.delete(batch, limits)
+        self.alive[gone] = GOING
+        try:
+            known = [store.going(self.alive) if one else None for one, store in zip(few, stores, strict=True)]
+        finally:
+            self.alive[gone] = ALIVE
+        return [own or other for own, other in zip(known, found, strict=True)]
 
     def _going(self, frame: Frame, slots: Longs) -> Relation:
         """The rows of these slots, with the columns that matter."""

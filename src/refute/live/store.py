@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from refute.detect.detector import Detector
+from refute.kernels.runs.pairs import Flags, touched
 from refute.language.rulebook import Rule
 from refute.live.index import Found, Longs, Pairs
 from refute.live.rows import Alive
@@ -14,6 +15,7 @@ from refute.live.rows import Alive
 Clashing = tuple[Longs, ...]  # the slots of s and of t, or of s alone
 
 FEW = 1 << 10  # pairs up to which those of dead rows do not matter
+LOOKS = 1 << 10  # kept pairs that are looked at in the time in which an index answers for one row
 
 
 class Violated:
@@ -83,6 +85,20 @@ class Violated:
             self._parts.append(pairs)
             self._held += len(pairs[0])
             self._join()
+
+    def is_worth_a_look(self, rows: int) -> bool:
+        """Whether pairs that go with so many rows are found sooner among those that are kept than by an index."""
+        return self.is_listed and self._held <= LOOKS * rows
+
+    def going(self, flags: Flags) -> Found:
+        """The open pairs of which a row is going, as flags say."""
+        found: list[Clashing] = []
+        for pairs in self._parts or ():
+            places = np.empty(len(pairs[0]), np.int64)
+            places = places[: touched(pairs[0], pairs[-1], flags, places)]
+            found.append((pairs[0][places], pairs[-1][places]))
+        s, t = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
+        return Found(len(s), (s, t))
 
     def remove(self, number: int, alive: Alive) -> None:
         """Lets pairs go whose rows are no longer alive: so many."""
