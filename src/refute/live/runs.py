@@ -98,6 +98,7 @@ class RunsIndex:
         for store in self._stores.values():
             store.levels = Levels(store.shape, merging=merging)
         self._alive = np.zeros(1 << 10, np.uint8)
+        self._at_hand: Batch | None = None
 
     @property
     def nbytes(self) -> int:
@@ -166,10 +167,14 @@ class RunsIndex:
         self._alive[batch.slots] = 1
         for store in self._stores.values():
             store.levels.add(store.delta)
+        self._at_hand = None
 
     def _build(self, batch: Batch) -> None:
-        for store in self._stores.values():
-            store.delta = store.built(batch)
+        """Makes the runs of a batch, once for all that is asked of it in a row."""
+        if self._at_hand is not batch:
+            for store in self._stores.values():
+                store.delta = store.built(batch)
+            self._at_hand = batch
 
     def _found(self, batch: Batch, limits: Sequence[int], *, itself: bool = True) -> list[Found]:
         """For each rule the pairs of a batch with what is kept and, if asked for, with itself."""

@@ -14,6 +14,7 @@ from refute.detect.detector import Detector
 from refute.errors import DataError
 from refute.kernels.runs.pairs import ALIVE, GOING
 from refute.language.rulebook import Rule
+from refute.live.among import among, insert, joined
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
 from refute.live.frame import Frame
 from refute.live.index import Batch, Found, Index, Longs
@@ -184,18 +185,16 @@ class State:
         change = Change(frame, NOTHING, table)
         batch, nulls = frame.columns.batch(relation, came, extend=False)
         frame.note(nulls)
-        found = iter(frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)))
-        among = Detector(relation)
+        found = dict(
+            zip(frame.columns.numbers, frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)), strict=True)
+        )
+        detector = Detector(relation)
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for number, (rule, store) in enumerate(zip(self.rules, self.stores, strict=True)):
-            own = [[NOTHING] * store.sides, *among.pairs(rule)]
-            clashing = tuple(
-                came[np.concatenate([side for pairs in own if (side := pairs[k]) is not None]).astype(np.int64)]
-                for k in range(store.sides)
-            )
-            if number in frame.columns.numbers:
-                outer = next(found).pairs or (NOTHING, NOTHING)
-                clashing = tuple(np.concatenate(sides) for sides in zip(outer, clashing, strict=True))
+            own = among(detector, rule, came, ALL)
+            pairs = (joined(found[number], own) if number in found else own).pairs
+            assert pairs is not None, "nothing is too much to suppose"
+            clashing = pairs[: store.sides]
             change.pairs[rule.name] = clashing, tuple([NOTHING] * store.sides)
             change.deltas[rule.name] = len(clashing[0]), 0
             change.counts[rule.name] = store.count + len(clashing[0])
@@ -261,7 +260,7 @@ class State:
             limits = [
                 store.room + one.count if store.is_listed else 0 for store, one in zip(two_row, removed, strict=True)
             ]
-            added = index.insert(batch, limits)
+            added = insert(index, batch, new, [one.rule for one in frame.columns.followed], limits)
             frame.keep_keys(new, came)
         return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
 

@@ -9,6 +9,7 @@ import numpy as np
 from refute.detect.detector import Detector
 from refute.kernels.runs.pairs import Flags, touched
 from refute.language.rulebook import Rule
+from refute.live.among import among
 from refute.live.index import Found, Longs, Pairs
 from refute.live.rows import Alive
 
@@ -48,13 +49,8 @@ class Violated:
 
     def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
         """Takes in all violations of a rule among rows that have these slots."""
-        self.count = detector.count(rule)
-        if self.count > self.most:
-            self.forget()
-        for sides in detector.pairs(rule) if self.is_listed else ():
-            part = tuple(slots[side] for side in sides if side is not None)
-            self._parts = [*(self._parts or ()), part]
-            self._held += len(part[0])
+        found = among(detector, rule, slots, self.most)
+        self.add(found, None if found.pairs is None else found.pairs[: self.sides])
 
     @property
     def parts(self) -> tuple[Clashing, ...]:
