@@ -151,8 +151,6 @@ class Monitor:
 
     def _replace(self, rules: list[Rule]) -> None:
         self._state = self._state.with_rules(rules)
-        if self._directory is not None:
-            self._directory.renew()
 
     def _check_same(self, rules: Any, key: str | Sequence[str] | None) -> None:
         """Raises OptionError where rules or a key are given that the folder does not have."""
@@ -183,7 +181,8 @@ class Monitor:
         return self._state.schema
 
     def __len__(self) -> int:
-        return self._state.n_rows
+        with self._lock:
+            return self._state.n_rows
 
     def insert(self, table: Any) -> Changes:
         """Adds rows whose keys are new."""
@@ -239,7 +238,8 @@ class Monitor:
     @property
     def rows(self) -> pa.Table:
         """The rows that are in some violation, with a column `refute` that says in which, as a report has it."""
-        marked = self.live_engine().marked(list(self.rules))
+        with self._lock:
+            marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
 
     def table(self) -> pa.Table:
@@ -249,7 +249,8 @@ class Monitor:
 
     def report(self) -> Report:
         """The report of all rules, as `refute.check` gives it."""
-        return check(self, RuleBook.of(list(self.rules)))
+        with self._lock:
+            return check(self, RuleBook.of(list(self.rules)))
 
     def live_engine(self) -> LiveEngine:
         """The rows of this moment, as the one who answers for them."""
@@ -282,7 +283,7 @@ class Monitor:
         self._in_use()
         self._state.carry_out(change)
         if self._directory is not None:
-            self._directory.note(change)
+            self._directory.note(change, self._state.version)
         return self._told(change)
 
     def _told(self, change: Change) -> Changes:
