@@ -100,7 +100,10 @@ class Monitor:
                 raise
             return found
         if rules is None:
-            raise DataError(f"{place} holds no monitor; give rules, and a key, to begin one there", file=str(place))
+            raise DataError(
+                f"{place} holds no monitor: it has no {MANIFEST}; give rules, and a key, to begin one there",
+                file=str(place),
+            )
         begun = cls(rules, key=key, **options)
         found._setup(begun._state, Directory.create(place, begun._state))
         return found

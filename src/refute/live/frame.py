@@ -119,7 +119,8 @@ class Frame:
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
             relation = Relation.of(table.cast(self.schema) if len(slots) else self.schema.empty_table())
-            batch, _ = self.columns.batch(relation, slots, extend=True)
+            batch, nulls = self.columns.batch(relation, slots, extend=True)
+            self.columns.nullable |= nulls
             index = index_of(self._method, self.columns.watched())
             index.load(batch)
             self._keys = Levels(self._keys.shape)

@@ -158,6 +158,7 @@ class State:
             return found
         found.frame = Frame.of(self.frame.schema, rules, self.key, self.method)
         found.frame.lose()
+        found.frame.ready(found)  # so it is on the disk with the rules, and not made again when that is opened
         slots, table = self.living()
         detector = Detector(Relation.of(table))
         known = dict(zip(self.rules, self.stores, strict=True))
