@@ -306,7 +306,7 @@ def test_readers_see_whole_batches_while_others_write(folder: Path, monkeypatch:
     def read() -> None:
         while not ended.is_set():
             rows, marked = monitor.table().num_rows, monitor.rows.num_rows
-            count = monitor.report().results[0].finding.count or 0
+            count = monitor.report().results[0].finding.violations or 0
             clashes = len(list(monitor.violations("zip_fixes_city")))
             if rows % 3 or len(monitor) % 3 or marked % 3 or clashes % 4 or count % 4:
                 wrong.append((rows, marked, clashes, count))
