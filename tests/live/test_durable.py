@@ -201,6 +201,22 @@ def test_a_state_that_cannot_be_written_is_told_and_tried_again(
     assert check_whole(folder, 3) == 3
 
 
+def test_a_commit_stands_where_no_thread_can_be_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "LOGGED_ROWS", 0)
+
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refused)
+        monitor = begun(folder, 1)
+    carry_out(monitor, 2)
+    with pytest.warns(RuntimeWarning, match="can't start new thread"):
+        monitor.commit()
+    monitor.close()
+    assert check_whole(folder, 2) == 2
+
+
 def test_files_do_not_pile_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory, "LOGGED_ROWS", 0)
     most = 0

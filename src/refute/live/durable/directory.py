@@ -29,9 +29,9 @@ _BEGUN = re.compile(r"(rules|alive)-\d+\.(arrow|yaml)$")  # with an empty log, a
 class Directory:
     """The files of one monitor. Its methods are called by one thread at a time."""
 
-    def __init__(self, folder: Path, lock: int, shelf: Shelf, log: Log) -> None:
+    def __init__(self, folder: Path, lock: _Lock, shelf: Shelf, log: Log) -> None:
         self.folder = folder
-        self._unlock = weakref.finalize(self, os.close, lock)
+        self._lock = lock
         self._shelf = shelf
         self._log = log
         self._pending: list[tuple[int, Logged]] = []  # with the version of the state after each
@@ -54,7 +54,7 @@ class Directory:
                 log = Log.create(folder / _log_name(0), 0, 0, state.version)
             found = cls(folder, lock, Shelf(folder), log)
         except BaseException:
-            os.close(lock)
+            lock.release()
             raise
         try:
             found._write(Moment.of(state), 0, 0)
@@ -84,7 +84,7 @@ class Directory:
                 log = Log(folder / _log_name(newest), newest, Tail(end, commits, state.version))
             found = cls(folder, lock, shelf, log)
         except BaseException:
-            os.close(lock)
+            lock.release()
             raise
         found._rows, found._bytes = rows, size
         found._sweep(body)
@@ -122,7 +122,7 @@ class Directory:
         """Waits for what is being written, and lets the folder go. What was not committed is gone."""
         self._wait()
         self._log.close()
-        self._unlock()
+        self._lock.release()
 
     def _begin_log(self) -> None:
         """Goes on in a new log, unless nothing is in this one."""
@@ -221,12 +221,19 @@ class Directory:
 def described(folder: Path) -> dict[str, Any]:
     """What a folder holds, without opening it: rules, rows, violations, size; as of its last commit."""
     body = read_manifest(folder)
-    commits, n_rows, counts, waiting = body["commits"], body["n_rows"], body["counts"], 0
-    for _, frames, _ in _read_logs(folder, body):
-        for frame in frames:
-            commits, n_rows, counts = frame.number, frame.facts["n_rows"], frame.facts["counts"]
-            waiting += 1
-    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    try:
+        frames = [frame for _, found, _ in _read_logs(folder, body) for frame in found]
+    except DataError:
+        if read_manifest(folder) == body:
+            raise
+        return described(folder)  # one who has it open has removed what the manifest was about
+    commits, n_rows, counts, waiting = body["commits"], body["n_rows"], body["counts"], len(frames)
+    for frame in frames[-1:]:
+        commits, n_rows, counts = frame.number, frame.facts["n_rows"], frame.facts["counts"]
+    size = 0
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            size += path.stat().st_size if path.is_file() else 0
     return {
         "key": body["key"],
         "method": body["method"],
@@ -296,8 +303,15 @@ def _explained(folder: Path) -> Iterator[None]:
         raise EngineError(f"{error}. What is on the disk is as before") from error
 
 
-def _locked(folder: Path) -> int:
-    """A handle that keeps others from writing to a folder, until it is closed or the process ends."""
+class _Lock:
+    """What keeps others from writing to a folder, until it is released, or nobody has it, or the process ends."""
+
+    def __init__(self, handle: int) -> None:
+        self.release = weakref.finalize(self, os.close, handle)
+
+
+def _locked(folder: Path) -> _Lock:
+    """The lock of a folder; raises EngineError where another has it."""
     try:
         handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
@@ -309,7 +323,7 @@ def _locked(folder: Path) -> int:
         raise EngineError(
             f"the monitor in {folder} is open already, here or in another process; only one can write to it"
         ) from error
-    return handle
+    return _Lock(handle)
 
 
 def _take(handle: int) -> None:
