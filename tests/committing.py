@@ -120,25 +120,31 @@ class Committers:
         )
 
     def run(
-        self, folder: Path, *, batches: int, step: int = 0, half: bool = False, seconds: float = 0
+        self, folder: Path, *, batches: int, step: int = 0, half: bool = False, kill: tuple[int, float] | None = None
     ) -> tuple[int, bool]:
         """Commits more batches to a folder; the last that was acknowledged, 0 for none, and whether it was killed.
 
-        It is killed before its step of some number, or in the middle of it, or after some time, or not at all.
+        It is killed before its step of some number, or in the middle of it, or some seconds after it has acknowledged
+        some batches, or not at all.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        asked = {"folder": str(folder), "batches": batches, "step": step, "half": half, "seconds": seconds}
+        asked = {"folder": str(folder), "batches": batches, "step": step, "half": half}
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()
-        acknowledged = 0
+        acknowledged = heard = child = 0
         while True:
-            word = self._server.stdout.readline().split()
-            if word[0] == "end":
-                status = int(word[1])
-                assert status in (0, signal.SIGKILL), "the process failed by itself; see its stderr"
-                return acknowledged, status != 0
-            acknowledged = int(word[1])
+            word, number = self._server.stdout.readline().split()
+            if word == "end":
+                assert number in ("0", "9"), "the process failed by itself; see its stderr"
+                return acknowledged, number == "9"
+            if word == "begin":
+                child = int(number)
+            else:
+                acknowledged, heard = int(number), heard + 1
+            if kill is not None and kill[0] == heard:
+                time.sleep(kill[1])
+                os.kill(child, signal.SIGKILL)
 
     def close(self) -> None:
         """Ends all."""
@@ -146,7 +152,7 @@ class Committers:
 
 
 def _serve() -> None:
-    """Forks a child for each request, kills it after its time if it has one, and tells how it ended."""
+    """Forks a child for each request, and tells how it ended."""
     with tempfile.TemporaryDirectory() as folder:  # what is loaded when it is first used is then there for all
         for first in (1, 7):
             with rf.Monitor.open(folder, list(RULES) if first == 1 else None, key="id") as monitor:
@@ -158,17 +164,15 @@ def _serve() -> None:
         child = os.fork()
         if not child:
             _commit(asked)
-        if asked["seconds"]:
-            time.sleep(asked["seconds"])
-            os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        _tell(f"end {os.waitstatus_to_exitcode(status) * (-1 if os.WIFSIGNALED(status) else 1)}\n")
+        _tell(f"end {abs(os.waitstatus_to_exitcode(status))}\n")
 
 
 def _commit(asked: dict[str, Any]) -> None:
     """Commits batches, and tells each that was acknowledged; ends the process."""
     status = 1
     try:
+        _tell(f"begin {os.getpid()}\n")
         directory.LOGGED_ROWS = 12
         os.fsync = lambda fd: None  # what a process wrote outlives it in any case: only machines need the disk
         if asked["step"]:
