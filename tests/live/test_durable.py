@@ -141,6 +141,23 @@ def test_a_full_disk_keeps_the_rules_that_were_there(
     assert check_whole(folder, 4) == 4
 
 
+def test_what_was_never_acknowledged_is_gone_before_another_log_is_begun(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(folder, 3).close()
+    log = next(folder.glob("log-*"))
+    log.write_bytes(log.read_bytes() + b"FRAM and no more")
+    monitor = rf.Monitor.open(folder)
+    carry_out(monitor, 4)  # which adds a rule
+    with monkeypatch.context() as patched:
+        patched.setattr(directory, "write_manifest", full)
+        with pytest.raises(EngineError, match="No space left"):
+            monitor.commit()
+    assert len(list(folder.glob("log-*"))) == 2
+    assert check_whole(Path(shutil.copytree(folder, tmp_path / "copy")), 3) == 3
+    monitor.close()
+
+
 def test_files_that_may_grow_no_more_fail_the_commit_and_keep_what_was_there(folder: Path) -> None:
     code = f"""
 import resource, sys

@@ -129,6 +129,7 @@ class Directory:
         before = self._log
         if before.tail.length > START:
             number, path = before.number + 1, self.folder / _log_name(before.number + 1)
+            before.cut()  # once another follows, all of it counts
             try:
                 self._log = Log.create(path, number, before.tail.commits, before.tail.version)
             except BaseException:

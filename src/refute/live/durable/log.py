@@ -67,6 +67,7 @@ class Log:
         self.tail = tail
         self._handle = os.open(path, os.O_RDWR)
         self.close = weakref.finalize(self, os.close, self._handle)  # lets the file go, once
+        self.cut()
 
     @classmethod
     def create(cls, path: Path, number: int, commits: int, version: int) -> Log:
@@ -81,14 +82,14 @@ class Log:
         payload = _packed(facts, changes)
         frame = _head(payload, commits)
         try:
-            self._cut(length)
+            self.cut()
             os.lseek(self._handle, length, os.SEEK_SET)
             _write(self._handle, frame)
             _write(self._handle, payload)
             os.fsync(self._handle)
         except BaseException as error:
             with contextlib.suppress(OSError):  # the next commit tries again
-                self._cut(length)
+                self.cut()
             if isinstance(error, OSError):
                 raise EngineError(
                     f"cannot write {self.path}: {error.strerror}. What is on the disk is as before this commit; "
@@ -98,10 +99,11 @@ class Log:
         self.tail = Tail(length + len(frame) + len(payload), commits, version)
         return len(frame) + len(payload)
 
-    def _cut(self, length: int) -> None:
+    def cut(self) -> None:
         """Takes away what is beyond the last commit, if something is."""
-        if os.fstat(self._handle).st_size != length:
-            os.ftruncate(self._handle, length)
+        if os.fstat(self._handle).st_size != self.tail.length:
+            os.ftruncate(self._handle, self.tail.length)
+            os.fsync(self._handle)
 
 
 def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Frame], int]:
