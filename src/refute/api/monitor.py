@@ -100,7 +100,10 @@ class Monitor:
                 raise
             return found
         if rules is None:
-            raise DataError(f"{place} holds no monitor; give rules, and a key, to begin one there", file=str(place))
+            raise DataError(
+                f"{place} holds no monitor: it has no {MANIFEST}; give rules, and a key, to begin one there",
+                file=str(place),
+            )
         begun = cls(rules, key=key, **options)
         found._setup(begun._state, Directory.create(place, begun._state))
         return found
@@ -153,8 +156,6 @@ class Monitor:
 
     def _replace(self, rules: list[Rule]) -> None:
         self._state = self._state.with_rules(rules)
-        if self._directory is not None:
-            self._directory.renew()
 
     def _check_same(
         self,
@@ -210,7 +211,8 @@ class Monitor:
         return self._state.schema
 
     def __len__(self) -> int:
-        return self._state.n_rows
+        with self._lock:
+            return self._state.n_rows
 
     def insert(self, table: Any) -> Changes:
         """Adds rows whose keys are new: a table, or a list with one dict for each row."""
@@ -274,7 +276,8 @@ class Monitor:
     @property
     def rows(self) -> pa.Table:
         """The rows that are in some violation, with a column `refute` that says in which, as a report has it."""
-        marked = self.live_engine().marked(list(self.rules))
+        with self._lock:
+            marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
 
     def table(self) -> pa.Table:
@@ -284,7 +287,8 @@ class Monitor:
 
     def report(self) -> Report:
         """The report of all rules, as `refute.check` gives it."""
-        return check(self, RuleBook.of(list(self.rules)))
+        with self._lock:
+            return check(self, RuleBook.of(list(self.rules)))
 
     def live_engine(self) -> LiveEngine:
         """The rows of this moment, as the one who answers for them."""
@@ -322,7 +326,7 @@ class Monitor:
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
         if self._directory is not None:
-            self._directory.note(change)
+            self._directory.note(change, self._state.version)
         return self._told(change)
 
     def _told(self, change: Change) -> Changes:

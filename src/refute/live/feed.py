@@ -42,7 +42,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
     cells, valid = frame.columns.key_cells(Relation.of(keys), extend=True)
     refuse_nulls(state.key, valid)
-    there = frame.find(cells, state.alive)
+    there = frame.find(cells, state)
     order = np.lexsort([np.arange(len(operations)), *reversed(cells)])
     first = np.ones(len(order), np.bool_)
     if len(order):

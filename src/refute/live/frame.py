@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from refute.live.runs import RunsIndex
 from refute.relation import Relation
 from refute.relation.binding import check_column
 from refute.relation.keys.encoding import Encoding
-from refute.relation.keys.state import EncodingState, Facts
+from refute.relation.keys.state import EncodingState
 
 if TYPE_CHECKING:
     from refute.live.state import State
@@ -33,7 +33,7 @@ class FrameParts:
     """What of a frame is saved."""
 
     nullable: frozenset[str]
-    encodings: dict[tuple[str, ...], Callable[[Facts | None], EncodingState]]  # what was learnt since, or all
+    encodings: dict[tuple[str, ...], tuple[Encoding, EncodingState]]  # which one, and what it knows at this moment
     keys: tuple[Run, ...]
     runs: tuple[tuple[Run, ...], ...] | None  # None where an index is made from the rows
 
@@ -83,7 +83,7 @@ class Frame:
         usable = isinstance(index, RunsIndex) and self._generations == self.columns.generations
         return FrameParts(
             frozenset(self.columns.nullable),
-            {names: _learnt(one) for names, one in self.columns.encodings.items()},
+            {names: (one, one.state()) for names, one in self.columns.encodings.items()},
             tuple(self._keys.runs),
             tuple(map(tuple, index.runs())) if usable and isinstance(index, RunsIndex) else None,
         )
@@ -111,7 +111,7 @@ class Frame:
                 self._index = None
 
     def lose(self) -> None:
-        """Gives indexes up that are not to be trusted."""
+        """Gives indexes up that are not to be trusted, that of keys too."""
         self._index = None
 
     def ready(self, state: State) -> Index:
@@ -119,7 +119,8 @@ class Frame:
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
             relation = Relation.of(table.cast(self.schema) if len(slots) else self.schema.empty_table())
-            batch, _ = self.columns.batch(relation, slots, extend=True)
+            batch, nulls = self.columns.batch(relation, slots, extend=True)
+            self.columns.nullable |= nulls
             index = index_of(self._method, self.columns.watched())
             index.load(batch)
             self._keys = Levels(self._keys.shape)
@@ -127,9 +128,11 @@ class Frame:
             self._index, self._generations = index, self.columns.generations
         return self._index
 
-    def find(self, cells: Sequence[Longs], alive: Alive) -> Longs:
+    def find(self, cells: Sequence[Longs], state: State) -> Longs:
         """The slot of each key, -1 where there is none."""
-        return self._keys.find(np.ascontiguousarray(np.stack(cells, axis=1)), alive)
+        if self._index is None:  # keys were lost with it
+            self.ready(state)
+        return self._keys.find(np.ascontiguousarray(np.stack(cells, axis=1)), state.alive)
 
     def keep_keys(self, relation: Relation, slots: Longs) -> None:
         """Takes the keys of rows in."""
@@ -142,12 +145,6 @@ class Frame:
         if self.columns.key:
             cells, _ = self.columns.key_cells(relation, extend=False)
             self._keys.add(Run.build(self._keys.shape, cells, ~slots))
-
-
-def _learnt(encoding: Encoding) -> Callable[[Facts | None], EncodingState]:
-    """What an encoding knows now, to be had later: all of it, or what it has learnt since."""
-    whole = encoding.state()
-    return whole.since
 
 
 def _check_fit(schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str]) -> None:

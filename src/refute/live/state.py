@@ -89,7 +89,7 @@ class State:
         frame = self.frame_for(table.schema)
         if self.key:
             cells = self._new_cells(frame, table)
-            refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
         return Change(frame, NOTHING, table)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
@@ -107,23 +107,37 @@ class State:
         frame = self._known_frame()
         cells, valid = frame.columns.key_cells(Relation.of(keys), extend=False)
         refuse_nulls(self.key, valid)
-        slots = frame.find(cells, self.alive)
+        slots = frame.find(cells, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
         refuse_keys(keys, self.key, repeated([slots]), "these keys come more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
-        """Changes all that a change concerns. Where that fails, indexes are made again from the rows, as they were."""
-        frame, before = change.frame, self.frame
+        """Changes all that a change concerns. Where that fails, or is interrupted, all is as it was.
+
+        Indexes are then made again from the rows.
+        """
+        gone = np.sort(change.gone)
+        came = np.arange(self.next_slot, self.next_slot + change.table.num_rows)
+        frame, rows, alive = self.frame, self.rows, self.alive
+        numbers = self.n_rows, self.next_slot, self.version
+        stores = [store.copy() for store in self.stores]
         try:
-            gone = np.sort(change.gone)
-            came = np.arange(self.next_slot, self.next_slot + change.table.num_rows)
-            added, removed = self._asked(change, gone, came)
+            self._take_in(change, gone, came)
         except BaseException:
-            for one in (frame, before):
+            self.frame, self.rows, self.alive, self.stores = frame, rows, alive, stores
+            self.n_rows, self.next_slot, self.version = numbers
+            self.alive[gone] = 1
+            self.alive[self.next_slot :] = 0
+            for one in (change.frame, frame):
                 if one is not None:
                     one.lose()
             raise
+
+    def _take_in(self, change: Change, gone: Longs, came: Longs) -> None:
+        """Carries a change out; where that fails, some of it is done."""
+        frame = change.frame
+        added, removed = self._asked(change, gone, came)
         self.frame = frame
         self.alive = self._reached(self.next_slot + len(came))
         was = self.rows if self.rows.schema.equals(frame.schema) else self.rows.cast(frame.schema)
@@ -152,6 +166,7 @@ class State:
             return found
         found.frame = Frame.of(self.frame.schema, rules, self.key, self.method)
         found.frame.lose()
+        found.frame.ready(found)  # so it is on the disk with the rules, and not made again when that is opened
         slots, table = self.living()
         detector = Detector(Relation.of(table))
         known = dict(zip(self.rules, self.stores, strict=True))
@@ -181,7 +196,7 @@ class State:
             kinds = {name: table.schema.field(name).type for name in self.key}
             KeyIndex(kinds).add({name: relation.column(name) for name in self.key}, came)
             cells, _ = frame.columns.key_cells(relation, extend=False)
-            refuse_keys(table, self.key, frame.find(cells, self.alive) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
         change = Change(frame, NOTHING, table)
         batch, nulls = frame.columns.batch(relation, came, extend=False)
         frame.note(nulls)
@@ -198,7 +213,9 @@ class State:
             change.pairs[rule.name] = clashing, tuple([NOTHING] * store.sides)
             change.deltas[rule.name] = len(clashing[0]), 0
             change.counts[rule.name] = store.count + len(clashing[0])
-        change.rows = self.rows, self.rows.with_more(table, came, self._reached(self.next_slot + len(came)))
+        alive = self._reached(self.next_slot + len(came)).copy()
+        alive[came] = ALIVE
+        change.rows = self.rows, self.rows.with_more(table, came, alive)
         return change
 
     def living(self) -> tuple[Longs, pa.Table]:

@@ -6,12 +6,15 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from refute.errors import DataError, EngineError
-from refute.live.durable.log import Log, Logged, read_log
+from refute.errors import DataError, EngineError, OptionError
+from refute.live.durable.log import START, Commit, Log, Logged, Tail, read_log, sync_folder
+from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.durable.manifest import read_manifest, write_manifest
 from refute.live.durable.saved import Moment, Shelf, restored
 from refute.live.state import Change, State
@@ -19,42 +22,44 @@ from refute.live.state import Change, State
 LOGGED_ROWS = 1 << 16  # rows in logs from which a state is written, so opening has no more to carry out again
 LOGGED_BYTES = 1 << 26
 _OWN = re.compile(r"(rules|rows|alive|pairs|run|values|log)-\d+\.(arrow|yaml|frames)$")
+_DRAFT = re.compile(r"\.(manifest\.json|rules-\d+\.yaml|log-\d+\.frames)-[0-9a-f]+\.part$")
+_BEGUN = re.compile(r"(rules|alive)-\d+\.(arrow|yaml)$")  # with an empty log, all that is there before a manifest is
 
 
 class Directory:
-    """The files of one monitor. All methods but `close` are called by one thread at a time."""
+    """The files of one monitor. Its methods are called by one thread at a time."""
 
-    def __init__(self, folder: Path, lock: int, shelf: Shelf, log: Log, commits: int, first_log: int) -> None:
+    def __init__(self, folder: Path, lock: _Lock, shelf: Shelf, log: Log) -> None:
         self.folder = folder
-        self.commits = commits
         self._lock = lock
         self._shelf = shelf
         self._log = log
-        self._first_log = first_log
-        self._pending: list[Logged] = []
+        self._pending: list[tuple[int, Logged]] = []  # with the version of the state after each
         self._rows = self._bytes = 0
         self._writer: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._renew = False
 
     @classmethod
     def create(cls, folder: Path, state: State) -> Directory:
-        """A folder with a monitor that has no rows yet, or those that it has."""
+        """A folder with a monitor that has no rows yet."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = _locked(folder)
+            sync_folder(folder.parent)
         except OSError as error:
             raise EngineError(f"cannot keep a monitor in {folder}: {error.strerror or error}") from error
+        lock = _locked(folder)
         try:
-            others = [path.name for path in folder.iterdir() if path.name != "lock" and not _OWN.match(path.name)]
-            if others:
-                raise DataError(f"{folder} is not empty and holds no monitor: it has {sorted(others)[0]!r}")
-            shelf = Shelf(folder)
-            log = Log.create(folder / _log_name(0), 0)
-            found = cls(folder, lock, shelf, log, 0, 0)
+            _refuse_others(folder)
+            with _explained(folder):
+                log = Log.create(folder / _log_name(0), 0, 0, state.version)
+            found = cls(folder, lock, Shelf(folder), log)
+        except BaseException:
+            lock.release()
+            raise
+        try:
             found._write(Moment.of(state), 0, 0)
         except BaseException:
-            os.close(lock)
+            found.close()
             raise
         return found
 
@@ -67,128 +72,169 @@ class Directory:
             body = read_manifest(folder)
             shelf = Shelf(folder, body["next_file"])
             state = restored(folder, body, shelf, verify=verify)
-            commits, number, end, rows = body["commits"], body["log"], 0, 0
-            while True:
-                frames, end = read_log(folder / _log_name(number), number)
+            commits, newest, rows, size = body["commits"], body["log"], 0, 0
+            for number, frames, end in _read_logs(folder, body):
                 for frame in frames:
-                    if frame.number != commits + 1:
-                        raise DataError(f"{folder / _log_name(number)} does not follow what was committed before")
                     for change in frame.changes:
                         state.replay(change.gone, change.table)
                         rows += len(change.gone) + len(change.table)
                     commits = frame.number
-                if not (folder / _log_name(number + 1)).exists():
-                    break
-                number += 1
-            log = Log(folder / _log_name(number), number, end)
-            found = cls(folder, lock, shelf, log, commits, body["log"])
-            found._rows = rows
-            found._sweep(body)
+                newest, size = number, size + end
+            with _explained(folder):
+                log = Log(folder / _log_name(newest), newest, Tail(end, commits, state.version))
+            found = cls(folder, lock, shelf, log)
         except BaseException:
-            os.close(lock)
+            lock.release()
             raise
+        found._rows, found._bytes = rows, size
+        found._sweep(body)
         return found, state
 
-    def note(self, change: Change) -> None:
-        """Takes a change in, to be written by the next commit."""
-        self._pending.append(Logged(change.gone, change.table))
+    @property
+    def commits(self) -> int:
+        """How many commits there were."""
+        return self._log.tail.commits
 
-    def renew(self) -> None:
-        """The next commit writes the whole state: rules have changed, which logs do not tell."""
-        self._renew = True
+    def note(self, change: Change, version: int) -> None:
+        """Takes a change in that has given a version of the state, to be written by the next commit."""
+        self._pending.append((version, Logged(change.gone, change.table)))
 
     def commit(self, state: State) -> None:
         """Brings all changes since the last commit to the disk. Once this returns, they outlive the process."""
-        self._check_writer()
-        if self._renew:
-            self._wait()
-            self._begin_log()
-            self._write(Moment.of(state), self._log.number, self.commits)
-            self._pending, self._renew = [], False
-            return
-        if self._pending:
+        self._let_writer_go()
+        self._tell_failure()
+        tail = self._log.tail
+        changes = [change for version, change in self._pending if version > tail.version]
+        if len(changes) != state.version - tail.version:  # rules have changed, or an interrupt kept one from us
+            self._write_whole(state)
+        elif changes:
             facts = {
                 "n_rows": state.n_rows,
                 "counts": {rule.name: str(one.count) for rule, one in zip(state.rules, state.stores, strict=True)},
             }
-            self._bytes += self._log.append(self.commits + 1, facts, self._pending)
-            self.commits += 1
-            self._rows += sum(len(change.gone) + len(change.table) for change in self._pending)
-            self._pending = []
+            self._bytes += self._log.append(state.version, facts, changes)
+            self._rows += sum(len(change.gone) + len(change.table) for change in changes)
+        self._pending = []
         if (self._rows > LOGGED_ROWS or self._bytes > LOGGED_BYTES) and self._writer is None:
-            self._begin_log()
-            self._start(Moment.of(state))
+            self._start(state)
 
     def close(self) -> None:
         """Waits for what is being written, and lets the folder go. What was not committed is gone."""
         self._wait()
         self._log.close()
-        os.close(self._lock)
+        self._lock.release()
 
     def _begin_log(self) -> None:
-        number = self._log.number + 1
-        new = Log.create(self.folder / _log_name(number), number)
-        self._log.close()
-        self._log, self._rows, self._bytes = new, 0, 0
+        """Goes on in a new log, unless nothing is in this one."""
+        before = self._log
+        if before.tail.length > START:
+            number, path = before.number + 1, self.folder / _log_name(before.number + 1)
+            before.cut()  # once another follows, all of it counts
+            try:
+                self._log = Log.create(path, number, before.tail.commits, before.tail.version)
+            except BaseException:
+                if self._log is before:
+                    path.unlink(missing_ok=True)
+                raise
+            before.close()
+        self._rows = self._bytes = 0
 
-    def _start(self, moment: Moment) -> None:
-        """Writes a state while work goes on."""
-        number, commits = self._log.number, self.commits
+    def _write_whole(self, state: State) -> None:
+        """Writes all there is, as a commit: what logs do not tell."""
+        self._wait()
+        with _explained(self.folder):
+            self._begin_log()
+            self._write(Moment.of(state), self._log.number, self.commits)
+        self._log.tail = self._log.tail._replace(version=state.version)
+
+    def _start(self, state: State) -> None:
+        """Writes the state of this moment while work goes on. What fails is told later: logs have all there is."""
+        try:
+            self._begin_log()
+            moment, number, commits = Moment.of(state), self._log.number, self.commits
+        except (OSError, OptionError, MemoryError) as error:
+            self._failure, self._rows, self._bytes = error, 0, 0
+            return
 
         def run() -> None:
             try:
                 self._write(moment, number, commits)
-            except BaseException as error:  # noqa: BLE001  told by the next commit; logs have all there is
+            except BaseException as error:  # noqa: BLE001
                 self._failure = error
 
-        self._writer = threading.Thread(target=run, name="refute monitor", daemon=False)
-        self._writer.start()
+        writer = threading.Thread(target=run, name="refute monitor", daemon=False)
+        try:
+            writer.start()
+        except RuntimeError as error:  # no more threads, or the interpreter is about to end
+            self._failure = error
+        else:
+            self._writer = writer
 
-    def _check_writer(self) -> None:
-        """Lets a thread go that is done; where it failed, all is still in the logs, and it is tried again later."""
+    def _let_writer_go(self) -> None:
         if self._writer is not None and not self._writer.is_alive():
             self._writer.join()
             self._writer = None
-            if self._failure is not None:
-                self._failure, self._rows = None, LOGGED_ROWS + 1
+
+    def _tell_failure(self) -> None:
+        """Warns where a state could not be written. It is tried again when as much has come once more."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            warnings.warn(
+                f"the logs of the monitor in {self.folder} could not be made shorter: {failure}. Nothing is lost, "
+                "but it takes longer to open; it is tried again as rows come",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _wait(self) -> None:
         if self._writer is not None:
             self._writer.join()
-        self._check_writer()
+        self._let_writer_go()
 
     def _write(self, moment: Moment, log: int, commits: int) -> None:
-        body = self._shelf.write(moment)
-        body |= {"log": log, "commits": commits}
-        body["counts"] = {rule.name: str(store[0]) for rule, store in zip(moment.rules, moment.stores, strict=True)}
-        write_manifest(self.folder, body)
-        self._first_log = log
+        """Writes a state and its manifest; raises EngineError where that fails, and leaves what was there."""
+        try:
+            with _explained(self.folder):
+                body = self._shelf.write(moment)
+                body |= {"log": log, "commits": commits}
+                told = zip(moment.rules, moment.stores, strict=True)
+                body["counts"] = {rule.name: str(store[0]) for rule, store in told}
+                write_manifest(self.folder, body)
+        except BaseException:
+            with contextlib.suppress(DataError):  # there is none yet
+                self._sweep(read_manifest(self.folder))
+            raise
+        self._shelf.keep()
         self._sweep(body)
 
     def _sweep(self, body: dict[str, Any]) -> None:
-        """Removes files that neither the manifest names nor a log from its first on is."""
+        """Removes files that neither the manifest names nor a log from its first on is, and drafts."""
         named = set(_names(body))
-        for path in self.folder.iterdir():
-            if not _OWN.match(path.name) or path.name in named:
-                continue
-            number = int(re.findall(r"\d+", path.name)[0])
-            if path.name.startswith("log-") and number >= body["log"]:
-                continue
-            with contextlib.suppress(OSError):
-                path.unlink()
+        with contextlib.suppress(OSError):
+            for path in list(self.folder.iterdir()):
+                if path.name in named or not (_OWN.match(path.name) or _DRAFT.match(path.name)):
+                    continue
+                if path.name.startswith("log-") and _log_number(path) >= body["log"]:
+                    continue
+                path.unlink(missing_ok=True)
 
 
 def described(folder: Path) -> dict[str, Any]:
     """What a folder holds, without opening it: rules, rows, violations, size; as of its last commit."""
     body = read_manifest(folder)
-    number, commits, n_rows, counts, waiting = body["log"], body["commits"], body["n_rows"], body["counts"], 0
-    while (folder / _log_name(number)).exists():
-        frames, _ = read_log(folder / _log_name(number), number)
-        for frame in frames:
-            commits, n_rows, counts = frame.number, frame.facts["n_rows"], frame.facts["counts"]
-            waiting += 1
-        number += 1
-    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    try:
+        frames = [frame for _, found, _ in _read_logs(folder, body) for frame in found]
+    except DataError:
+        if read_manifest(folder) == body:
+            raise
+        return described(folder)  # one who has it open has removed what the manifest was about
+    commits, n_rows, counts, waiting = body["commits"], body["n_rows"], body["counts"], len(frames)
+    for frame in frames[-1:]:
+        commits, n_rows, counts = frame.number, frame.facts["n_rows"], frame.facts["counts"]
+    size = 0
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            size += path.stat().st_size if path.is_file() else 0
     return {
         "key": body["key"],
         "method": body["method"],
@@ -213,15 +259,72 @@ def _log_name(number: int) -> str:
     return f"log-{number:06}.frames"
 
 
-def _locked(folder: Path) -> int:
-    """A handle that keeps others from writing to a folder, until it is closed or the process ends."""
-    handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
+def _log_number(path: Path) -> int:
+    return int(path.name.removeprefix("log-").removesuffix(".frames"))
+
+
+def _read_logs(folder: Path, body: dict[str, Any]) -> Iterator[tuple[int, list[Commit], int]]:
+    """The logs that come after the state of a manifest: number, frames, end; raises DataError where commits lack."""
+    commits = body["commits"]
+    last = max([body["log"], *(_log_number(path) for path in folder.glob("log-*.frames") if _OWN.match(path.name))])
+    for number in range(body["log"], last + 1):
+        path = folder / _log_name(number)
+        frames, end = read_log(path, number, last=number == last)
+        for frame in frames:
+            commits += 1
+            if frame.number != commits:
+                raise DataError(f"{path} does not follow what was committed before", file=str(path))
+        yield number, frames, end
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raises DataError for a folder that holds more than a monitor that was never begun to the end."""
+    for path in sorted(folder.iterdir()):
+        if path.name == "lock" or _DRAFT.match(path.name) or _BEGUN.match(path.name):
+            continue
+        if path.name == _log_name(0) and path.stat().st_size <= START:
+            continue
+        if path.name == MANIFEST:
+            raise EngineError(f"another process has begun a monitor in {folder} meanwhile; open it again")
+        if _OWN.match(path.name):
+            raise DataError(f"{folder / MANIFEST} is missing, and {path.name} of a monitor is there", file=str(path))
+        raise DataError(f"{folder} is not empty and holds no monitor: it has {path.name!r}", file=str(path))
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Tells as EngineError what the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"cannot write to {folder}: {error.strerror or error}. What is on the disk is as before"
+        ) from error
+    except OptionError as error:
+        raise EngineError(f"{error}. What is on the disk is as before") from error
+
+
+class _Lock:
+    """What keeps others from writing to a folder, until it is released, or nobody has it, or the process ends."""
+
+    def __init__(self, handle: int) -> None:
+        self.release = weakref.finalize(self, os.close, handle)
+
+
+def _locked(folder: Path) -> _Lock:
+    """The lock of a folder; raises EngineError where another has it."""
+    try:
+        handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
+    except OSError as error:
+        raise EngineError(f"cannot keep a monitor in {folder}: {error.strerror or error}") from error
     try:
         _take(handle)
     except OSError as error:
         os.close(handle)
-        raise EngineError(f"another process has the monitor in {folder} open; only one can write to it") from error
-    return handle
+        raise EngineError(
+            f"the monitor in {folder} is open already, here or in another process; only one can write to it"
+        ) from error
+    return _Lock(handle)
 
 
 def _take(handle: int) -> None:

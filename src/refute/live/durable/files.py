@@ -43,9 +43,9 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
             raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         facts = json.loads((table.schema.metadata or {})[FORMAT])
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing; the monitor cannot be opened without it", file=str(path)) from error
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
         raise DataError(f"{path} cannot be read as a file of a monitor: {error}", file=str(path)) from error
     refuse_newer(path, facts.get("version"))
     return table, facts
@@ -53,7 +53,7 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
 
 def refuse_newer(path: Path, version: Any) -> None:
     """Raises DataError for a file of a later format, or of none."""
-    if not isinstance(version, int):
+    if not isinstance(version, int) or version < 1:
         raise DataError(f"{path} is not a file of a monitor", file=str(path))
     if version > VERSION:
         raise DataError(

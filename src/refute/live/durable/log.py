@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +19,15 @@ from numpy.typing import NDArray
 
 from refute.errors import DataError, EngineError
 from refute.live.durable.files import VERSION, refuse_newer
+from refute.writing import replacing
 
 Longs = NDArray[np.int64]
 
 _START = struct.Struct("<8sII")  # magic, version, number of the log
-_FRAME = struct.Struct("<4sIQQ")  # magic, checksum of what follows, its length, number of the commit
+START = _START.size  # bytes of a log without frames
+_FRAME = struct.Struct("<4sIQQI")  # magic, checksum of what follows, its length, number of the commit, own checksum
 _MAGIC, _FRAME_MAGIC = b"RFT-LOG\n", b"FRAM"
+_UNWRITTEN = bytes(8)  # how no frame ends: an Arrow stream has other bytes there
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Commit:
     """One commit: facts about the state after it, and its changes in their order."""
 
     number: int
@@ -42,80 +47,120 @@ class Frame:
     changes: list[Logged]
 
 
-class Log:
-    """A file that is only ever appended to. What a killed process began to write at its end is left out."""
+class Tail(NamedTuple):
+    """How far a log reaches: bytes, commits, and the version of the state that these give."""
 
-    def __init__(self, path: Path, number: int, length: int) -> None:
+    length: int
+    commits: int
+    version: int
+
+
+class Log:
+    """A file that is only ever appended to. What a killed process began to write at its end is left out.
+
+    `tail` changes at once, so a commit that is interrupted at any point is written, or will be by the next one.
+    """
+
+    def __init__(self, path: Path, number: int, tail: Tail) -> None:
         self.path = path
         self.number = number
-        self._length = length
+        self.tail = tail
         self._handle = os.open(path, os.O_RDWR)
-        os.ftruncate(self._handle, length)
+        self.close = weakref.finalize(self, os.close, self._handle)  # lets the file go, once
+        self.cut()
 
     @classmethod
-    def create(cls, path: Path, number: int) -> Log:
-        """A new log without frames."""
-        handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o666)
-        try:
-            _write(handle, _START.pack(_MAGIC, VERSION, number))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        sync_folder(path.parent)
-        return cls(path, number, _START.size)
+    def create(cls, path: Path, number: int, commits: int, version: int) -> Log:
+        """A new log without frames; raises OptionError where it cannot be written."""
+        with replacing(path) as draft:
+            draft.write_bytes(_START.pack(_MAGIC, VERSION, number))
+        return cls(path, number, Tail(START, commits, version))
 
-    def append(self, number: int, facts: dict[str, Any], changes: Sequence[Logged]) -> int:
+    def append(self, version: int, facts: dict[str, Any], changes: Sequence[Logged]) -> int:
         """Appends a commit and waits until it is on the disk; its bytes. Where that fails, the log is as before."""
+        length, commits = self.tail.length, self.tail.commits + 1
         payload = _packed(facts, changes)
-        frame = _FRAME.pack(_FRAME_MAGIC, zlib.crc32(payload), len(payload), number)
+        frame = _head(payload, commits)
         try:
-            os.lseek(self._handle, self._length, os.SEEK_SET)
+            self.cut()
+            os.lseek(self._handle, length, os.SEEK_SET)
             _write(self._handle, frame)
             _write(self._handle, payload)
             os.fsync(self._handle)
         except BaseException as error:
-            os.ftruncate(self._handle, self._length)
+            with contextlib.suppress(OSError):  # the next commit tries again
+                self.cut()
             if isinstance(error, OSError):
                 raise EngineError(
                     f"cannot write {self.path}: {error.strerror}. What is on the disk is as before this commit; "
                     "commit again once it can be written"
                 ) from error
             raise
-        self._length += len(frame) + len(payload)
+        self.tail = Tail(length + len(frame) + len(payload), commits, version)
         return len(frame) + len(payload)
 
-    def close(self) -> None:
-        """Lets the file go."""
-        os.close(self._handle)
+    def cut(self) -> None:
+        """Takes away what is beyond the last commit, if something is."""
+        if os.fstat(self._handle).st_size != self.tail.length:
+            os.ftruncate(self._handle, self.tail.length)
+            os.fsync(self._handle)
 
 
-def read_log(path: Path, number: int) -> tuple[list[Frame], int]:
-    """The frames of a log, and where the last of them ends; raises DataError where it is damaged before its end."""
+def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Commit], int]:
+    """The frames of a log, and where the last of them ends; raises DataError where it is damaged.
+
+    In the last log of a monitor, a frame that was not written to its end is left out: its commit was never
+    acknowledged. In others all frames were.
+    """
     frames = []
-    with open(path, "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        start = stream.read(_START.size)
-        if len(start) < _START.size:
-            raise DataError(f"{path} is damaged: it is cut short", file=str(path))
-        magic, version, own = _START.unpack(start)
-        if magic != _MAGIC or own != number:
-            raise DataError(f"{path} is not a log of this monitor", file=str(path))
-        refuse_newer(path, version)
-        end = _START.size
-        while end + _FRAME.size <= size:
-            magic, crc, length, commit = _FRAME.unpack(stream.read(_FRAME.size))
-            if magic != _FRAME_MAGIC:
-                raise DataError(f"{path} is damaged at byte {end:,}", file=str(path))
-            if end + _FRAME.size + length > size:
-                break
-            payload = stream.read(length)
-            if zlib.crc32(payload) != crc:
-                raise DataError(
-                    f"{path} is damaged at byte {end:,}: its checksum is not the one written", file=str(path)
-                )
-            frames.append(_unpacked(commit, payload))
-            end += _FRAME.size + length
+    try:
+        held = path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is missing; the monitor cannot be opened without it", file=str(path)) from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}", file=str(path)) from error
+    if len(held) < START:
+        raise DataError(f"{path} is damaged: it is cut short", file=str(path))
+    magic, version, own = _START.unpack_from(held)
+    if magic != _MAGIC or own != number:
+        raise DataError(f"{path} is not a log of this monitor", file=str(path))
+    refuse_newer(path, version)
+    end = START
+    while end < len(held):
+        frame = _frame_at(path, held, end)
+        if frame is None:
+            break
+        frames.append(frame[0])
+        end = frame[1]
+    if end < len(held) and not last:
+        raise DataError(f"{path} is damaged at byte {end:,}: it is cut short", file=str(path))
     return frames, end
+
+
+def _frame_at(path: Path, held: bytes, start: int) -> tuple[Commit, int] | None:
+    """A frame and where it ends; None if it was not written to its end; raises DataError where it is damaged."""
+    body = start + _FRAME.size
+    if body > len(held):
+        return None
+    magic, crc, length, commit, own = _FRAME.unpack_from(held, start)
+    if magic != _FRAME_MAGIC or own != zlib.crc32(held[start : body - 4]):
+        if not any(held[start:]):  # the machine stopped when there was room for it, and no more
+            return None
+        raise DataError(f"{path} is damaged at byte {start:,}", file=str(path))
+    end = body + length
+    if end > len(held):
+        return None
+    payload = held[body:end]
+    if zlib.crc32(payload) != crc:
+        if end == len(held) and payload.endswith(_UNWRITTEN):  # the machine stopped, and part of it is not there
+            return None
+        raise DataError(f"{path} is damaged at byte {start:,}: its checksum is not the one written", file=str(path))
+    return _unpacked(commit, payload), end
+
+
+def _head(payload: bytes, commit: int) -> bytes:
+    told = _FRAME.pack(_FRAME_MAGIC, zlib.crc32(payload), len(payload), commit, 0)[:-4]
+    return told + struct.pack("<I", zlib.crc32(told))
 
 
 def sync_folder(path: Path) -> None:
@@ -150,10 +195,10 @@ def _packed(facts: dict[str, Any], changes: Sequence[Logged]) -> bytes:
     return b"".join([struct.pack("<I", len(head)), head, *parts])
 
 
-def _unpacked(number: int, payload: bytes) -> Frame:
+def _unpacked(number: int, payload: bytes) -> Commit:
     (length,) = struct.unpack_from("<I", payload)
     facts = json.loads(payload[4 : 4 + length])
-    return Frame(number, facts, list(_changes(facts.pop("changes"), payload, 4 + length)))
+    return Commit(number, facts, list(_changes(facts.pop("changes"), payload, 4 + length)))
 
 
 def _changes(sizes: list[list[int]], payload: bytes, place: int) -> Iterator[Logged]:

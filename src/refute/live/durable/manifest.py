@@ -17,7 +17,7 @@ NAME = "manifest.json"
 def write_manifest(folder: Path, body: dict[str, Any]) -> None:
     """Puts a manifest in the place of the one that is there, whole or not at all."""
     told = json.dumps(body, sort_keys=True)
-    write_text(folder / NAME, json.dumps({"refute": VERSION, "crc": zlib.crc32(told.encode()), "state": told}) + "\n")
+    write_text(folder / NAME, json.dumps({"refute": VERSION, "crc": _checksum(told), "state": told}) + "\n")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -27,12 +27,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         held = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(f"{folder} holds no monitor: it has no {NAME}", file=str(path)) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}", file=str(path)) from error
     if not isinstance(held, dict) or not {"refute", "crc", "state"} <= held.keys():
         raise DataError(f"{path} is not the manifest of a monitor", file=str(path))
     refuse_newer(path, held["refute"])
-    if not isinstance(held["state"], str) or zlib.crc32(held["state"].encode()) != held["crc"]:
+    if not isinstance(held["state"], str) or _checksum(held["state"]) != held["crc"]:
         raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
     body: dict[str, Any] = json.loads(held["state"])
     return body
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode(errors="surrogatepass"))

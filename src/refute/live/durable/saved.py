@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from refute.live.rows import Rows, Segment
 from refute.live.state import State
 from refute.live.store import Violated
 from refute.relation.keys.encoding import Encoding
-from refute.relation.keys.state import EncodingState
+from refute.relation.keys.state import EncodingState, Facts
 
 Entry = dict[str, Any]
 _SLOT = "refute slot"
@@ -62,6 +62,14 @@ class Moment:
         )
 
 
+class SavedEncoding(NamedTuple):
+    """An encoding, the files that hold what it knows, and the facts of the last of them."""
+
+    encoding: Encoding
+    entries: list[Entry]
+    facts: Facts
+
+
 class Shelf:
     """The files of a folder that hold parts of states: each part is written once, and known by what it is."""
 
@@ -69,49 +77,45 @@ class Shelf:
         self.folder = folder
         self._next = next_file
         self._known: dict[int, tuple[object, Entry]] = {}
-        self._kept: dict[int, tuple[object, Entry]] = {}  # of those, what the moment at hand has
-        self._encodings: dict[str, list[Entry]] = {}
-        self._encoded: dict[str, dict[str, int | str]] = {}
+        self._kept: dict[int, tuple[object, Entry]] = {}  # what the moment at hand has
+        self._encodings: dict[str, SavedEncoding] = {}
+        self._encoded: dict[str, SavedEncoding] = {}  # what the moment at hand has
 
     def write(self, moment: Moment) -> Entry:
-        """Writes what is not yet written; what a manifest says of the moment."""
-        known = self._known
-        self._kept = {}
-        try:
-            body: Entry = {
-                **moment.numbers,
-                "key": list(moment.key),
-                "method": moment.method,
-                "most": moment.most,
-                "rules": self._file(moment.rules, known, "rules", self._rules),
-                "schema": None if moment.schema is None else _schema_text(moment.schema),
-                "rows": [self._file(part, known, "rows", self._segment) for part in moment.segments],
-                "alive": self._file(moment.alive, known, "alive", self._alive),
-                "stores": [self._store(*store, known) for store in moment.stores],
-            }
-            if moment.frame is not None:
-                body["frame"] = self._frame(moment.frame, known)
-        except OSError as error:
-            self._known = known
-            raise DataError(f"cannot write to {self.folder}: {error.strerror or error}") from error
-        self._known = self._kept
+        """Writes what is not yet written; what a manifest says of the moment. `keep` is called once that stands."""
+        self._kept, self._encoded = {}, {}
+        body: Entry = {
+            **moment.numbers,
+            "key": list(moment.key),
+            "method": moment.method,
+            "most": moment.most,
+            "rules": self._file(moment.rules, "rules", self._rules),
+            "schema": None if moment.schema is None else _schema_text(moment.schema),
+            "rows": [self._file(part, "rows", self._segment) for part in moment.segments],
+            "alive": self._file(moment.alive, "alive", self._alive),
+            "stores": [self._store(*store) for store in moment.stores],
+        }
+        if moment.frame is not None:
+            body["frame"] = self._frame(moment.frame)
         body["next_file"] = self._next
         sync_folder(self.folder)
         return body
+
+    def keep(self) -> None:
+        """Takes note that what was written last is what the folder holds; all else is forgotten."""
+        self._known, self._encodings = self._kept, self._encoded
 
     def learn(self, part: object, entry: Entry) -> None:
         """Takes note that a part is written already."""
         self._known[id(part)] = part, entry
 
-    def learn_encoding(self, name: str, entries: list[Entry], facts: dict[str, int | str]) -> None:
+    def learn_encoding(self, names: Sequence[str], encoded: SavedEncoding) -> None:
         """Takes note of what is written of an encoding."""
-        self._encodings[name], self._encoded[name] = entries, facts
+        self._encodings["\0".join(names)] = encoded
 
-    def _file(
-        self, part: Any, known: dict[int, tuple[object, Entry]], what: str, write: Callable[[Path, Any], Entry]
-    ) -> Entry:
+    def _file(self, part: Any, what: str, write: Callable[[Path, Any], Entry]) -> Entry:
         """The entry of a part, which is written unless it was before."""
-        held = known.get(id(part)) or self._kept.get(id(part))
+        held = self._known.get(id(part)) or self._kept.get(id(part))
         if held is None or held[0] is not part:
             suffix = "yaml" if what == "rules" else "arrow"
             name = f"{what}-{self._next:06}.{suffix}"
@@ -140,27 +144,28 @@ class Shelf:
     def _pairs(self, path: Path, pairs: tuple[Any, ...]) -> Entry:
         return write_file(path, lists({"st"[side]: slots for side, slots in enumerate(pairs)}), {"holds": "pairs"})
 
-    def _store(self, count: int, listed: bool, parts: Iterable[tuple[Any, ...]], known: Any) -> Entry:
-        entries = [self._file(part, known, "pairs", self._pairs) for part in parts]
+    def _store(self, count: int, listed: bool, parts: Iterable[tuple[Any, ...]]) -> Entry:
+        entries = [self._file(part, "pairs", self._pairs) for part in parts]
         return {"count": str(count), "listed": listed, "parts": entries}
 
-    def _frame(self, frame: FrameParts, known: Any) -> Entry:
+    def _frame(self, frame: FrameParts) -> Entry:
         return {
             "nullable": sorted(frame.nullable),
-            "keys": [self._file(run, known, "run", self._run) for run in frame.keys],
+            "keys": [self._file(run, "run", self._run) for run in frame.keys],
             "runs": None
             if frame.runs is None
-            else [[self._file(run, known, "run", self._run) for run in runs] for runs in frame.runs],
-            "encodings": [self._encoding(names, states) for names, states in frame.encodings.items()],
+            else [[self._file(run, "run", self._run) for run in runs] for runs in frame.runs],
+            "encodings": [self._encoding(names, *encoding) for names, encoding in frame.encodings.items()],
         }
 
-    def _encoding(self, names: tuple[str, ...], state_since: Callable[[Any], EncodingState]) -> Entry:
-        name = "\0".join(names)
-        entries = self._encodings.get(name, [])
-        facts = self._encoded.get(name) if entries and len(entries) < _MOST_PARTS else None
-        state = state_since(facts)
-        if facts is None:
-            entries = []
+    def _encoding(self, names: tuple[str, ...], encoding: Encoding, whole: EncodingState) -> Entry:
+        """What is written of an encoding: all of it, or, where it is the one that was, what it has learnt since."""
+        held = self._encodings.get("\0".join(names))
+        entries: list[Entry] = []
+        facts = None
+        if held is not None and held.encoding is encoding and len(held.entries) < _MOST_PARTS:
+            entries, facts = held.entries, held.facts
+        state = whole.since(facts)
         if facts is None or len(state.strings) or len(state.labels) or state.generation != facts["generation"]:
             path = self.folder / f"values-{self._next:06}.arrow"
             self._next += 1
@@ -168,7 +173,7 @@ class Shelf:
             labels = pa.LargeListArray.from_arrays(pa.array([0, len(state.labels)], pa.int64()), state.labels)
             told = write_file(path, pa.table({"strings": strings, "labels": labels}), {"facts": state.facts})
             entries = [*entries, {"file": path.name, **told}]
-        self._encodings[name], self._encoded[name] = entries, state.facts
+        self._encoded["\0".join(names)] = SavedEncoding(encoding, entries, state.facts)
         return {"columns": list(names), "parts": entries}
 
 
@@ -206,7 +211,7 @@ def restored(folder: Path, body: Entry, shelf: Shelf, *, verify: bool) -> State:
         names = tuple(entry["columns"])
         states = [_encoding_state(*read(part)) for part in entry["parts"]]
         encodings[names] = Encoding.restored([schema.field(name).type for name in names], *states)
-        shelf.learn_encoding("\0".join(names), entry["parts"], states[-1].facts)
+        shelf.learn_encoding(names, SavedEncoding(encodings[names], entry["parts"], states[-1].facts))
 
     def runs_of(entries: Sequence[Entry]) -> list[Run]:
         found = []
@@ -224,8 +229,12 @@ def restored(folder: Path, body: Entry, shelf: Shelf, *, verify: bool) -> State:
 
 def _read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
     path = folder / entry["file"]
-    if not path.is_file() or checksum(path) != entry["crc"]:
-        raise DataError(f"{path} is damaged or missing; it holds the rules of the monitor", file=str(path))
+    try:
+        found = checksum(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}", file=str(path)) from error
+    if found != entry["crc"]:
+        raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
     return tuple(RuleBook.of(str(path)))
 
 
