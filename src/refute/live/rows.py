@@ -67,6 +67,14 @@ class Rows:
             segments[-small:] = [joined] if len(joined.slots) else []
         return Rows(self.schema, segments)
 
+    def in_few(self, alive: Alive) -> Rows:
+        """The rows with all small segments as one: what is written should be few files."""
+        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < FULL), len(self.segments))
+        if len(self.segments) - first < 2:
+            return self
+        joined = _joined([one.kept(alive) for one in self.segments[first:]])
+        return Rows(self.schema, [*self.segments[:first], *([joined] if len(joined.slots) else [])])
+
     def without_dead(self, alive: Alive) -> Rows:
         """The rows without most that are not alive: segments of which less than half are, are made anew."""
         changed = False

@@ -48,6 +48,7 @@ class Moment:
     @classmethod
     def of(cls, state: State) -> Moment:
         """The state of this moment."""
+        state.rows = state.rows.in_few(state.alive)
         return cls(
             state.rules,
             state.key,
