@@ -403,3 +403,22 @@ def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
             rf.Monitor.open(tmp_path, rules, **options)
     with pytest.raises(OptionError, match="'s3://b/c' is not a file of this machine; a monitor needs a folder"):
         rf.Monitor.open("s3://b/c", "zip -> city")
+
+
+def test_a_column_may_be_named_as_what_a_monitor_has() -> None:
+    frame = pd.DataFrame({"zip": ["a", "a"], "live_engine": [1, 2]})
+    assert rf.count(frame, "zip -> live_engine") == 2
+    assert rf.discover(frame) is not None
+
+
+def test_a_monitor_answers_as_an_engine_does() -> None:
+    monitor = rf.Monitor("zip -> city", key="id")
+    monitor.insert(pa.table({"id": [1, 2], "zip": ["a", "a"], "city": ["x", "y"]}))
+    (only_verified,) = rf.check(monitor, "zip -> city", counts=False)
+    assert (only_verified.finding.holds, only_verified.finding.violations) == (False, None)
+    assert "read the violations that the monitor keeps" in str(rf.explain(monitor, "zip -> city"))
+    assert "sweep" in str(rf.explain(monitor, "city -> zip"))
+    with pytest.raises(rf.errors.OptionError, match="no method can be chosen"):
+        rf.check(monitor, "zip -> city", method="refine")
+    with pytest.raises(rf.errors.SchemaError, match=r"(?s)zipp.*cityy"):
+        rf.check(monitor, ["zipp -> city", "zip -> cityy"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_path, on_spark, spark_table
+from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_monitor, is_path, on_spark, spark_table
 from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
@@ -84,7 +84,7 @@ def discover(
     if where is not None and not isinstance(where, str):
         raise OptionError(f"where must be a condition as text, not {where!r}")
     given = given_schema(table, schema, header)
-    table = table.table() if hasattr(table, "live_engine") else table  # the rows of a monitor at this moment
+    table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine):
         from refute.spark.discovery import GATHERED, discover_on_spark
         from refute.spark.source.opening import open_source

@@ -154,8 +154,8 @@ def _one(rule: Any, nulls: str | Nulls | None) -> Rule:
     book = _with_nulls(RuleBook.of(rule), nulls)
     if len(book) != 1:
         raise OptionError(
-            f"This stands for {len(book)} constraints ({', '.join(one.name for one in book)}); "
-            "give one of them, or use check() for all."
+            f"this stands for {len(book)} constraints ({', '.join(one.name for one in book)}); "
+            "give one of them, or use check() for all"
         )
     return next(iter(book))
 

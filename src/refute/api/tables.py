@@ -50,8 +50,8 @@ def engine_for(
     check_driver_bytes(driver_bytes)
     names = as_key(key)
     given = given_schema(table, schema, header)
-    if hasattr(table, "live_engine"):
-        return _of_monitor(table, names, engine)
+    if is_monitor(table):
+        return _of_monitor(table, names, engine, chosen)
     if on_spark(table, engine):
         from refute.spark import SparkBudget, SparkEngine
 
@@ -64,12 +64,14 @@ def engine_for(
     return LocalEngine(data, key=names, method=chosen, threads=threads)
 
 
-def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None) -> Engine:
+def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None, method: MethodName) -> Engine:
     """The engine for the rows of a monitor, whose key is its own."""
     if engine == "spark":
         raise OptionError(
             "a monitor keeps its rows in this process, so Spark cannot answer for them; leave engine= out"
         )
+    if method is not MethodName.AUTO:
+        raise OptionError("a monitor answers by what it keeps, so no method can be chosen; leave method= out")
     if tuple(key) not in ((), monitor.key):
         raise OptionError(f"the key of the monitor is {', '.join(monitor.key) or 'none'}; leave key= out")
     answering: Engine = monitor.live_engine()
@@ -129,6 +131,11 @@ def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
 def is_spark(table: Any) -> bool:
     """Whether it is a Spark DataFrame, without importing Spark."""
     return any(cls.__module__.startswith("pyspark.") for cls in type(table).__mro__)
+
+
+def is_monitor(table: Any) -> bool:
+    """Whether it is a Monitor, by its type: tables have whatever attributes their columns are named."""
+    return hasattr(type(table), "live_engine")
 
 
 def is_path(table: Any) -> bool:

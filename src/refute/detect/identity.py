@@ -102,7 +102,7 @@ def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
 def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.int64]:
     """Positions as they are, if each is one of a row and none comes twice."""
     if column.null_count:
-        raise DataError("A position is null; give the number of a row, from 0 on.")
+        raise DataError("a position is null; give the number of a row, from 0 on")
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):

@@ -68,11 +68,6 @@ class Run:
         rows.copy_lines(lines, order, arrays.lines)
         return cls(shape, described(arrays))
 
-    @classmethod
-    def of_lines(cls, shape: RunShape, lines: Lines) -> Run:
-        """The run of lines that are in its order already, as those of a saved run are."""
-        return cls(shape, described(room_for(shape, len(lines), lines)))
-
     def taken_back(self) -> Run:
         """The run that takes all rows of this one back."""
         lines = self.arrays.lines.copy()

@@ -20,6 +20,7 @@ from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.live.index import Longs
 from refute.plan.compile import skipped_nulls
+from refute.plan.plan import Plan, RulePlan
 from refute.plan.problem import Rows as RowNumbers
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
@@ -73,17 +74,30 @@ class LiveEngine(LocalEngine):
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
-        """A finding for each rule, in order."""
+        """A finding for each rule, in order; without `counts` only verdicts."""
+        self._check_fit(rules)
         told = []
         for rule in rules:
             if rule in self._known:
                 started = time.perf_counter()
-                told.append(self._timed(rule, started))
+                told.append(self._timed(rule, started, counts=counts))
                 if progress is not None:
                     progress(rule)
             else:
                 told += super().measure([rule], counts=counts, progress=progress)
         return told
+
+    def explain(self, rules: Sequence[Rule]) -> Plan:
+        """How the rules would be answered: those that are kept are read, others are answered as for any table."""
+        self._check_fit(rules)
+        others = super().explain([rule for rule in rules if rule not in self._known])
+        plans = iter(others.rules)
+        steps = ("read the violations that the monitor keeps",)
+        read = {"method": "monitor", "rows": self.n_rows, "steps": steps, "worst": "the number of violations"}
+        return Plan(
+            tuple(RulePlan.of(rule, **read) if rule in self._known else next(plans) for rule in rules),  # type: ignore[arg-type]
+            others.notes,
+        )
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """How many partners each row has in each role. A row that breaks a one-row rule has one, as `s`."""
@@ -93,7 +107,7 @@ class LiveEngine(LocalEngine):
         sides = [np.bincount(side, minlength=self.n_rows) for side in pairs]
         return PartnerCounts(sides[0], sides[1] if len(sides) > 1 else np.zeros(self.n_rows, np.int64))
 
-    def _timed(self, rule: Rule, started: float) -> Timed:
+    def _timed(self, rule: Rule, started: float, *, counts: bool) -> Timed:
         pairs = self._known[rule]
         count = len(pairs[0])
         witness = _first(pairs) if count else None
@@ -101,7 +115,8 @@ class LiveEngine(LocalEngine):
         named = None if witness is None else self._named(witness)
         values = None if witness is None else self._values(rule, witness)
         skipped = skipped_nulls(self.relation, Form.of(rule))
-        finding = Finding(count == 0, count, rows, skipped, named, "monitor")
+        told = counts or count == 0
+        finding = Finding(count == 0, count if told else None, rows if told else None, skipped, named, "monitor")
         return Timed(finding, values, time.perf_counter() - started)
 
 

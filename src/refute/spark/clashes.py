@@ -71,7 +71,7 @@ class SparkClashes:
         ids = pa.chunked_array([chunk for side in self._sides for chunk in found.column(side).chunks])
         if not len(ids):
             return []
-        table = self._asked(lambda: self._wanted(ids).toArrow())
+        table = self._rows_of(ids)
         columns = {name: shown_values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
         known = {repr(row_id): place for place, row_id in enumerate(columns.pop(ROW_COLUMN))}
         rows = [{name: values[place] for name, values in columns.items()} for place in range(table.num_rows)]
@@ -113,6 +113,16 @@ class SparkClashes:
                 self._engine.forget_layout()
                 self._listed, self._identified = self._made()
         return self._engine.asked(self._rule.name, ask)
+
+    def _rows_of(self, ids: pa.ChunkedArray) -> pa.Table:
+        """The rows with these ids: from what is here of a small table, else from Spark."""
+        names = self._rule.constraint.columns
+        known = self._engine.gathering.known(tuple(names))
+        if known is None:
+            return self._asked(lambda: self._wanted(ids).toArrow())
+        wanted = {repr(row_id) for row_id in shown_values(ids)}
+        own = (repr(row_id) for row_id in shown_values(known.column(ROW_COLUMN)))
+        return known.select([ROW_COLUMN, *names]).take([place for place, row_id in enumerate(own) if row_id in wanted])
 
     def _wanted(self, ids: pa.ChunkedArray) -> DataFrame:
         """The rows with these ids: the columns that the rule reads."""

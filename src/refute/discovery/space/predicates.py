@@ -18,7 +18,7 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
     """The slots to search, and a sentence for each thing that is left out.
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
-    and which hold nulls. `Space.widened` lets a space tell the nulls that come later.
+    and which hold nulls. `PredicateSpace.widened` lets a space tell the nulls that come later.
     """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]

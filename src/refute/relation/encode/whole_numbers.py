@@ -103,7 +103,7 @@ class WholeNumbers:
         size = 8 * self._width
         bias = 1 << (8 * size - 1)
         if any(not -bias <= number < bias for number in numbers):
-            raise SchemaError("A number is beyond the types that keys were made for.")
+            raise SchemaError("a number is beyond the types that keys were made for")
         data = b"".join((number + bias).to_bytes(size, "big") for number in numbers)
         return np.frombuffer(data, dtype=">u8").astype(np.uint64).reshape(-1, self._width)
 

@@ -22,9 +22,6 @@ SPAN = 2**60  # labels lie in (-SPAN, SPAN)
 _ROWS = 1 << 16  # strings for which room is made at once
 _STEP = 1 << 14  # slots that are moved to a larger table with each batch
 _PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, before half are in use
-_CLEARED = (
-    32  # slots of the next table that are cleared for each string; all are, while an eighth of this one is filled
-)
 _NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 

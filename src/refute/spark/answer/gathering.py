@@ -87,6 +87,12 @@ class Gathering:
                     self._keep(found, whole=True, identified=identified)
         yield found
 
+    def known(self, names: tuple[str, ...]) -> pa.Table | None:
+        """All rows of these columns, with ids and perhaps with other columns; None unless they were kept before."""
+        with self._lock:
+            found = self._kept(names, whole=True, identified=True)
+            return None if found is None else found.relation.arrow
+
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
         identified = identified and self._source.has_identity

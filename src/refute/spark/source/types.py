@@ -30,11 +30,6 @@ def empty_relation(frame: DataFrame) -> Relation:
     return Relation.of(pa.schema(fields).empty_table())
 
 
-def sendable_columns(frame: DataFrame) -> tuple[str, ...]:
-    """The columns that Spark can send as Arrow."""
-    return tuple(field.name for field in frame.schema.fields if _arrow_or_none(field.dataType) is not None)
-
-
 def plain_value(value: Any, kind: DataType) -> Any:
     """A value that Spark gave back as Arrow has it: a struct as a mapping, a moment with its zone."""
     if value is None:
