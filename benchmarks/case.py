@@ -41,13 +41,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job. `contestants` prepares the data and gives us first, then the peers; their answers must be equal."""
+    """A job. `contestants` prepares the data and gives us first, then the peers; their answers must be equal.
+
+    A case that is run `once` has one round and no other, for time and memory alike: its calls take long.
+    """
 
     name: str
     title: str
     contestants: Callable[[], Sequence[Contestant]]
     claims: Sequence[Claim] = field(default=())
     same_answer: bool = True
+    once: bool = False
 
 
 def no_peer_faster(factor: float = 1.0) -> Claim:

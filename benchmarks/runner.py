@@ -61,8 +61,10 @@ class Result:
 def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
     """The result of a case: one unmeasured round to warm up, `repeat` rounds for the time, one for the memory.
 
-    Peers that are slow are not asked for their memory.
+    Peers that are slow are not asked for their memory. A case that is run once has a single round for all.
     """
+    if case.once:
+        repeat, warm = 1, False
     contestants = list(case.contestants())
     present = [contestant for contestant in contestants if not contestant.absent]
     assert not present or present[0].name == US, f"{case.name} must name us first"
@@ -72,13 +74,14 @@ def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
         for contestant in present:
             if contestant.name in slow:
                 continue
-            run = _run(contestant)
+            run = _run(contestant, memory=case.once)
             if run.seconds > SLOW or run.stopped:
                 slow.add(contestant.name)
             if round_ or not warm or contestant.name in slow:
                 runs[contestant.name].append(run)
     for contestant in present:
-        if contestant.command is None and (contestant.name == US or contestant.name not in slow):
+        timed_only = not case.once and contestant.command is None
+        if timed_only and (contestant.name == US or contestant.name not in slow):
             peak = _run(contestant, memory=True).peak_bytes
             runs[contestant.name][-1] = replace(runs[contestant.name][-1], peak_bytes=peak)
         if contestant.worker is not None:

@@ -31,6 +31,14 @@ def test_contestants_take_turns_after_one_round_that_does_not_count() -> None:
     assert result.measured[US].runs == 2
 
 
+def test_a_case_that_is_run_once_has_one_round_for_time_and_memory() -> None:
+    order: list[str] = []
+    contestants = [Contestant(name, call=lambda name=name: order.append(name)) for name in (US, "peer")]  # type: ignore[misc]
+    result = run_case(Case("once", "", lambda: contestants, once=True), repeat=5)
+    assert order == [US, "peer"]
+    assert result.measured[US].runs == 1
+
+
 def test_a_contestant_with_another_answer_is_named() -> None:
     contestants = [
         Contestant(US, call=lambda: 1),

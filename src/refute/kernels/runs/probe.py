@@ -193,7 +193,7 @@ def _first(lines: Lines, start: int, stop: int, column: int, bound: int, above: 
     return start
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _visit_group(
     run: Arrays, query: Query, p: int, group: tuple[int, int], alive: NDArray[np.uint8], out: Lines, filled: int
 ) -> int:
@@ -222,7 +222,7 @@ def _visit_group(
     return _visit(run, query, p, (start, stop, b), alive, out, filled) if start < stop else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _visit(
     run: Arrays, query: Query, p: int, span: tuple[int, int, int], alive: NDArray[np.uint8], out: Lines, filled: int
 ) -> int:
