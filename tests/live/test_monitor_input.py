@@ -422,3 +422,35 @@ def test_a_monitor_answers_as_an_engine_does() -> None:
         rf.check(monitor, "zip -> city", method="refine")
     with pytest.raises(rf.errors.SchemaError, match=r"(?s)zipp.*cityy"):
         rf.check(monitor, ["zipp -> city", "zip -> cityy"])
+
+
+def test_a_question_settles_no_type_and_changes_no_later_answer() -> None:
+    monitor = rf.Monitor(["k -> a", "k -> b"], key="id")
+    none = pa.nulls(2)
+    monitor.insert(pa.table({"id": [1, 2], "k": [1, 1], "a": [5, 5], "b": [1, 1], "c": none}))
+    nulls = pa.array([None, None], pa.int64())
+    asked = pa.table({"id": [3, 4], "k": [1, 1], "a": nulls, "b": [2, 2], "c": ["x", "y"]})
+    for _ in range(2):
+        assert monitor.would_violate(asked).n_added == {"k_fixes_a": 0, "k_fixes_b": 8}
+    monitor.insert(asked.set_column(4, "c", pa.array([1.5, 2.5])))
+    assert monitor.counts == {"k_fixes_a": 0, "k_fixes_b": 8}
+
+
+@pytest.mark.parametrize("late", [pa.float64(), pa.decimal128(10, 2), pa.uint64(), pa.int8()], ids=str)
+def test_a_column_without_values_takes_any_type_that_compares(late: pa.DataType) -> None:
+    monitor = rf.Monitor("not (s.a < t.b)", key="id")
+    monitor.insert(pa.table({"id": [1, 2], "a": [1, 3], "b": pa.nulls(2)}))
+    rows = pa.table({"id": [3], "a": [2], "b": pa.array([3], pa.int64()).cast(late)})
+    assert monitor.insert(rows).counts == {"a_b": 1}
+
+
+def test_a_value_that_is_refused_costs_no_index() -> None:
+    monitor = rf.Monitor("not (s.g = t.g and s.v != t.v)", key="id", nulls="equal")
+    monitor.insert(pa.table({"id": [1], "g": [1], "v": [1]}))
+    frame = monitor._state.frame
+    assert frame is not None
+    index = frame.ready(monitor._state)
+    with pytest.raises(DataError, match=r"-2\^63"):
+        monitor.insert(pa.table({"id": [2], "g": [1], "v": [-(2**63)]}))
+    assert frame.ready(monitor._state) is index
+    assert monitor.insert(pa.table({"id": [2], "g": [1], "v": [2]})).counts == {"g_v": 2}

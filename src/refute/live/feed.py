@@ -38,6 +38,8 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         if len(coming) == 0 and len(operations):
             state.known_schema()
         schema = arrow_of(rows.take(row_numbers(coming)), None).schema
+    elif len(coming):  # which may be the first to say what a column holds
+        schema = arrow_of(rows.take(row_numbers(coming)), schema).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
     cells, valid = frame.columns.key_cells(Relation.of(keys), extend=True)

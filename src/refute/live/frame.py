@@ -89,11 +89,9 @@ class Frame:
         )
 
     def widened(self, schema: pa.Schema) -> Frame:
-        """The same with types for columns that have held nothing but null."""
-        _check_fit(schema, self.columns.rules, self.columns.key)
-        found = object.__new__(Frame)
-        found.__dict__ |= self.__dict__
-        found.schema = schema
+        """A frame with types for columns that have held nothing but null. Types decide on integers: all are new."""
+        found = Frame.of(schema, self.columns.rules, self.columns.key, self._method)
+        found.lose()
         return found
 
     @property

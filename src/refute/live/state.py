@@ -105,6 +105,8 @@ class State:
     def slots_of(self, keys: pa.Table) -> Longs:
         """The slot of each key; raises DataError where there is none, and for a key that comes twice."""
         frame = self._known_frame()
+        if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
+            refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
         cells, valid = frame.columns.key_cells(Relation.of(keys), extend=False)
         refuse_nulls(self.key, valid)
         slots = frame.find(cells, self)
@@ -119,11 +121,12 @@ class State:
         """
         gone = np.sort(change.gone)
         came = np.arange(self.next_slot, self.next_slot + change.table.num_rows)
+        arriving = self._arriving(change, came)
         frame, rows, alive = self.frame, self.rows, self.alive
         numbers = self.n_rows, self.next_slot, self.version
         stores = [store.copy() for store in self.stores]
         try:
-            self._take_in(change, gone, came)
+            self._take_in(change, gone, came, arriving)
         except BaseException:
             self.frame, self.rows, self.alive, self.stores = frame, rows, alive, stores
             self.n_rows, self.next_slot, self.version = numbers
@@ -134,10 +137,17 @@ class State:
                     one.lose()
             raise
 
-    def _take_in(self, change: Change, gone: Longs, came: Longs) -> None:
+    def _arriving(self, change: Change, came: Longs) -> tuple[Batch, set[str]] | None:
+        """The rows that come, as integers; raises DataError for a value that has none, before anything has changed."""
+        change.frame.ready(self)  # first, as it may know values in another order
+        if not len(came):
+            return None
+        return change.frame.columns.batch(self._relation(change.table), came, extend=True)
+
+    def _take_in(self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None) -> None:
         """Carries a change out; where that fails, some of it is done."""
         frame = change.frame
-        added, removed = self._asked(change, gone, came)
+        added, removed = self._asked(change, gone, came, arriving)
         self.frame = frame
         self.alive = self._reached(self.next_slot + len(came))
         was = self.rows if self.rows.schema.equals(frame.schema) else self.rows.cast(frame.schema)
@@ -195,9 +205,11 @@ class State:
         if self.key:
             kinds = {name: table.schema.field(name).type for name in self.key}
             KeyIndex(kinds).add({name: relation.column(name) for name in self.key}, came)
+            frame.ready(self)
             cells, _ = frame.columns.key_cells(relation, extend=False)
             refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
         change = Change(frame, NOTHING, table)
+        frame.ready(self)
         batch, nulls = frame.columns.batch(relation, came, extend=False)
         frame.note(nulls)
         found = dict(
@@ -255,13 +267,15 @@ class State:
             raise DataError(f"row {row:,} is named more than once. Nothing was changed")
         return numbers
 
-    def _asked(self, change: Change, gone: Longs, came: Longs) -> tuple[list[Found], list[Found]]:
+    def _asked(
+        self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None
+    ) -> tuple[list[Found], list[Found]]:
         """What the indexes say of rows that go and of rows that come, as they take them in."""
         frame = change.frame
         new = self._relation(change.table)
         batch = None
-        if len(came):
-            batch, nulls = frame.columns.batch(new, came, extend=True)
+        if arriving is not None:
+            batch, nulls = arriving
             frame.note(nulls)
         index = frame.ready(self)
         old = self._going(frame, gone) if len(gone) else None
