@@ -453,4 +453,4 @@ def test_a_value_that_is_refused_costs_no_index() -> None:
     with pytest.raises(DataError, match=r"-2\^63"):
         monitor.insert(pa.table({"id": [2], "g": [1], "v": [-(2**63)]}))
     assert frame.ready(monitor._state) is index
-    assert monitor.insert(pa.table({"id": [2], "g": [1], "v": [2]})).counts == {"g_v": 2}
+    assert monitor.insert(pa.table({"id": [2], "g": [1], "v": [2]})).counts == {"g_fixes_v": 2}
