@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame
 
 from refute.detect.results import Finding, Verdict
 from refute.language.rulebook import Rule
+from refute.plan.plan import RulePlan
 from refute.spark.answer import extremes, labelled, summary
 from refute.spark.answer.bound import BoundRule, Shared
-from refute.spark.answer.choice import expected_way, plan_of, way_of
+from refute.spark.answer.choice import expected_way, way_of
 from refute.spark.answer.extremes import Extremes
 from refute.spark.answer.gather import TooMuchError
 from refute.spark.answer.labelled import LabelledExtremes
@@ -22,9 +23,10 @@ from refute.spark.answer.witness import Clash
 from refute.spark.grid.packing import Blocks
 
 if TYPE_CHECKING:
-    from refute.plan.plan import RulePlan
     from refute.spark.answer.summary import DistinctRows
     from refute.spark.engine import SparkEngine
+
+FIRST_ROWS = "look for a violation among the first rows, and go on if there is none"
 
 Answer = TypeVar("Answer")
 Values = dict[str, dict[str, Any] | None]  # of the rows of a clash, by role
@@ -80,8 +82,20 @@ class SparkRule:
         return not found.aligned or len(found.differ) > 2
 
     def plan(self, rows: int) -> RulePlan:
-        """How the rule would be answered over so many rows."""
-        return plan_of(self.bound, rows)
+        """How the rule would be answered over so many rows. To verify it, less may do than to count its violations."""
+        way = expected_way(self.bound, rows)
+        verify = [FIRST_ROWS] if self._looks_first(way) else []
+        verify += way.steps if self._extremes is None or way.is_quick else self._extremes.steps
+        alike = tuple(verify) == way.steps
+        return RulePlan.of(
+            self.bound.rule,
+            rows=rows,
+            method=f"{way.name} on Spark",
+            steps=way.steps if alike else (),
+            worst=way.worst,
+            verify=() if alike else tuple(verify),
+            count=() if alike else way.steps,
+        )
 
     def verify(self) -> Verdict:
         """Whether the rule holds; badly broken rules are told by the first rows alone."""
@@ -126,14 +140,17 @@ class SparkRule:
         """The rows of some violation, or None where the rule holds; with `counted` rows that are looked up are counted
         by the same pass."""
         bound = self.bound
-        # Where only a pass tells how many rows there are, a clash among the first saves that too.
-        if not (bound.engine.source.is_sizable() and self.way.is_quick):
+        if self._looks_first(self.way):
             early = bound.rows.found_here(bound.engine.gathering.first(bound.columns, identified=True))
             if early is not None:
                 return early
         if self._extremes is not None and not self.way.is_quick:
             return bound.rows.looked_up(self._extremes.conditions(), counted=counted)
         return self._asked(lambda way: way.clash(counted=counted))
+
+    def _looks_first(self, way: Way) -> bool:
+        """Whether a verdict looks at the first rows: where only a pass tells how many there are, that saves it too."""
+        return not (self.bound.engine.source.is_sizable() and way.is_quick)
 
     @cached_property
     def _extremes(self) -> Extremes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from refute.plan.plan import RulePlan
 from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.gather import Fetch, Gather
 from refute.spark.answer.native import Aggregate, Filter, Summarise
@@ -21,12 +20,6 @@ def expected_way(bound: BoundRule, rows: int) -> Way:
     """The way that a rule will probably go over so many rows; nothing is counted for it."""
     ways = (way(bound) for way in WAYS)
     return next(way for way in ways if way.suits(rows))
-
-
-def plan_of(bound: BoundRule, rows: int) -> RulePlan:
-    """The plan of one rule."""
-    way = expected_way(bound, rows)
-    return RulePlan.of(bound.rule, rows=rows, method=f"{way.name} on Spark", steps=way.steps, worst=way.worst)
 
 
 def note_on(driver_bytes: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import ClassVar
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -35,6 +36,11 @@ def suits(pairing: Pairing | None) -> bool:
 
 class Extremes:
     """The extremes of the groups of one rule."""
+
+    steps: ClassVar[tuple[str, ...]] = (
+        "aggregate the least and the greatest of each group natively; a group in which they clash breaks the rule",
+        "look up the rows of one such group",
+    )
 
     def __init__(self, pairing: Pairing, frame: DataFrame) -> None:
         self._pairing = pairing

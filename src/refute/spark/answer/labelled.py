@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import ClassVar
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -35,6 +36,11 @@ def suits(pairing: Pairing | None) -> bool:
 
 class LabelledExtremes(Extremes):
     """The extremes of the groups of one rule, and of the labels within each group."""
+
+    steps: ClassVar[tuple[str, ...]] = (
+        "aggregate the least and the greatest for each value under `!=` natively, and of these for each group",
+        "look up the rows of one group in which they clash",
+    )
 
     def broken_groups(self) -> Iterator[DataFrame]:
         """Frames of groups with a violation: those whose extremes differ in their labels, then those told by the
