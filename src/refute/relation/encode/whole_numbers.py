@@ -36,15 +36,20 @@ class WholeNumbers:
 
     def __init__(self, unit: Fraction, reach: int) -> None:
         self.unit = unit
+        self._factors: dict[pa.DataType, int] = {}
         self._width = (reach.bit_length() + 1 + 63) // 64  # words of a number with its sign
 
     def factor(self, kind: pa.DataType) -> int:
         """How many units a stored step of a type is worth; raises SchemaError where that is not a whole number."""
+        known = self._factors.get(kind)
+        if known is not None:
+            return known
         if pt.is_floating(kind):
             raise SchemaError(f"keys that were made for whole numbers cannot be had for {kind}; cast it to a decimal.")
         factor = unit_of(kind) / self.unit
         if factor.denominator != 1:
             raise SchemaError(f"{kind} is finer than the types that keys were made for; cast it to one of these.")
+        self._factors[kind] = int(factor)
         return int(factor)
 
     def near(self, array: pa.Array, most: int) -> tuple[Longs, Bytes, Longs]:

@@ -38,6 +38,7 @@ class Encoding:
         self._space: Space | None = None
         self._realm = ""
         self._kinds: tuple[pa.DataType, ...] = ()
+        self._fitting: set[pa.DataType] = set()  # types that were found to compare with these
         self._settle([_value_type(kind) for kind in kinds])
 
     @classmethod
@@ -144,9 +145,12 @@ class Encoding:
         """The space, which an encoding of nothing but nulls gets by the first column that has a type."""
         if self._space is None:
             self._settle([kind])
+        if kind in self._fitting and self._space is not None:
+            return self._space
         realm = ColumnType.of("", kind).family.realm
         if self._space is None or realm != self._realm:
             raise SchemaError(f"keys that were made for a {self._realm} cannot be had for {kind}")
+        self._fitting.add(kind)
         return self._space
 
     def _settle(self, kinds: list[pa.DataType]) -> None:
