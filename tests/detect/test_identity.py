@@ -57,7 +57,7 @@ def test_keys_are_taken_from_a_table_by_name() -> None:
         ([], [4], "there is no row 4; the table has 4 rows"),
         ([], [-1], "there is no row -1"),
         ([], [1, 1], "row 1 is asked for more than once"),
-        ([], [None], "A position is null"),
+        ([], [None], "a position is null"),
     ],
 )
 def test_ids_that_no_row_has_are_told_by_value(key: list[str], ids: list[Any], message: str) -> None:

@@ -13,7 +13,7 @@ from committing import Committers, check_whole
 from thorough import THOROUGH
 
 BEFORE = 22  # batches, so that files of several states are there
-TIMES = 60
+TIMES = 40
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,6 @@ def listed(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 TestRuns = Changing.TestCase
-TestRuns.settings = examples(60, stateful_step_count=12, deadline=None)
+TestRuns.settings = examples(40, stateful_step_count=12, deadline=None)
 TestTrees = ChangingTrees.TestCase
 TestTrees.settings = examples(20, stateful_step_count=12, deadline=None)
