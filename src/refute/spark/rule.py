@@ -84,7 +84,7 @@ class SparkRule:
     def plan(self, rows: int) -> RulePlan:
         """How the rule would be answered over so many rows. To verify it, less may do than to count its violations."""
         way = expected_way(self.bound, rows)
-        verify = [FIRST_ROWS] if self._looks_first(way) else []
+        verify = [FIRST_ROWS] if self._looks_first(lambda: way) else []
         verify += way.steps if self._extremes is None or way.is_quick else self._extremes.steps
         alike = tuple(verify) == way.steps
         return RulePlan.of(
@@ -140,7 +140,7 @@ class SparkRule:
         """The rows of some violation, or None where the rule holds; with `counted` rows that are looked up are counted
         by the same pass."""
         bound = self.bound
-        if self._looks_first(self.way):
+        if self._looks_first(lambda: self.way):
             early = bound.rows.found_here(bound.engine.gathering.first(bound.columns, identified=True))
             if early is not None:
                 return early
@@ -148,9 +148,10 @@ class SparkRule:
             return bound.rows.looked_up(self._extremes.conditions(), counted=counted)
         return self._asked(lambda way: way.clash(counted=counted))
 
-    def _looks_first(self, way: Way) -> bool:
-        """Whether a verdict looks at the first rows: where only a pass tells how many there are, that saves it too."""
-        return not (self.bound.engine.source.is_sizable() and way.is_quick)
+    def _looks_first(self, way: Callable[[], Way]) -> bool:
+        """Whether a verdict looks at the first rows. Where only a pass tells how many there are, that saves it too, so
+        the way is not asked for then."""
+        return not (self.bound.engine.source.is_sizable() and way().is_quick)
 
     @cached_property
     def _extremes(self) -> Extremes | None:
