@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import within
-from refute.detect.detector import PartnerCounts, _exact_sum
+from refute.detect.detector import PartnerCounts
 from refute.detect.methods import method_of
 from refute.detect.sweep import tallies
 from refute.detect.sweep.points import Points
 from refute.plan.method import MethodName
 from refute.plan.problem import Comparison
+from refute.relation.arrays import exact_sum
 
 BIG = 2**63 - 1
 
@@ -21,13 +22,13 @@ BIG = 2**63 - 1
 @given(st.lists(st.integers(0, BIG), max_size=50))
 def test_sums_of_partners_are_exact_beyond_64_bits(counts: list[int]) -> None:
     array = np.array(counts, dtype=np.int64)
-    assert _exact_sum(array) == sum(counts)
+    assert exact_sum(array) == sum(counts)
     assert PartnerCounts(array, array).violations == sum(counts)
 
 
 def test_a_billion_largest_counts_would_still_add_up() -> None:
     array = np.full(4096, BIG, dtype=np.int64)
-    assert _exact_sum(array) == 4096 * BIG
+    assert exact_sum(array) == 4096 * BIG
 
 
 def test_group_sizes_multiply_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:

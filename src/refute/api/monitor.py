@@ -232,7 +232,7 @@ class Monitor:
             return self._changed(self._state.deleting(self._keys(keys)))
 
     def update(self, table: Any) -> Changes:
-        """Puts rows in the place of those that have their keys. A pair that still clashes is no change."""
+        """Puts rows in the place of those that have their keys. A pair that clashes as before is not a change."""
         with self._lock:
             self._in_use()
             if not self.key:

@@ -23,6 +23,7 @@ from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share, Told, apart
 from refute.plan.step import Step, steps_within
 from refute.relation import Relation
+from refute.relation.arrays import exact_sum
 
 FEW_ROWS = 1 << 18  # rows of which distinct ones are not worth looking for where a count is simple
 
@@ -37,7 +38,7 @@ class PartnerCounts:
     @property
     def violations(self) -> int:
         """The number of ordered pairs."""
-        return _exact_sum(self.as_s)
+        return exact_sum(self.as_s)
 
     @property
     def in_violation(self) -> NDArray[np.bool_]:
@@ -242,10 +243,3 @@ def _takes_one_pass(problem: Problem) -> bool:
 def _counts_as_it_verifies(problem: Problem) -> bool:
     """Whether counting costs about what a search for a first pair costs where there is none."""
     return len(problem.order) <= 2 and not problem.differ
-
-
-def _exact_sum(counts: NDArray[np.int64]) -> int:
-    """The sum as a Python int, beyond 64 bits where needed."""
-    low = int((counts & 0xFFFFFFFF).sum(dtype=np.int64)) if len(counts) else 0
-    high = int((counts >> 32).sum(dtype=np.int64)) if len(counts) else 0
-    return (high << 32) + low

@@ -13,19 +13,13 @@ from refute.index.run import Alive, Asking, Bound, Run, RunShape
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
+from refute.relation.arrays import exact_sum
+from refute.relation.constants import UFUNCS
 
 Asked: TypeAlias = "list[tuple[_Probe, Query]]"
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
 _NOTHING: Longs = np.empty(0, np.int64)
-_UFUNCS = {
-    Operator.EQ: np.equal,
-    Operator.NE: np.not_equal,
-    Operator.LT: np.less,
-    Operator.LE: np.less_equal,
-    Operator.GT: np.greater,
-    Operator.GE: np.greater_equal,
-}
 
 
 @dataclass(slots=True)
@@ -135,7 +129,9 @@ class RunsIndex:
         self._alive[batch.slots] = 0
         for store in self._stores.values():
             store.levels.add(store.delta.taken_back())
-        return self._found(batch, limits)
+        found = self._found(batch, limits)
+        self._at_hand = None
+        return found
 
     def probe(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """For each rule the pairs of the batch's rows with those that are kept, as if these came."""
@@ -178,17 +174,20 @@ class RunsIndex:
 
     def _found(self, batch: Batch, limits: Sequence[int], *, itself: bool = True) -> list[Found]:
         """For each rule the pairs of a batch with what is kept and, if asked for, with itself."""
-        asked = [[(probe, probe.query()) for probe in probes] for probes in self._probes]
-        listed = [limits[number] > 0 for number in range(len(asked))]
+        asked: list[Asked] = [
+            [(probe, probe.query()) for probe in probes] if limit >= 0 else []
+            for probes, limit in zip(self._probes, limits, strict=True)
+        ]
         parts = [
-            self._kept_pairs(number, queries, limits[number]) if listed[number] else None
+            self._kept_pairs(number, queries, limits[number]) if limits[number] > 0 else None
             for number, queries in enumerate(asked)
         ]
         if itself:
             before = self._alive[batch.slots]
             self._alive[batch.slots] = 1
-            for number, queries in enumerate(asked):
-                parts[number] = self._with_own(queries[0], parts[number], limits[number])
+            for number, pairs in enumerate(parts):
+                if pairs is not None:
+                    parts[number] = self._with_own(asked[number][0], pairs, limits[number])
             self._alive[batch.slots] = before
         found = []
         for number, queries in enumerate(asked):
@@ -224,10 +223,8 @@ class RunsIndex:
                     t_slots.append(own)
         return _joined(s_slots), _joined(t_slots)
 
-    def _with_own(self, asked: tuple[_Probe, Query], pairs: Pairs | None, limit: int) -> Pairs | None:
+    def _with_own(self, asked: tuple[_Probe, Query], pairs: Pairs, limit: int) -> Pairs | None:
         """The pairs with those of the batch among itself, unless they are too many."""
-        if pairs is None:
-            return None
         probe, query = asked
         if not probe.store.delta.repeats_groups and probe.own is probe.store:
             return pairs
@@ -262,7 +259,7 @@ class RunsIndex:
             held &= True if mask is None else mask
         for one in rule.compared:
             if one.is_cross_column:
-                held &= _UFUNCS[one.op](batch.keys[one.s], batch.keys[one.t])
+                held &= UFUNCS[one.op](batch.keys[one.s], batch.keys[one.t])
         return int(np.count_nonzero(held))
 
 
@@ -287,8 +284,3 @@ def _may_pair_with_itself(rule: Watched) -> bool:
 
 def _joined(parts: list[Longs]) -> Longs:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
-
-
-def exact_sum(counts: Longs) -> int:
-    """The sum as a Python int, beyond 64 bits where needed."""
-    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())

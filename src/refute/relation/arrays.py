@@ -81,3 +81,10 @@ def read_only(values: NDArray[Any]) -> NDArray[Any]:
     values = values.view()
     values.flags.writeable = False
     return values
+
+
+def exact_sum(counts: NDArray[np.int64]) -> int:
+    """The sum as a Python int, beyond 64 bits where needed."""
+    low = int((counts & 0xFFFFFFFF).sum(dtype=np.int64)) if len(counts) else 0
+    high = int((counts >> 32).sum(dtype=np.int64)) if len(counts) else 0
+    return (high << 32) + low

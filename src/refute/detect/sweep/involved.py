@@ -20,6 +20,7 @@ from refute.kernels.dominance.sweeps import flag_two_orders
 from refute.plan.problem import Comparison, Problem, Rows
 from refute.plan.share import Share, tell
 from refute.plan.step import Step, named
+from refute.relation.arrays import exact_sum
 from refute.runtime.arrays import empty, full
 
 Flags = NDArray[np.bool_]
@@ -35,7 +36,7 @@ def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
     way = None if points is None else _choose(points, share, tuning)
     if points is None or way is None:
         s_partners, t_partners = partners(problem, share, tuning=tuning)
-        return _exact_sum(s_partners), s_partners > 0, t_partners > 0
+        return exact_sum(s_partners), s_partners > 0, t_partners > 0
     s_flags, t_flags = way.flags(share)
     s_flags = _placed(s_flags, points.s_pick, problem.s.size)
     t_flags = _placed(t_flags, points.t_pick, problem.t.size)
@@ -152,8 +153,3 @@ def _placed(flags: Flags, pick: Rows | None, size: int) -> Flags:
     placed = full(size, 0, np.bool_)
     placed[pick] = flags
     return placed
-
-
-def _exact_sum(counts: NDArray[np.int64]) -> int:
-    """The sum as a Python int, beyond 64 bits where needed."""
-    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
