@@ -25,7 +25,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise DataError(f"{folder} holds no monitor: it has no {NAME}", file=str(path)) from error
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}", file=str(path)) from error
