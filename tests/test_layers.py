@@ -25,6 +25,7 @@ ROWS = (
     ("detect",),
     ("discovery",),
     ("live",),
+    ("tracking",),
     ("spark",),
     ("report",),
     ("api",),

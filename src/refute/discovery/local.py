@@ -97,6 +97,10 @@ class LocalPairs:
             self._tallies[chosen] = tallies
         return evidence_of(self.book, tallies, (found.s_rows, found.t_rows)), complete
 
+    def seen_clues(self, chosen: Chosen) -> list[ClueTally]:
+        """The tallies of all pairs that agree on the slots, which were all looked at."""
+        return self._tallies[chosen]
+
     def against(self, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that hold one of the numbered rows, and whether all of them were looked at."""
         distinct = np.unique(rows)

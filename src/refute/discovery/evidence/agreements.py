@@ -71,7 +71,7 @@ class Agreements:
             t_key = s_key if same else t_key * size + (second.values[t_rows] + 1)
             if len(chosen) > 1:
                 s_key, t_key = _renumbered(s_key, t_key)
-        return _ranges(s_rows, t_rows, s_key, t_key, same)
+        return ranges_of(s_rows, t_rows, s_key, t_key, same)
 
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
@@ -81,7 +81,7 @@ class Agreements:
     def tallied(self, found: Agreement, budget: Budget) -> tuple[list[ClueTally], bool]:
         """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
-        return tallied(facts, _tasks(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
+        return tallied(facts, tasks_of(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
 
     def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[ClueTally] = ()) -> Rows:
         """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.
@@ -103,7 +103,7 @@ class Agreements:
             return [*kept, _find(facts, task, own, table)]
 
         crew: Crew[list[Rows], Rectangles] = Crew(budget, list, search)
-        parts, _ = crew.run(_tasks(found.ranges, found.same) if len(rare) else ())
+        parts, _ = crew.run(tasks_of(found.ranges, found.same) if len(rare) else ())
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(part for kept in parts for part in kept)])
         return np.stack([found.s_rows[pairs[:, 0]], found.t_rows[pairs[:, 1]]], axis=1)
 
@@ -169,8 +169,8 @@ def _renumbered(s_key: NDArray[np.int64], t_key: NDArray[np.int64]) -> tuple[NDA
     return both[: len(s_key)], both[len(s_key) :]
 
 
-def _ranges(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArray[np.int64], same: bool) -> Agreement:
-    """Rows in order of their keys, those without a partner left out."""
+def ranges_of(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArray[np.int64], same: bool) -> Agreement:
+    """The agreement of rows with these keys: rows in order of their keys, those without a partner left out."""
     s_order = np.argsort(s_key, kind="stable")
     s_sorted = s_key[s_order]
     starts = np.flatnonzero(np.concatenate([[True], s_sorted[1:] != s_sorted[:-1]])) if len(s_sorted) else s_order[:0]
@@ -192,7 +192,7 @@ def _ranges(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArray
     return Agreement(s_rows[s_order], t_rows[t_order], ranges, False)
 
 
-def _tasks(ranges: Rectangles, same: bool) -> Iterator[Rectangles]:
+def tasks_of(ranges: Rectangles, same: bool) -> Iterator[Rectangles]:
     """The ranges in tasks of about equal work; large groups are cut into tiles."""
     sizes = ranges[:, 1] - ranges[:, 0]
     others = ranges[:, 3] - ranges[:, 2]

@@ -21,6 +21,7 @@ from refute.discovery.evidence.counted import (
 from refute.discovery.space.layout import Clues
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Cells, Facts, count_clues
+from refute.kernels.evidence.members import KeptRows, count_members, count_members_wide
 from refute.kernels.evidence.wide import ListedClues, count_clues_wide
 
 Rectangles = NDArray[np.int64]
@@ -49,6 +50,16 @@ class ClueTally:
             self._table = count_clues_wide(facts, rectangles, own, self._table, task)
         else:
             self._table = count_clues(facts, rectangles, own, self._table, task)
+        return self
+
+    def add_members(
+        self, part: Facts, kept: KeptRows, members: NDArray[np.int32], ranges: Rectangles, task: int = 0
+    ) -> ClueTally:
+        """This tally, with rows against the members of their groups added; see the kernels."""
+        if isinstance(self._table, ListedClues):
+            self._table = count_members_wide(part, kept, members, ranges, self._table, task)
+        else:
+            self._table = count_members(part, kept, members, ranges, self._table, task)
         return self
 
     def keys(self) -> tuple[NDArray[np.int64], Counts]:

@@ -6,7 +6,7 @@ which comparison is asked, and a slot's codes are those that its evidence is rea
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,13 @@ _OPERATORS = {
 class Boxed:
     """Boxes of a space over one table."""
 
-    def __init__(self, relation: Relation, space: PredicateSpace) -> None:
+    def __init__(
+        self, relation: Relation, space: PredicateSpace, states: Mapping[Hashable, States] | None = None
+    ) -> None:
+        """`states` are those of the rows in comparisons within one row, where they are known."""
         self._relation = relation
         self._slots = space.slots
-        self._states: dict[Hashable, States] = {}
+        self._states: dict[Hashable, States] = dict(states or {})
 
     def single(self, masks: list[int]) -> tuple[Row, Rows] | None:
         """For a box that reads one of the two rows only, that row and the rows of the table that it accepts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from refute.detect import sweep
 from refute.discovery.guided.boxed import Boxed
 from refute.discovery.guided.reduction import Reduction
-from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.space.slots import PredicateSpace, States
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.kernels.evidence.outermost import first_two, outermost
 from refute.language.predicate import Row
@@ -29,9 +30,12 @@ class Witnesses:
         space: PredicateSpace,
         reduction: Reduction | None = None,
         tuning: Tuning = STANDARD,
+        *,
+        states: Mapping[Hashable, States] | None = None,
     ) -> None:
+        """`states` are those of the rows in comparisons within one row, where they are known."""
         self._relation = relation
-        self._boxed = Boxed(relation, space)
+        self._boxed = Boxed(relation, space, states)
         self._reduction = reduction
         self._tuning = tuning
 

@@ -116,7 +116,7 @@ def _searched(
     crew: Crew[list[Words], Words] = Crew(budget, list, search)
     results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
-    return _masks(space, chosen), complete and finished
+    return chosen_masks(space, chosen), complete and finished
 
 
 def cut(space: PredicateSpace, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
@@ -152,7 +152,7 @@ def widened(
     return moved[np.lexsort(moved.T[::-1])], True
 
 
-def _masks(space: PredicateSpace, chosen: Words) -> Masks:
+def chosen_masks(space: PredicateSpace, chosen: Words) -> Masks:
     """Sets of choices (N, X) as masks per slot (N, K)."""
     masks = np.empty((len(chosen), len(space.slots)), np.uint8)
     masks[:] = [slot.kind.full for slot in space.slots]

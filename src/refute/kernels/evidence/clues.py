@@ -87,7 +87,7 @@ def _place(keys: Array, key: Scalar, mask: Scalar) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _grown(cells: Cells) -> Cells:
+def grown(cells: Cells) -> Cells:
     """The table with twice the cells."""
     size = 2 * cells.keys.shape[0]
     keys = np.full(size, _EMPTY, np.int64)
@@ -105,7 +105,7 @@ def _grown(cells: Cells) -> Cells:
 
 
 @njit(cache=True, nogil=True)
-def _tally(
+def tally(
     low: Array, high: Array, start: Scalar, stop: Scalar, cells: Cells, used: Scalar, task: Scalar, base: Scalar
 ) -> Scalar:
     """Add the clues of buffer positions start .. stop to the table; the caller has room for STRETCH new ones.
@@ -169,15 +169,15 @@ def count_clues(facts: Facts, rectangles: Array, own: Array, cells: Cells, task:
                 if start >= end:
                     break
                 if 2 * (used + STRETCH) > cells.keys.shape[0]:
-                    cells = _grown(cells)
+                    cells = grown(cells)
                 fill(facts, i, start, end, low)
                 high = low[1] if wide else zeros
                 base = (np.int64(i) << 32) + start
                 if not triangle and start <= own[i] < end:
-                    used = _tally(low[0], high, 0, own[i] - start, cells, used, task, base)
-                    used = _tally(low[0], high, own[i] - start + 1, end - start, cells, used, task, base)
+                    used = tally(low[0], high, 0, own[i] - start, cells, used, task, base)
+                    used = tally(low[0], high, own[i] - start + 1, end - start, cells, used, task, base)
                 else:
-                    used = _tally(low[0], high, 0, end - start, cells, used, task, base)
+                    used = tally(low[0], high, 0, end - start, cells, used, task, base)
     return cells
 
 

@@ -17,8 +17,8 @@ from refute.kernels.evidence.clues import Facts, fill
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
 
-_STRETCH = 256  # rows of side t in one buffer, so a dozen words of them stay in the first-level cache
-_APART = _STRETCH + 16  # the words of a clue start in different lines of that cache
+WIDE_STRETCH = 256  # rows of side t in one buffer, so a dozen words of them stay in the first-level cache
+APART = WIDE_STRETCH + 16  # the words of a clue start in different lines of that cache
 _MULTIPLIER = np.uint32(0x9E3779B1)
 _FINAL = np.uint32(0x85EBCA6B)
 _HALF = np.uint64(32)
@@ -36,7 +36,7 @@ class ListedClues(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _hash(buffer: Array, size: Scalar, hashes: Array) -> None:
+def hash_clues(buffer: Array, size: Scalar, hashes: Array) -> None:
     """Write the hashes of the clues buffer[:, :size]; word by word, which the compiler vectorises."""
     hashes[:size] = 0
     for w in range(buffer.shape[0]):
@@ -50,7 +50,7 @@ def _hash(buffer: Array, size: Scalar, hashes: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _grown(cells: Array) -> Array:
+def grown_wide(cells: Array) -> Array:
     """The table with twice the cells."""
     grown = np.zeros(2 * cells.shape[0], np.uint64)
     mask = np.uint64(grown.shape[0] - 1)
@@ -64,7 +64,7 @@ def _grown(cells: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _longer(listed: ListedClues) -> ListedClues:
+def longer(listed: ListedClues) -> ListedClues:
     """The list with twice the room."""
     cells, clues, counts, first = listed
     room, used = 2 * clues.shape[0], counts[-1]
@@ -80,7 +80,7 @@ def _longer(listed: ListedClues) -> ListedClues:
 
 
 @njit(cache=True, nogil=True)
-def _tally(
+def tally_wide(
     buffer: Array, start: Scalar, stop: Scalar, hashes: Array, listed: ListedClues, task: Scalar, base: Scalar
 ) -> None:
     """Add the clues of buffer positions start .. stop, of which `base + j` is the pair at j; there is room."""
@@ -119,28 +119,28 @@ def _tally(
 def count_clues_wide(facts: Facts, rectangles: Array, own: Array, listed: ListedClues, task: Scalar) -> ListedClues:
     """As `count_clues` for clues of any number of words: the list with the clues of the pairs in the rectangles."""
     words = facts.s_bits.shape[0]
-    buffer = np.zeros((words, _APART), np.int32)
-    hashes = np.zeros(_STRETCH, np.uint32)
+    buffer = np.zeros((words, APART), np.int32)
+    hashes = np.zeros(WIDE_STRETCH, np.uint32)
     triangle = own.shape[0] == 0
     for r in range(rectangles.shape[0]):
         s_start, s_stop, t_start, t_stop = rectangles[r, 0], rectangles[r, 1], rectangles[r, 2], rectangles[r, 3]
-        for begin in range(t_start, t_stop, _STRETCH):
-            end = min(begin + _STRETCH, t_stop)
+        for begin in range(t_start, t_stop, WIDE_STRETCH):
+            end = min(begin + WIDE_STRETCH, t_stop)
             for i in range(s_start, s_stop):
                 start = max(begin, i + 1) if triangle else begin
                 if start >= end:
                     break
                 used = listed.counts[-1]
-                if used + _STRETCH > listed.clues.shape[0]:
-                    listed = _longer(listed)
-                if 2 * (used + _STRETCH) > listed.cells.shape[0]:
-                    listed = ListedClues(_grown(listed.cells), listed.clues, listed.counts, listed.first)
+                if used + WIDE_STRETCH > listed.clues.shape[0]:
+                    listed = longer(listed)
+                if 2 * (used + WIDE_STRETCH) > listed.cells.shape[0]:
+                    listed = ListedClues(grown_wide(listed.cells), listed.clues, listed.counts, listed.first)
                 fill(facts, i, start, end, buffer)
-                _hash(buffer, end - start, hashes)
+                hash_clues(buffer, end - start, hashes)
                 base = (np.int64(i) << 32) + start
                 if not triangle and start <= own[i] < end:
-                    _tally(buffer, 0, own[i] - start, hashes, listed, task, base)
-                    _tally(buffer, own[i] - start + 1, end - start, hashes, listed, task, base)
+                    tally_wide(buffer, 0, own[i] - start, hashes, listed, task, base)
+                    tally_wide(buffer, own[i] - start + 1, end - start, hashes, listed, task, base)
                 else:
-                    _tally(buffer, 0, end - start, hashes, listed, task, base)
+                    tally_wide(buffer, 0, end - start, hashes, listed, task, base)
     return listed

@@ -1,0 +1,62 @@
+"""Rows by groups while they come and go: each group's members lie together in one pool, with room behind them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+
+Array = NDArray[Any]
+
+
+class Pool(NamedTuple):
+    """Members of G groups. Those of group g are rows[start[g] : start[g] + size[g]], up to `room[g]` of them."""
+
+    start: NDArray[np.int64]  # (G,)
+    size: NDArray[np.int64]  # (G,)
+    room: NDArray[np.int64]  # (G,)
+    rows: NDArray[np.int32]  # (P,)
+    place: NDArray[np.int64]  # (N,) where in `rows` each row is
+
+
+@njit(cache=True, nogil=True)
+def move_groups(pool: Pool, groups: Array, starts: Array, rows: Array) -> None:
+    """Move the members of each of the groups to where `starts` says in `rows`, which may be the pool's own.
+
+    Places there must not overlap with each other, nor with members that have not been moved yet.
+    """
+    for k in range(groups.shape[0]):
+        g = groups[k]
+        for m in range(pool.size[g]):
+            row = pool.rows[pool.start[g] + m]
+            rows[starts[k] + m] = row
+            pool.place[row] = starts[k] + m
+        pool.start[g] = starts[k]
+
+
+@njit(cache=True, nogil=True)
+def add_members(pool: Pool, rows: Array, groups: Array) -> None:
+    """Add rows to their groups, which have room; a row of group -1 is in none."""
+    for k in range(rows.shape[0]):
+        g = groups[k]
+        if g >= 0:
+            at = pool.start[g] + pool.size[g]
+            pool.rows[at] = rows[k]
+            pool.place[rows[k]] = at
+            pool.size[g] += 1
+
+
+@njit(cache=True, nogil=True)
+def drop_members(pool: Pool, rows: Array, groups: Array) -> None:
+    """Take rows out of their groups; the last member of a group comes in the place of the one that goes."""
+    for k in range(rows.shape[0]):
+        g = groups[k]
+        if g >= 0:
+            pool.size[g] -= 1
+            last = pool.rows[pool.start[g] + pool.size[g]]
+            at = pool.place[rows[k]]
+            pool.rows[at] = last
+            pool.place[last] = at

@@ -1,0 +1,1 @@
+"""Rules that were discovered, kept exactly current while rows come and go."""

@@ -1,0 +1,126 @@
+"""Rows by the codes of some columns, while they come and go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refute.kernels.tracking.groups import Pool, add_members, drop_members, move_groups
+from refute.relation.keys.dictionary import Dictionary, strings_of_words
+from refute.tracking.codes import NULL, Ints, Longs
+from refute.tracking.rows import TrackedRows
+
+_FEW = 1 << 10
+
+
+class RowGroups:
+    """The rows that agree in some columns, by group. Where nulls are equal to nothing, a row with one is in no group.
+
+    Members of a group lie together, with room behind them: a group that outgrows its room moves, to twice of it.
+    """
+
+    def __init__(self, rows: TrackedRows, columns: tuple[int, ...], *, nulls_agree: bool) -> None:
+        self._rows = rows
+        self.columns = columns
+        self._nulls_agree = nulls_agree
+        self.load()
+
+    def load(self) -> None:
+        """Begins anew with the rows that are there."""
+        self._known = Dictionary()
+        self._of: Longs = np.full(_FEW, -1, np.int64)  # the group of each row
+        start, size, room, place = np.zeros((4, _FEW), np.int64)
+        self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), place)
+        self._used = 0
+        living = self._rows.living
+        self.add(living)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in use."""
+        return self._known.nbytes + self._of.nbytes + sum(part.nbytes for part in self._pool)
+
+    @property
+    def members(self) -> Ints:
+        """Where members lie."""
+        return self._pool.rows
+
+    @property
+    def work(self) -> float:
+        """How many members a row meets on average."""
+        size = self._pool.size.astype(np.float64)
+        return float((size * size).sum() / max(1.0, size.sum()))
+
+    def numbers(self, codes: Ints) -> Longs:
+        """The group of rows with these codes (n, columns), a new one if need be; -1 for those that are in none."""
+        if not codes.shape[1]:
+            found = np.zeros(len(codes), np.int64)
+            self._reach(1)
+            return found
+        found = self._known.add(strings_of_words(codes.astype(np.int64).view(np.uint64)))
+        self._reach(self._known.known)
+        if not self._nulls_agree:
+            found[(codes == NULL).any(axis=1)] = -1
+        return found
+
+    def spans(self, groups: Longs) -> tuple[Longs, Longs]:
+        """Where the members of these groups lie, from and to."""
+        start = self._pool.start[groups]
+        return start, start + self._pool.size[groups]
+
+    def add(self, rows: Longs) -> None:
+        """Takes rows in."""
+        if not len(rows):
+            return
+        groups = self.numbers(self._rows.codes_of(rows, self.columns))
+        needed = int(rows[-1]) + 1
+        if needed > len(self._of):
+            size = max(needed, len(self._of) * 3 // 2)
+            self._of = np.concatenate([self._of, np.full(size - len(self._of), -1, np.int64)])
+            place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int64)])
+            self._pool = self._pool._replace(place=place)
+        self._of[rows] = groups
+        self._make_room(groups[groups >= 0])
+        add_members(self._pool, rows, groups)
+
+    def drop(self, rows: Longs) -> None:
+        """Lets rows go."""
+        drop_members(self._pool, rows, self._of[rows])
+
+    def _reach(self, groups: int) -> None:
+        """Makes sure that there are so many groups."""
+        have = len(self._pool.start)
+        if groups > have:
+            more = np.zeros(max(groups, have * 3 // 2) - have, np.int64)
+            start, size, room = (np.concatenate([one, more]) for one in self._pool[:3])
+            self._pool = self._pool._replace(start=start, size=size, room=room)
+
+    def _make_room(self, coming: Longs) -> None:
+        """Moves groups that have too little room for the rows that come."""
+        groups, more = np.unique(coming, return_counts=True)
+        needed = self._pool.size[groups] + more
+        tight = needed > self._pool.room[groups]
+        groups, needed = groups[tight], needed[tight]
+        if not len(groups):
+            return
+        fresh = self._pool.room[groups] == 0
+        room = np.where(fresh, needed, 2 * needed)
+        end = self._used + int(room.sum())
+        if end > len(self._pool.rows):
+            wider = np.empty(max(end, len(self._pool.rows) * 3 // 2), np.int32)
+            wider[: self._used] = self._pool.rows[: self._used]
+            self._pool = self._pool._replace(rows=wider)
+        starts = self._used + np.cumsum(room) - room
+        move_groups(self._pool, groups, starts, self._pool.rows)
+        self._pool.room[groups] = room
+        self._used = end
+        if self._used > 4 * int(self._pool.room.sum()) + _FEW:
+            self._pack()
+
+    def _pack(self) -> None:
+        """Puts all groups next to each other again, where moves have left holes."""
+        groups = np.flatnonzero(self._pool.room)
+        room = self._pool.room[groups]
+        starts = np.cumsum(room) - room
+        rows = np.empty(max(int(room.sum()), _FEW), np.int32)
+        move_groups(self._pool, groups, starts, rows)
+        self._pool, self._used = self._pool._replace(rows=rows), int(room.sum())

@@ -1,0 +1,129 @@
+"""The evidence that a tracker knows: every point with a count of its pairs, or with some of them as witnesses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.discovery.evidence.counted import Counts, Evidence
+from refute.discovery.space.slots import PredicateSpace, Words
+from refute.kernels.tracking.points import find_points
+from refute.tracking.codes import Longs
+
+Mask = NDArray[np.bool_]
+NONE = -1  # in place of a witness
+
+
+def places(points: Words, asked: Words) -> Longs:
+    """Where asked points are among ascending ones; `-1 - p` for one that is not there and belongs at p."""
+    out = np.empty(len(asked), np.int64)
+    find_points(points, np.ascontiguousarray(asked), out)
+    return out
+
+
+class KnownPoints:
+    """Distinct points, ascending.
+
+    A point that is *covered*, by an equality set whose pairs are all enumerated, has the exact number of its ordered
+    pairs. Any other has up to `most` witnesses: pairs of rows that are there, as `s << 32 | t`.
+    """
+
+    def __init__(self, space: PredicateSpace, most: int) -> None:
+        self.space = space
+        self.most = most
+        self.points: Words = np.empty((0, space.words), np.uint64)
+        self.counts: Counts = np.empty(0, np.int64)
+        self.covered: Mask = np.empty(0, np.bool_)
+        self.witnesses: Longs = np.empty((0, most), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all points."""
+        return self.points.nbytes + self.counts.nbytes + self.covered.nbytes + self.witnesses.nbytes
+
+    def find(self, points: Words) -> Longs:
+        """Where these points are, negative for those that are not known."""
+        return places(self.points, points)
+
+    def learn(self, points: Words, covered: Mask) -> None:
+        """Adds points that are not known, each once, without a pair so far."""
+        if not len(points):
+            return
+        order = np.lexsort(points.T[::-1])
+        points, covered = points[order], covered[order]
+        at = -1 - self.find(points)
+        self.points = np.insert(self.points, at, points, axis=0)
+        self.counts = np.insert(self.counts, at, 0)
+        self.covered = np.insert(self.covered, at, covered)
+        self.witnesses = np.insert(self.witnesses, at, NONE, axis=0)
+
+    def count(self, evidence: Evidence, sign: int) -> None:
+        """Adds the pairs of evidence to the counts of covered points, all of which are known, or takes them away."""
+        at = self.find(evidence.points)
+        known = at >= 0
+        at, counts = at[known], evidence.counts[known]
+        covered = self.covered[at]
+        self.counts[at[covered]] += sign * counts[covered]
+
+    def witness(self, evidence: Evidence) -> None:
+        """Notes a pair for each point of the evidence that is known, not covered, and has too few."""
+        at = self.find(evidence.points)
+        assert evidence.firsts is not None or not len(evidence)
+        known = at >= 0
+        if not known.any() or evidence.firsts is None:
+            return
+        at, pairs = at[known], evidence.firsts[known]
+        open_ones = ~self.covered[at]
+        at, pairs = at[open_ones], pairs[open_ones]
+        held = self.witnesses[at]
+        free = held == NONE
+        wanted = free.any(axis=1) & ~(held == pairs[:, None]).any(axis=1)
+        column = free.argmax(axis=1)
+        self.witnesses[at[wanted], column[wanted]] = pairs[wanted]
+
+    def forget_rows(self, alive: Mask) -> None:
+        """Drops witnesses of which a row is gone."""
+        held = self.witnesses
+        listed = held != NONE
+        s, t = held >> 32, held & 0xFFFFFFFF
+        gone = listed & ~(alive[np.where(listed, s, 0)] & alive[np.where(listed, t, 0)])
+        if gone.any():
+            held[gone] = NONE
+
+    def renumber(self, numbers: Longs) -> None:
+        """Changes to new numbers of rows, all of which are there."""
+        listed = self.witnesses != NONE
+        pairs = self.witnesses[listed]
+        self.witnesses[listed] = (numbers[pairs >> 32] << 32) | numbers[pairs & 0xFFFFFFFF]
+
+    @property
+    def dead(self) -> Mask:
+        """The covered points without a pair."""
+        return np.asarray(self.covered & (self.counts == 0))
+
+    @property
+    def suspects(self) -> Mask:
+        """The points that are not covered and have no witness left."""
+        return np.asarray(~self.covered & (self.witnesses == NONE).all(axis=1))
+
+    def drop(self, gone: Mask) -> None:
+        """Lets points go."""
+        kept = ~gone
+        self.points, self.counts = self.points[kept], self.counts[kept]
+        self.covered, self.witnesses = self.covered[kept], self.witnesses[kept]
+
+    def widen(self, wider: PredicateSpace) -> None:
+        """Changes to a widened space, in which the order of points may be another."""
+        points = self.space.widened_points(self.points, wider)
+        order = np.lexsort(points.T[::-1])
+        self.points = np.ascontiguousarray(points[order])
+        self.counts, self.covered = self.counts[order], self.covered[order]
+        self.witnesses = self.witnesses[order]
+        self.space = wider
+
+    def evidence(self) -> Evidence:
+        """All points with their counts, which are true where all points are covered."""
+        return Evidence(self.space, self.points, self.counts)
