@@ -13,6 +13,7 @@ from refute.discovery.space.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, 
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
 from refute.kernels.inversion.closure import close_boxes
+from refute.language.nulls import Nulls
 from refute.language.predicate import Column, Constant
 
 Term = Column | Constant
@@ -32,7 +33,7 @@ def minimal(
     length = lengths(space, masks)
     order = np.lexsort((*masks.T[::-1], length)) if len(boxes) else np.empty(0, np.int64)
     boxes, masks = boxes[order], masks[order]
-    if space.is_symmetric:
+    if space.is_symmetric and not _tells_nulls_in_vain(space, nullable):
         return _without_mirrors(space, boxes, masks)
     asked = _asked(space)
     terms = {term: n for n, term in enumerate(dict.fromkeys(t for pair in asked for t in pair))}
@@ -57,6 +58,14 @@ def minimal(
     inferring = np.flatnonzero(further | lopsided(space))
     dropped = implied(rules, mirrors, closures, inferring, budget, tuning) | _mirrored_earlier(rules, mirrors)
     return boxes[~dropped]
+
+
+def _tells_nulls_in_vain(space: PredicateSpace, nullable: frozenset[str]) -> bool:
+    """Whether some slot tells equal nulls of columns that hold none, so that `=` asks for more than `<=` there."""
+    return any(
+        slot.kind.tells_nulls and slot.kind.nulls is Nulls.EQUAL and nullable.isdisjoint(slot.columns)
+        for slot in space.slots
+    )
 
 
 def lopsided(space: PredicateSpace) -> bool:
