@@ -16,6 +16,8 @@ PUBLIC = [
     "Monitor",
     "Report",
     "RuleBook",
+    "RuleChanges",
+    "Tracker",
     "Verdict",
     "Violations",
     "check",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from refute.api.discovery import discover
     from refute.api.functions import check, count, explain, verify, violations
     from refute.api.monitor import Monitor
+    from refute.api.tracker import Tracker
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
     from refute.language.constraint import DenialConstraint
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from refute.live.changes import Changes
     from refute.report import Report
     from refute.report.violations import Violations
+    from refute.tracking.changes import RuleChanges
 
 __version__ = "0.1.0"
 
@@ -34,6 +36,8 @@ __all__ = [
     "Monitor",
     "Report",
     "RuleBook",
+    "RuleChanges",
+    "Tracker",
     "Verdict",
     "Violations",
     "check",
@@ -54,6 +58,8 @@ _HOMES = {
     "Monitor": "refute.api.monitor",
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
+    "RuleChanges": "refute.tracking.changes",
+    "Tracker": "refute.api.tracker",
     "Verdict": "refute.detect.results",
     "Violations": "refute.report.violations",
     "check": "refute.api.functions",

@@ -283,7 +283,7 @@ def test_decimals_of_python_leave_room_for_larger_ones(make: Callable[[Any], Any
 
 
 def test_an_index_of_pandas_is_no_column() -> None:
-    with pytest.raises(SchemaError, match=r"lack the column 'id', which the monitor has. Use reset_index\(\) first"):
+    with pytest.raises(SchemaError, match=r"lack the column 'id'. Use reset_index\(\) first"):
         watching().insert(pd.DataFrame({"zip": ["a"], "city": ["q"]}, index=pd.Index([9], name="id")))
 
 

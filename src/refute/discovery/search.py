@@ -61,20 +61,30 @@ def search(
     *,
     space: PredicateSpace | None = None,
     tuning: Tuning = STANDARD,
+    outcome: Outcome | None = None,
 ) -> Discovery:
     """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
 
     A given `space` is searched whatever rows it was made from, and widened for the nulls of these; else one is made
-    from the table and the options. What was searched is the `space` of the result.
+    from the table and the options. What was searched is the `space` of the result. Where the `outcome` of a search in
+    that space is known, none is made.
     """
-    return _Search(table, options, space, tuning).run(kept)
+    return _Search(table, options, space, tuning, outcome).run(kept)
 
 
 class _Search:
     """One discovery over one table."""
 
-    def __init__(self, table: SearchedTable, options: Options, space: PredicateSpace | None, tuning: Tuning) -> None:
+    def __init__(
+        self,
+        table: SearchedTable,
+        options: Options,
+        space: PredicateSpace | None,
+        tuning: Tuning,
+        outcome: Outcome | None = None,
+    ) -> None:
         self._started = time.monotonic()
+        self._outcome = outcome
         self._table = table
         self._options = options
         self._space = space
@@ -88,7 +98,7 @@ class _Search:
         if pairs is None:
             return self._nothing()
         space = pairs.space
-        outcome = searched(pairs, self._options, self._budget, self._tuning)
+        outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
         self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes

@@ -34,11 +34,11 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
         if not relation.has(name):
             in_index = name in (getattr(getattr(table, "index", None), "names", None) or ())  # of pandas
             hint = " Use reset_index() first" if in_index else did_you_mean(name, relation.names)
-            raise SchemaError(f"the rows lack the column {name!r}, which the monitor has.{hint}", column=name)
+            raise SchemaError(f"the rows lack the column {name!r}.{hint}", column=name)
     for name in relation.names:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise SchemaError(f"the monitor has no column {name!r}.{hint} Leave it out", column=name)
+            raise SchemaError(f"there is no column {name!r} here.{hint} Leave it out", column=name)
     if schema is None:
         columns = [relation.column(name) for name in names]
         if relation.n_rows == 0 and _module(table) == "pandas":  # whose types mean nothing without rows

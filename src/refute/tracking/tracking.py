@@ -23,7 +23,7 @@ from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.predicates import check_fits, predicate_space
+from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
@@ -90,8 +90,7 @@ class Tracking:
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
-            space = space.widened([name for name in relation.names if relation.null_count(name)])
-            check_fits(LocalTable(relation), space)
+            space = fitted(LocalTable(relation), space, options.nulls)
         self._begin(relation, slots, space)
 
     def _begin(self, relation: Relation, slots: Longs, space: PredicateSpace) -> None:

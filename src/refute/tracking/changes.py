@@ -1,0 +1,105 @@
+"""What a change of rows did to the rules that a table obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from refute.language.constraint import DenialConstraint
+from refute.language.render import render_english, render_text
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRule:
+    """A rule that holds now and was none before.
+
+    `refines` is the rule in whose place it came: that one was broken, and this asks for more. `generalises` are the
+    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not told before because it
+    followed from others, both are empty.
+    """
+
+    constraint: DenialConstraint
+    refines: DenialConstraint | None = None
+    generalises: tuple[DenialConstraint, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return render_text(self.constraint)
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English."""
+        return render_english(self.constraint)
+
+    def __str__(self) -> str:
+        because = ""
+        if self.refines is not None:
+            because = f", which refines {render_text(self.refines)}"
+        elif self.generalises:
+            because = f", which generalises {'; '.join(map(render_text, self.generalises))}"
+        return f"now holds: {self.text}{because}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRule:
+    """A rule that is none any more.
+
+    `pair` are the keys of the rows s and t that broke it, or their numbers where rows have no key. It is None for a
+    rule that still holds, but says nothing beside others: `follows` is one that it follows from, if that is known.
+    """
+
+    constraint: DenialConstraint
+    pair: tuple[Any, Any] | None = None
+    follows: DenialConstraint | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return render_text(self.constraint)
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English."""
+        return render_english(self.constraint)
+
+    def __str__(self) -> str:
+        if self.pair is not None:
+            return f"broken: {self.text}, by rows {self.pair[0]!r} and {self.pair[1]!r}"
+        because = "" if self.follows is None else f" from {render_text(self.follows)}"
+        return f"now follows{because or ' from others'}: {self.text}"
+
+
+class RuleChanges:
+    """The rules that a change of rows added and removed, and what else there is to say."""
+
+    def __init__(
+        self, added: Sequence[AddedRule] = (), removed: Sequence[RemovedRule] = (), notes: Sequence[str] = ()
+    ) -> None:
+        self.added = list(added)
+        self.removed = list(removed)
+        self.notes = tuple(notes)
+
+    @classmethod
+    def between(
+        cls, before: Mapping[str, DenialConstraint], after: Mapping[str, DenialConstraint], notes: Sequence[str]
+    ) -> RuleChanges:
+        """How two sets of rules differ, each by what it says."""
+        added = [AddedRule(rule) for text, rule in after.items() if text not in before]
+        return cls(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
+
+    @property
+    def broken(self) -> list[RemovedRule]:
+        """The rules that no longer hold."""
+        return [rule for rule in self.removed if rule.pair is not None]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def __str__(self) -> str:
+        told = [*map(str, self.removed), *map(str, self.added), *self.notes]
+        return "\n".join(told) or "no rule changed"
+
+    def __repr__(self) -> str:
+        return f"RuleChanges(+{len(self.added):,} -{len(self.removed):,})"

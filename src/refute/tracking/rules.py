@@ -1,0 +1,154 @@
+"""The minimal rules of what is tracked, and how a change of rows changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from refute.discovery.inversion.minimal import minimal
+from refute.discovery.inversion.minimal_rules import MinimalRules
+from refute.discovery.result.kinds import RuleSort, sort_of
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
+from refute.discovery.tuning import STANDARD, Tuning
+from refute.discovery.work import Budget
+from refute.kernels.tracking.points import first_around, first_inside
+from refute.language.constraint import DenialConstraint
+from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges
+from refute.tracking.codes import Longs
+from refute.tracking.known import places
+from refute.tracking.tracking import TrackedChange, Tracking
+
+Ids = Callable[[Longs], list[Any]]
+
+
+class TrackedRules:
+    """The minimal ones among the maximal boxes of a tracking.
+
+    Rules that follow from others are told apart incrementally, but for approximate ones, of which all are looked at.
+    """
+
+    def __init__(self, tracking: Tracking, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
+        """`kept` are the kinds of rules that are told, None for all."""
+        self._kept = kept
+        self._tuning = tuning
+        self._budget = Budget(tracking.options)
+        self._load(tracking)
+
+    def _load(self, tracking: Tracking) -> None:
+        self._space, self._nullable = tracking.space, tracking.rows.nullable
+        self._all = _ascending(tracking.boxes)
+        self._rules: MinimalRules | None = None
+        if tracking.options.error:
+            self.boxes = _ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
+            return
+        self._rules = MinimalRules(self._space, self._nullable, self._tuning)
+        self._rules.change(self._all[:0], self._all, self._budget)
+        self.boxes = _ascending(self._rules.boxes)
+
+    def __len__(self) -> int:
+        return len(self.boxes) if self._kept is None else len(self.constraints())
+
+    def constraints(self) -> list[DenialConstraint]:
+        """All rules that are told."""
+        return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
+
+    def changed(self, tracking: Tracking, change: TrackedChange, ids: Ids) -> RuleChanges:
+        """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
+        before, space, everything = self.boxes, self._space, self._all
+        if self._rules is None or tracking.space is not space or tracking.rows.nullable != self._nullable:
+            self._load(tracking)
+            if tracking.space is not space:
+                before, everything = (_widened(space, some, tracking.space) for some in (before, everything))
+            lost, gained = _without(before, self.boxes), _without(self.boxes, before)
+            gone = _without(everything, self._all)
+        else:
+            now = _ascending(tracking.boxes)
+            gone, come = _without(everything, now), _without(now, everything)
+            if not len(gone) and not len(come):
+                return RuleChanges()
+            lost, gained = self._rules.change(gone, come, self._budget)
+            self._all = now
+            self.boxes = _ascending(np.concatenate([_without(before, _ascending(lost)), gained]))
+        return self._told(lost, gained, gone, change, ids)
+
+    def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
+        """The changes in words: why each rule went, and in whose place each came."""
+        space = self._space
+        breaking = _firsts(first_inside, lost, change.fresh)
+        names = _named(ids, change.pairs[breaking[breaking >= 0]])
+        around = _firsts(first_around, lost, gained)
+        replaced = np.concatenate([lost, _mirrored(space, lost), gone])
+        outer = _firsts(first_around, gained, replaced)
+        lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
+        removed = []
+        for number, rule in enumerate(lost_rules):
+            if breaking[number] >= 0:
+                removed.append(RemovedRule(rule, names.pop(0)))
+            else:
+                follows = gained_rules[around[number]] if around[number] >= 0 else None
+                removed.append(RemovedRule(rule, None, follows))
+        added = []
+        for number, rule in enumerate(gained_rules):
+            at = int(outer[number])
+            refined = None if at < 0 else space.constraint(space.masks(replaced[at][None])[0].tolist())
+            inner = [lost_rules[n] for n in np.flatnonzero(around == number).tolist()]
+            added.append(AddedRule(rule, refined, tuple(inner)))
+        return RuleChanges(
+            [one for one in added if self._tells(one.constraint)],
+            [one for one in removed if self._tells(one.constraint)],
+        )
+
+    def _tells(self, rule: DenialConstraint) -> bool:
+        return self._kept is None or sort_of(rule) in self._kept
+
+
+def _firsts(kernel: Callable[[Words, Words, Longs], None], some: Words, others: Words) -> Longs:
+    out = np.empty(len(some), np.int64)
+    kernel(np.ascontiguousarray(some), np.ascontiguousarray(others), out)
+    return out
+
+
+def _named(ids: Ids, pairs: Longs) -> list[tuple[Any, Any]]:
+    """The names of the rows of pairs (N, 2)."""
+    if not len(pairs):
+        return []
+    return list(zip(ids(pairs[:, 0]), ids(pairs[:, 1]), strict=True))
+
+
+def _constraints(space: PredicateSpace, boxes: Words) -> list[DenialConstraint]:
+    return [space.constraint(row) for row in space.masks(boxes).tolist()]
+
+
+def _mirrored(space: PredicateSpace, boxes: Words) -> Words:
+    """The boxes of the same rules with the rows exchanged, where all have one."""
+    return space.boxes(mirror_masks(space, space.masks(boxes))) if space.is_symmetric else boxes[:0]
+
+
+def _widened(space: PredicateSpace, boxes: Words, wider: PredicateSpace) -> Words:
+    """The boxes that say the same in a widened space; those that cannot be said there by one box are left out."""
+    masks = space.masks(boxes)
+    possible = np.ones(len(boxes), np.bool_)
+    for k, (slot, old) in enumerate(zip(wider.slots, space.slots, strict=True)):
+        if slot == old:
+            continue
+        table = np.zeros(256, np.uint8)
+        for mask, operators in old.kind.conjunctions.items():
+            now = slot.kind.full
+            for op in operators:
+                now &= slot.kind.mask(op)
+            table[mask] = now
+        table[old.kind.full] = slot.kind.full
+        masks[:, k] = table[masks[:, k]]
+        possible &= masks[:, k] > 0
+    return _ascending(wider.boxes(masks[possible]))
+
+
+def _ascending(boxes: Words) -> Words:
+    return np.ascontiguousarray(boxes[np.lexsort(boxes.T[::-1])])
+
+
+def _without(boxes: Words, others: Words) -> Words:
+    """The boxes that are not among the others; both ascend."""
+    return boxes[places(others, boxes) < 0]

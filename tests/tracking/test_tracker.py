@@ -1,0 +1,278 @@
+"""A tracker tells the rules that `discover` finds from scratch in its space, and says what changed and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import refute as rf
+from oracle import holds, rows_of
+from refute.discovery.search import search
+from refute.discovery.table import LocalTable
+from refute.errors import DataError, OptionError, RefuteError, SchemaError
+from refute.language.constraint import DenialConstraint
+from refute.language.predicate import Row
+from refute.relation import Relation
+from refute.tracking.tracking import Ways
+from thorough import THOROUGH, examples
+from tracking.changing import WAYS, Shape, options, shapes
+
+CITIES = pa.table(
+    {
+        "id": [1, 2, 3, 4],
+        "zip": ["10115", "10115", "20095", "80331"],
+        "city": ["Berlin", "Berlin", "Hamburg", "Munich"],
+        "people": [10, 11, 12, 13],
+    }
+)
+
+
+def from_scratch(tracker: rf.Tracker) -> list[str]:
+    """The rules of the rows of this moment, searched anew in the same space."""
+    table = LocalTable(Relation.of(tracker.table()))
+    found = search(table, tracker._options, tracker._kinds, space=tracker.space)
+    return sorted(rule.text for rule in found.rules)
+
+
+def texts(rules: Any) -> set[str]:
+    return {one.text for one in rules}
+
+
+class Tracked(RuleBasedStateMachine):
+    """Rows with keys come, go and change; keys come back; batches that cannot be done change nothing."""
+
+    tracker: rf.Tracker
+
+    @initialize(data=st.data(), shape=shapes(), given=options(), ways=WAYS, size=st.sampled_from((0, 1, 3, 12)))
+    def begin(self, data: Any, shape: Shape, given: Any, ways: Ways, size: int) -> None:
+        self.shape, self.nulls = shape, given.nulls.value
+        self.rows = dict(enumerate(data.draw(st.lists(shape.rows(), min_size=size, max_size=size))))
+        same = ("cross_columns", "shared_values", "average_ratio", "one_row", "constants", "operators")
+        chosen = {name: getattr(given, name) for name in (*same, "max_predicates")}
+        columns = [f"c{n}" for n in range(len(shape.kinds))]
+        self.tracker = rf.Tracker(
+            self.table(self.rows), key="id", ways=ways, nulls=self.nulls, columns=columns, **chosen
+        )
+        self.before = {rule.text: rule.constraint for rule in self.tracker.rules}
+
+    def table(self, rows: dict[int, Any]) -> pa.Table:
+        return self.shape.table(list(rows.values())).append_column("id", pa.array(list(rows), pa.int64()))
+
+    def some(self, data: Any) -> list[int]:
+        return list(data.draw(st.lists(st.sampled_from(list(self.rows)), min_size=1, max_size=5, unique=True)))
+
+    @rule(data=st.data())
+    def insert(self, data: Any) -> None:
+        free = [number for number in range(40) if number not in self.rows][:5]
+        rows = {number: data.draw(self.shape.rows()) for number in free[: data.draw(st.integers(1, 5))]}
+        self.rows |= rows
+        self.told(self.tracker.insert(self.table(rows)))
+
+    @precondition(lambda self: bool(getattr(self, "rows", None)))
+    @rule(data=st.data())
+    def delete(self, data: Any) -> None:
+        gone = self.some(data)
+        for number in gone:
+            del self.rows[number]
+        self.told(self.tracker.delete(gone))
+
+    @precondition(lambda self: bool(getattr(self, "rows", None)))
+    @rule(data=st.data())
+    def update(self, data: Any) -> None:
+        rows = {number: data.draw(self.shape.rows()) for number in self.some(data)}
+        self.rows |= rows
+        self.told(self.tracker.update(self.table(rows)))
+
+    @precondition(lambda self: bool(getattr(self, "rows", None)))
+    @rule(data=st.data())
+    def feed(self, data: Any) -> None:
+        gone = data.draw(st.sampled_from(list(self.rows)))
+        row = data.draw(self.shape.rows())
+        steps = self.table({gone: self.rows[gone]}).append_column("op", pa.array(["delete"]))
+        again = self.table({gone: row}).append_column("op", pa.array(["insert"]))
+        self.rows[gone] = row
+        self.told(self.tracker.apply(pa.concat_tables([steps, again])))
+
+    @precondition(lambda self: bool(getattr(self, "rows", None)))
+    @rule()
+    def refused(self) -> None:
+        there = next(iter(self.rows))
+        with pytest.raises(RefuteError):
+            self.tracker.insert(self.table({90: self.rows[there], there: self.rows[there]}))
+        with pytest.raises(RefuteError):
+            self.tracker.delete([there, 95])
+
+    def told(self, changes: rf.RuleChanges) -> None:
+        """What changed is the difference, and each broken rule has a pair that breaks it."""
+        now = {rule.text: rule.constraint for rule in self.tracker.rules}
+        assert texts(changes.added) == now.keys() - self.before.keys()
+        assert texts(changes.removed) == self.before.keys() - now.keys()
+        rows = {row["id"]: row for row in rows_of(self.tracker.table())}
+        for one in changes.removed:
+            if one.pair is None:
+                assert not self.broken(one.constraint, rows)
+            else:
+                s, t = one.pair
+                assert all(holds(p, {Row.S: rows[s], Row.T: rows[t]}, self.nulls) for p in one.constraint.predicates)
+        self.before = now
+
+    def broken(self, constraint: DenialConstraint, rows: dict[int, Any]) -> bool:
+        return any(
+            all(holds(p, {Row.S: rows[s], Row.T: rows[t]}, self.nulls) for p in constraint.predicates)
+            for s in rows
+            for t in rows
+            if s != t
+        )
+
+    @precondition(lambda self: hasattr(self, "tracker"))
+    @invariant()
+    def rules_are_those_of_a_search(self) -> None:
+        assert sorted(rule.text for rule in self.tracker.rules) == from_scratch(self.tracker)
+        assert len(self.tracker) == len(self.tracker.rules)
+        assert self.tracker.n_rows == len(self.rows)
+
+
+Tracked.TestCase.settings = examples(25, stateful_step_count=15 if THOROUGH else 5)
+TestTracked = Tracked.TestCase
+
+
+def test_a_broken_rule_comes_with_its_pair_and_with_what_refines_it() -> None:
+    tracker = rf.Tracker(CITIES, key="id", columns=["zip", "city"])
+    assert "not (s.zip = t.zip and s.city != t.city)" in texts(tracker.rules)
+    changes = tracker.insert([{"id": 9, "zip": "10115", "city": "Potsdam", "people": 3}])
+    lost = {rule.text: rule for rule in changes.removed}["not (s.zip = t.zip and s.city != t.city)"]
+    assert lost.pair is not None
+    assert 9 in lost.pair
+    assert "broken: not (s.zip = t.zip and s.city != t.city), by rows" in str(changes)
+    back = tracker.delete([9])
+    found = {rule.text: rule for rule in back.added}["not (s.zip = t.zip and s.city != t.city)"]
+    assert str(found).startswith("now holds: not (s.zip = t.zip and s.city != t.city)")
+    assert not back.broken
+
+
+def test_what_is_added_says_in_whose_place_it_came() -> None:
+    table = CITIES.set_column(3, "people", pa.array([10, 10, 12, 12]))
+    tracker = rf.Tracker(table, key="id", columns=["zip", "city", "people"], cross_columns=False)
+    changes = tracker.insert([{"id": 9, "zip": "10115", "city": "Potsdam", "people": 3}])
+    assert changes.added
+    for one in changes.added:
+        assert one.refines is not None
+        assert set(one.refines.columns) <= set(one.constraint.columns)
+    back = tracker.delete([9])
+    assert any(rule.generalises for rule in back.added)
+    assert texts(back.removed) == texts(changes.added)
+
+
+def test_a_batch_that_cannot_be_done_changes_nothing() -> None:
+    tracker = rf.Tracker(CITIES, key="id")
+    before = texts(tracker.rules)
+    row = {"id": 7, "zip": "1", "city": "Bonn", "people": 1}
+    wrong = [
+        [row, row],
+        [row, {**row, "id": 1}],
+        [row, {**row, "id": None}],
+        [{**row, "people": "many"}],
+        [{name: row[name] for name in ("id", "zip", "city")}],
+        [{**row, "more": 1}],
+    ]
+    for batch in wrong:
+        with pytest.raises((DataError, SchemaError)):
+            tracker.insert(batch)
+    for keys in ([1, 1], [8], ["x"]):
+        with pytest.raises((DataError, SchemaError)):
+            tracker.delete(keys)
+    with pytest.raises(DataError):
+        tracker.update([{**row, "id": 8}])
+    with pytest.raises(DataError):
+        tracker.apply([{**row, "op": "insert"}, {**row, "op": "upsert"}])
+    assert texts(tracker.rules) == before
+    assert tracker.table().equals(CITIES)
+
+
+def test_a_change_that_is_interrupted_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker = rf.Tracker(CITIES, key="id")
+    before = texts(tracker.rules)
+    row = {"id": 7, "zip": "10115", "city": "Bonn", "people": 1}
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("refute.live.state.State.carry_out", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.insert([row])
+    assert tracker.n_rows == 4
+    assert texts(tracker.rules) == before
+    tracker.insert([row])
+    assert sorted(texts(tracker.rules)) == from_scratch(tracker)
+
+
+def test_rows_without_a_key_are_known_by_their_numbers() -> None:
+    tracker = rf.Tracker(CITIES.drop_columns("id"))
+    tracker.insert([{"zip": "10115", "city": "Potsdam", "people": 3}])
+    tracker.delete([4, 0])
+    assert tracker.n_rows == 3
+    assert sorted(texts(tracker.rules)) == from_scratch(tracker)
+    with pytest.raises(OptionError, match="give the tracker a key"):
+        tracker.update([{"zip": "1", "city": "x", "people": 3}])
+    with pytest.raises(OptionError, match="give the tracker one"):
+        tracker.apply([{"op": "delete"}])
+
+
+def test_a_discovery_is_gone_on_with() -> None:
+    found = rf.discover(CITIES, max_predicates=2, columns=["zip", "city"])
+    tracker = rf.Tracker(found, key="id")
+    assert texts(tracker.rules) == texts(found.rules)
+    assert tracker.space == found.space
+    with pytest.raises(OptionError, match="leave one_row out"):
+        rf.Tracker(found, one_row=True)
+    with pytest.raises(OptionError, match="time_limit"):
+        rf.Tracker(CITIES, time_limit=3.0)
+
+
+def test_almost_rules_and_errors_follow_the_rows() -> None:
+    rows = [{"id": n, "zip": str(n % 5), "city": f"c{n % 5}"} for n in range(20)]
+    tracker = rf.Tracker(pa.Table.from_pylist(rows), key="id", columns=["zip", "city"], almost=4)
+    assert not tracker.almost
+    tracker.insert([{"id": 99, "zip": "1", "city": "c2"}])
+    assert "not (s.zip = t.zip and s.city != t.city)" in texts(tracker.almost)
+    (found,) = [one for one in tracker.almost if one.text == "not (s.zip = t.zip and s.city != t.city)"]
+    assert {row for pair in found.pairs for row in pair} == {1, 6, 11, 16, 20}
+    nearly = rf.Tracker(tracker.table(), key="id", columns=["zip", "city"], error=0.05)
+    assert "not (s.zip = t.zip and s.city != t.city)" in texts(nearly.rules)
+    changes = nearly.insert([{"id": 100 + n, "zip": "1", "city": f"d{n}"} for n in range(9)])
+    assert "not (s.zip = t.zip and s.city != t.city)" in texts(changes.removed)
+    assert sorted(texts(nearly.rules)) == from_scratch(nearly)
+
+
+def test_predicates_stay_until_they_are_chosen_anew() -> None:
+    table = pa.table({"a": [1, 2, 3], "b": [7, 8, 9], "none": pa.nulls(3, pa.int64())})
+    tracker = rf.Tracker(table)
+    assert any("'none' was left out" in note for note in tracker.notes)
+    assert any("until refit()" in note for note in tracker.notes)
+    tracker.insert(pa.table({"a": [7, 8, 9], "b": [7, 8, None], "none": [1, 2, 3]}))
+    assert sorted(texts(tracker.rules)) == from_scratch(tracker)
+    changes = tracker.refit()
+    assert "now asked: s.a = t.b" in changes.notes
+    assert "now asked: s.none < t.none" in changes.notes
+    assert texts(tracker.rules) == texts(rf.discover(tracker.table()).rules)
+
+
+def test_rules_of_some_kinds_are_told_alone() -> None:
+    tracker = rf.Tracker(CITIES, key="id", kinds=["functional dependency"])
+    changes = tracker.insert([{"id": 9, "zip": "10115", "city": "Potsdam", "people": 3}])
+    assert len(tracker) == len(tracker.rules)
+    assert {rule.sort.value for rule in tracker.rules} <= {"functional dependency"}
+    assert changes.removed
+    assert all(rule.text.count("!=") == 1 for rule in changes.removed)
+
+
+def test_rules_are_written_for_review() -> None:
+    tracker = rf.Tracker(CITIES, key="id", columns=["zip", "city"])
+    assert "status: proposed" in tracker.to_yaml()
+    assert len(tracker.top(1)) == 1
+    assert repr(tracker) == f"Tracker({len(tracker)} rules, 4 rows)"
