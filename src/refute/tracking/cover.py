@@ -1,7 +1,7 @@
-"""Pairs of rows that agree on sets of equalities: those of a batch with all others, each pair once.
+"""Pairs of rows that agree on sets of equalities: those of a batch with all others, each pair counted once.
 
-Which sets a pair agrees on can be read off its clue, in both roles. So a pair that two sets would give is left to the
-first of them: clues are tallied set by set, and those that an earlier set has given are dropped as a whole.
+Every set gives the pairs that agree on it, so a pair comes as often as there are sets, and roles in them, in which it
+agrees. That can be read off its clue: so all are tallied together, and the count of a clue is divided by that number.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.agreements import equal_masks, ranges_of, tasks_of
 from refute.discovery.evidence.counted import Counts, Evidence, packed_pairs, turned_pairs, unpacked_pairs
-from refute.discovery.evidence.tiles import ClueTally, Rectangles, tallied
-from refute.discovery.space.layout import Clues
+from refute.discovery.evidence.tiles import ClueTally, Rectangles
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Facts
@@ -30,6 +29,7 @@ Chosen = frozenset[int]
 Mask = NDArray[np.bool_]
 _MANY_PAIRS = 1 << 22  # pairs from which threads are worth their start
 _TASK_ROWS = 1 << 16
+_PARTS = 24  # bits that number the parts of a task
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,11 @@ class EqualSet:
         return np.asarray(~(points & ~self.box).any(axis=1))
 
 
-class _Tallied(NamedTuple):
-    """Distinct clues of some pairs: how many, when first seen, and a pair (s, t) of each."""
+class _Source(NamedTuple):
+    """Where the positions of tallied pairs are rows: those of side s, and those of side t."""
 
-    clues: Clues
-    counts: Counts
-    task: Longs
-    pairs: Longs
+    s_rows: NDArray[np.integer]
+    t_rows: NDArray[np.integer]
 
 
 class Cover:
@@ -88,14 +86,9 @@ class Cover:
         self.sets = tuple(EqualSet.of(space, self._rows, chosen) for chosen in sets)
         wanted = dict.fromkeys(columns for one in self.sets for columns in (one.left, one.right))
         agree = self._rows.nulls is Nulls.EQUAL
-        self._groups = {
-            columns: self._groups.get(columns) or RowGroups(self._rows, columns, nulls_agree=agree)
-            for columns in wanted
-        }
-
-    def groups(self, columns: tuple[int, ...]) -> RowGroups:
-        """The rows by these columns."""
-        return self._groups[columns]
+        known = self._groups
+        self._groups = {key: known.get(key) or RowGroups(self._rows, key, nulls_agree=agree) for key in wanted}
+        self._numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], Longs] = {}
 
     @property
     def nbytes(self) -> int:
@@ -109,9 +102,9 @@ class Cover:
                 groups.load()
 
     def add(self, rows: Longs) -> None:
-        """Takes rows into all groups."""
-        for groups in self._groups.values():
-            groups.add(rows)
+        """Takes the rows of the batch whose evidence was asked for last into all groups."""
+        for key, groups in self._groups.items():
+            groups.add(rows, self._numbers.get((key, key)))
 
     def drop(self, rows: Longs) -> None:
         """Lets rows go from all groups."""
@@ -128,92 +121,113 @@ class Cover:
         The batch itself is in no group. Each pair that agrees on a set in some role is counted once, in both roles, but
         for those that agree on one of the sets `before`.
         """
+        self._numbers = {}
         if not len(batch):
             return Evidence.empty(self._space)
-        found: list[tuple[_Tallied, Counts]] = []
-        for number, one in enumerate(self.sets):
-            earlier = (*before, *self.sets[:number])
-            met = self._met(one, batch, False, budget)
-            found.append((met, self._twice(met, earlier)))
-            if not one.same:
-                met = self._met(one, batch, True, budget)
-                found.append((met, self._twice(met, (*earlier, one), forward=one)))
-            among = self._among(one, batch, budget)
-            found.append((among, self._twice(among, earlier, both=None if one.same else one)))
-        return evidence_of_tallies(self._rows, found)
+        facts = self._rows.facts(batch)
+        tallies = [ClueTally(facts, keeps_pairs=True)]
+        sources: list[_Source] = []
+        for one in self.sets:
+            for asked, kept in [(one.left, one.right)] if one.same else [(one.left, one.right), (one.right, one.left)]:
+                numbers = self._numbered(batch, asked, kept)
+                asking, ranges = self._asking(self._groups[kept], numbers)
+                sources.append(_Source(batch, self._groups[kept].members))
+                _tally(tallies, self._rows, facts, asking, sources, ranges, budget)
+            if len(batch) > 1:
+                self._among(one, batch, tallies, sources, budget)
+        return self._counted(tallies, sources, before)
 
-    def counted(self, tallies: Iterable[tuple[EqualSet, Sequence[ClueTally]]]) -> Evidence:
-        """The evidence of all pairs that agree on the sets, given the tallies of each set over one table.
+    def counted(self, tallies: Iterable[ClueTally]) -> Evidence:
+        """The evidence of all pairs that agree on the sets, given the tallies of all sets over one table.
 
-        Pairs are positions there.
+        Its pairs are positions, and mean nothing.
         """
-        found = []
-        earlier: tuple[EqualSet, ...] = ()
-        for one, parts in tallies:
-            tallied_pairs = _joined(parts, None, None)
-            found.append((tallied_pairs, self._twice(tallied_pairs, earlier, both=None if one.same else one)))
-            earlier = (*earlier, one)
-        return evidence_of_tallies(self._rows, found)
+        return self._counted(list(tallies), None, ())
 
-    def _twice(
-        self,
-        found: _Tallied,
-        earlier: Sequence[EqualSet],
-        *,
-        forward: EqualSet | None = None,
-        both: EqualSet | None = None,
-    ) -> Counts:
-        """Twice the number of pairs that each clue counts for: none where an earlier set has given them.
+    def _numbered(self, batch: Longs, asked: tuple[int, ...], kept: tuple[int, ...]) -> Longs:
+        """The groups that the rows of a batch ask for by some columns, among those by other columns."""
+        if (asked, kept) not in self._numbers:
+            self._numbers[asked, kept] = self._groups[kept].numbers(self._rows.codes_of(batch, asked))
+        return self._numbers[asked, kept]
 
-        `forward` is a set that was asked in the other role only: the pairs that it gives as (s, t) were given before.
-        `both` is one that was asked in both roles at once: pairs that agree in both were met twice.
-        """
-        points = self._rows.layout.points(found.clues)
-        ahead, back = points[: len(found.clues)], points[len(found.clues) :]
-        before = [one for one in earlier if one is not forward]
-        given = held_by(before, ahead) | held_by(before, back)
-        if forward is not None:
-            given |= forward.holds(ahead)
-        twice = 2 * found.counts
-        if both is not None:
-            twice = np.where(both.holds(ahead) & both.holds(back), found.counts, twice)
-        return np.where(given, 0, twice)
-
-    def _met(self, one: EqualSet, batch: Longs, turned: bool, budget: Budget) -> _Tallied:
-        """The pairs of the batch with rows in groups that agree on a set; `turned`, with the batch in the role of t."""
-        asked, kept = (one.right, one.left) if turned else (one.left, one.right)
-        groups = self._groups[kept]
-        numbers = groups.numbers(self._rows.codes_of(batch, asked))
+    def _asking(self, groups: RowGroups, numbers: Longs) -> tuple[Longs, Rectangles]:
+        """The rows of a batch in the order of the groups that they ask for, and the ranges that they meet."""
         order = np.argsort(numbers, kind="stable")
-        order = order[np.searchsorted(numbers[order], 0) :]
         ordered = numbers[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order[:0]
-        last = np.append(first[1:], len(ordered))[: len(first)]
+        first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        first = np.concatenate([np.zeros(1, np.int64), first])
+        last = np.append(first[1:], len(ordered))
+        wanted = ordered[first] >= 0
+        first, last = first[wanted], last[wanted]
         begin, end = groups.spans(ordered[first])
-        ranges = np.stack([first, last, begin, end], axis=1)[end > begin].astype(np.int64)
-        rows = batch[order]
-        return tally_members(self._rows, rows, groups.members, ranges, budget)
+        return order, np.stack([first, last, begin, end], axis=1)[end > begin]
 
-    def _among(self, one: EqualSet, batch: Longs, budget: Budget) -> _Tallied:
-        """The pairs of two rows of the batch that agree on a set; in both roles at once, where roles differ."""
-        groups = self._groups[one.right]
-        keys = [groups.numbers(self._rows.codes_of(batch, side)) for side in (one.left, one.right)]
+    def _among(
+        self, one: EqualSet, batch: Longs, tallies: list[ClueTally], sources: list[_Source], budget: Budget
+    ) -> None:
+        """Tallies the pairs of two rows of the batch that agree on a set; where roles differ, both orders of each."""
+        keys = [self._numbered(batch, side, one.right) for side in (one.left, one.right)]
         s_rows, s_key = batch[keys[0] >= 0], keys[0][keys[0] >= 0]
         t_rows, t_key = (s_rows, s_key) if one.same else (batch[keys[1] >= 0], keys[1][keys[1] >= 0])
         found = ranges_of(s_rows, t_rows, s_key, t_key, one.same)
         if not len(found.ranges):
-            return _nothing(self._rows)
+            return
         facts = self._rows.facts(found.s_rows, found.t_rows)
         own = np.empty(0, np.int64)
         if not one.same:
             place = np.full(int(batch.max()) + 1, -1, np.int64)
             place[found.t_rows] = np.arange(len(found.t_rows))
             own = place[found.s_rows]
-        if found.pairs < _MANY_PAIRS:
-            parts = [ClueTally(facts, keeps_pairs=True).add(facts, found.ranges, own)]
-        else:
-            parts, _ = tallied(facts, tasks_of(found.ranges, found.same), budget, own, keeps_pairs=True)
-        return _joined(parts, found.s_rows, found.t_rows)
+        task = len(sources) << _PARTS
+        sources.append(_Source(found.s_rows, found.t_rows))
+        if found.pairs < _MANY_PAIRS or budget.threads == 1:
+            tallies[0].add(facts, found.ranges, own, task)
+            return
+        crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
+            budget,
+            lambda: ClueTally(facts, keeps_pairs=True),
+            lambda tally, part: tally.add(facts, part[1], own, task + part[0]),
+        )
+        tallies.extend(crew.run(enumerate(tasks_of(found.ranges, found.same)))[0])
+
+    def _counted(self, tallies: list[ClueTally], sources: list[_Source] | None, before: Sequence[EqualSet]) -> Evidence:
+        """The evidence of tallied pairs, each of which was met once for every set and role in which it agrees.
+
+        Whichever thread did a task: of the pairs at a point, one of the earliest task stays.
+        """
+        layout = self._rows.layout
+        listed = [tally.clues() for tally in tallies]
+        clues, counts = (np.concatenate(parts) for parts in zip(*listed, strict=True))
+        if not len(clues):
+            return Evidence.empty(self._space)
+        task, places = (np.concatenate(p) for p in zip(*(one.first_pairs() for one in tallies), strict=True))
+        points = layout.points(clues)
+        ahead, back = points[: len(clues)], points[len(clues) :]
+        times = np.zeros(len(clues), np.int64)
+        for one in self.sets:
+            times += one.holds(ahead)
+            if not one.same:
+                times += one.holds(back)
+        if before:
+            new = ~(held_by(before, ahead) | held_by(before, back))
+            ahead, back, counts, times = ahead[new], back[new], counts[new], times[new]
+            task, places = task[new], places[new]
+            if not len(counts):
+                return Evidence.empty(self._space)
+        pairs = places if sources is None else _rows_of(sources, task >> _PARTS, places)
+        order = np.lexsort((pairs, task))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        whole, scaled = _common(times, counts)
+        found = Evidence.of(
+            self._space,
+            np.concatenate([ahead, back]),
+            np.concatenate([scaled, scaled]),
+            np.concatenate([2 * rank, 2 * rank + 1]),
+        )
+        assert found.firsts is not None
+        both = np.stack([pairs[order], turned_pairs(pairs[order])], axis=1).ravel()
+        return Evidence(self._space, found.points, found.counts // whole, both[found.firsts])
 
 
 def held_by(sets: Iterable[EqualSet], points: Words) -> Mask:
@@ -224,31 +238,44 @@ def held_by(sets: Iterable[EqualSet], points: Words) -> Mask:
     return found
 
 
-def tally_members(
-    rows: TrackedRows, batch: Longs, members: NDArray[np.int32], ranges: Rectangles, budget: Budget
-) -> _Tallied:
-    """The pairs of ranges (R, 4) of the batch with ranges of the members, which are numbers of rows."""
+def _common(times: Longs, counts: Counts) -> tuple[int, Counts]:
+    """A number that all of `times` divide, and the counts divided by their times, as many times that number."""
+    whole = int(np.lcm.reduce(np.unique(times)))
+    if whole * int(counts.sum()) >= 1 << 62:
+        raise OverflowError("pairs that agree in so many ways are too many to be counted; use fewer columns")
+    return whole, counts * (whole // times)
+
+
+def _tally(
+    tallies: list[ClueTally],
+    rows: TrackedRows,
+    facts: Facts,
+    asking: Longs,
+    sources: list[_Source],
+    ranges: Rectangles,
+    budget: Budget,
+) -> None:
+    """Tallies ranges (R, 4) of the rows that ask with ranges of the members of the last source."""
+    members = sources[-1].t_rows.astype(np.int32, copy=False)
+    task = (len(sources) - 1) << _PARTS
     pairs = int(((ranges[:, 1] - ranges[:, 0]) * (ranges[:, 3] - ranges[:, 2])).sum())
     if not pairs:
-        return _nothing(rows)
-    facts = rows.facts(batch)
+        return
+    kept = rows.kept
     if pairs < _MANY_PAIRS or budget.threads == 1:
-        parts = [ClueTally(facts, keeps_pairs=True).add_members(facts, rows.kept, members, ranges)]
-    else:
-        kept = rows.kept
+        tallies[0].add_members(facts, kept, asking, members, ranges, task)
+        return
 
-        def start() -> tuple[ClueTally, Facts]:
-            own = facts._replace(t=np.empty_like(facts.t), t_bits=np.zeros_like(facts.t_bits))
-            return ClueTally(facts, keeps_pairs=True), own
+    def start() -> tuple[ClueTally, Facts]:
+        room = facts._replace(t=np.empty_like(facts.t), t_bits=np.zeros_like(facts.t_bits))
+        return ClueTally(facts, keeps_pairs=True), room
 
-        def work(state: tuple[ClueTally, Facts], task: tuple[int, Rectangles]) -> tuple[ClueTally, Facts]:
-            state[0].add_members(state[1], kept, members, task[1], task[0])
-            return state
+    def work(state: tuple[ClueTally, Facts], part: tuple[int, Rectangles]) -> tuple[ClueTally, Facts]:
+        state[0].add_members(state[1], kept, asking, members, part[1], task + part[0])
+        return state
 
-        crew: Crew[tuple[ClueTally, Facts], tuple[int, Rectangles]] = Crew(budget, start, work)
-        done, _ = crew.run(enumerate(_parts(ranges)))
-        parts = [tally for tally, _ in done]
-    return _joined(parts, batch, members)
+    crew: Crew[tuple[ClueTally, Facts], tuple[int, Rectangles]] = Crew(budget, start, work)
+    tallies.extend(tally for tally, _ in crew.run(enumerate(_parts(ranges)))[0])
 
 
 def _parts(ranges: Rectangles) -> Iterator[Rectangles]:
@@ -267,46 +294,11 @@ def _parts(ranges: Rectangles) -> Iterator[Rectangles]:
         yield np.array(small, np.int64)
 
 
-def _nothing(rows: TrackedRows) -> _Tallied:
-    none = np.empty(0, np.int64)
-    return _Tallied(np.empty((0, rows.layout.words), np.int32), none, none, none)
-
-
-def _joined(
-    parts: Sequence[ClueTally], s_rows: NDArray[np.integer] | None, t_rows: NDArray[np.integer] | None
-) -> _Tallied:
-    """What tallies hold, with pairs of rows, or of positions where no rows are given."""
-    counted = [tally.clues() for tally in parts]
-    firsts = [tally.first_pairs() for tally in parts]
-    s, t = unpacked_pairs(np.concatenate([pairs for _, pairs in firsts])).T
-    if s_rows is not None and t_rows is not None:
-        s, t = s_rows[s].astype(np.int64), t_rows[t].astype(np.int64)
-    return _Tallied(
-        np.concatenate([clues for clues, _ in counted]),
-        np.concatenate([counts for _, counts in counted]),
-        np.concatenate([tasks for tasks, _ in firsts]),
-        packed_pairs(s, t),
-    )
-
-
-def evidence_of_tallies(rows: TrackedRows, found: Sequence[tuple[_Tallied, Counts]]) -> Evidence:
-    """The evidence of tallied pairs, taken in both roles, given twice the number of pairs of each clue.
-
-    Whichever thread did a task: of the pairs at a point, one of the earliest set and task stays.
-    """
-    layout = rows.layout
-    kept = [twice > 0 for _, twice in found]
-    if not any(some.any() for some in kept):
-        return Evidence.empty(layout.space)
-    chosen = [(*(part[some] for part in one), twice[some]) for (one, twice), some in zip(found, kept, strict=True)]
-    clues, _, task, pairs, twice = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
-    stage = np.repeat(np.arange(len(found)), [np.count_nonzero(some) for some in kept])
-    order = np.lexsort((pairs, task, stage))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    evidence = Evidence.of(
-        layout.space, layout.points(clues), np.concatenate([twice, twice]), np.concatenate([2 * rank, 2 * rank + 1])
-    )
-    assert evidence.firsts is not None
-    both = np.stack([pairs[order], turned_pairs(pairs[order])], axis=1).ravel()
-    return Evidence(layout.space, evidence.points, evidence.counts // 2, both[evidence.firsts])
+def _rows_of(sources: Sequence[_Source], which: Longs, places: Longs) -> Longs:
+    """Packed positions as packed rows, given by which source each is meant."""
+    s, t = unpacked_pairs(places).T.copy()
+    for number in np.unique(which).tolist():
+        some = which == number
+        s[some] = sources[number].s_rows[s[some]]
+        t[some] = sources[number].t_rows[t[some]]
+    return packed_pairs(s, t)

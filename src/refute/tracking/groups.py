@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from refute.kernels.tracking.groups import Pool, add_members, drop_members, move_groups
-from refute.relation.keys.dictionary import Dictionary, strings_of_words
+from refute.kernels.tracking.groups import Pool, add_members, drop_members, move_groups, number_keys
 from refute.tracking.codes import NULL, Ints, Longs
 from refute.tracking.rows import TrackedRows
 
@@ -26,7 +26,9 @@ class RowGroups:
 
     def load(self) -> None:
         """Begins anew with the rows that are there."""
-        self._known = Dictionary()
+        self._known = 0
+        self._keys: Ints = np.empty((_FEW, len(self.columns)), np.int32)
+        self._cells: NDArray[np.int32] = np.zeros(2 * _FEW, np.int32)
         self._of: Longs = np.full(_FEW, -1, np.int64)  # the group of each row
         start, size, room, place = np.zeros((4, _FEW), np.int64)
         self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), place)
@@ -37,7 +39,7 @@ class RowGroups:
     @property
     def nbytes(self) -> int:
         """The memory in use."""
-        return self._known.nbytes + self._of.nbytes + sum(part.nbytes for part in self._pool)
+        return self._keys.nbytes + self._cells.nbytes + self._of.nbytes + sum(part.nbytes for part in self._pool)
 
     @property
     def members(self) -> Ints:
@@ -52,14 +54,13 @@ class RowGroups:
 
     def numbers(self, codes: Ints) -> Longs:
         """The group of rows with these codes (n, columns), a new one if need be; -1 for those that are in none."""
-        if not codes.shape[1]:
-            found = np.zeros(len(codes), np.int64)
-            self._reach(1)
-            return found
-        found = self._known.add(strings_of_words(codes.astype(np.int64).view(np.uint64)))
-        self._reach(self._known.known)
+        found = np.zeros(len(codes), np.int64)
+        self._reach(self._known + len(codes))
+        self._known = int(number_keys(codes, self._keys, self._known, self._cells, found))
         if not self._nulls_agree:
-            found[(codes == NULL).any(axis=1)] = -1
+            missing = codes == NULL
+            if missing.any():
+                found[missing.any(axis=1)] = -1
         return found
 
     def spans(self, groups: Longs) -> tuple[Longs, Longs]:
@@ -67,11 +68,12 @@ class RowGroups:
         start = self._pool.start[groups]
         return start, start + self._pool.size[groups]
 
-    def add(self, rows: Longs) -> None:
-        """Takes rows in."""
+    def add(self, rows: Longs, groups: Longs | None = None) -> None:
+        """Takes rows in, whose numbers ascend; `groups` are theirs, if they are known."""
         if not len(rows):
             return
-        groups = self.numbers(self._rows.codes_of(rows, self.columns))
+        if groups is None:
+            groups = self.numbers(self._rows.codes_of(rows, self.columns))
         needed = int(rows[-1]) + 1
         if needed > len(self._of):
             size = max(needed, len(self._of) * 3 // 2)
@@ -87,12 +89,19 @@ class RowGroups:
         drop_members(self._pool, rows, self._of[rows])
 
     def _reach(self, groups: int) -> None:
-        """Makes sure that there are so many groups."""
-        have = len(self._pool.start)
-        if groups > have:
-            more = np.zeros(max(groups, have * 3 // 2) - have, np.int64)
-            start, size, room = (np.concatenate([one, more]) for one in self._pool[:3])
-            self._pool = self._pool._replace(start=start, size=size, room=room)
+        """Makes sure that there is room for so many groups."""
+        have = len(self._keys)
+        if groups <= have:
+            return
+        size = max(groups, 2 * have)
+        self._keys = np.concatenate([self._keys, np.empty((size - have, len(self.columns)), np.int32)])
+        more = np.zeros(size - have, np.int64)
+        start, length, room = (np.concatenate([one, more]) for one in self._pool[:3])
+        self._pool = self._pool._replace(start=start, size=length, room=room)
+        if 2 * size > len(self._cells):
+            self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
+            again = np.empty(self._known, np.int64)
+            number_keys(self._keys[: self._known].copy(), self._keys, 0, self._cells, again)
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""

@@ -114,7 +114,9 @@ class Tracking:
         if outcome.counted:
             self.known.count(found, 1)
         else:
-            self.known.count(self.cover.counted([(one, pairs.seen_clues(one.chosen)) for one in self.cover.sets]), 1)
+            tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
+            if tallies:
+                self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
             self.known.witness(pairs.random(_FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()

@@ -53,13 +53,19 @@ class ClueTally:
         return self
 
     def add_members(
-        self, part: Facts, kept: KeptRows, members: NDArray[np.int32], ranges: Rectangles, task: int = 0
+        self,
+        part: Facts,
+        kept: KeptRows,
+        asking: NDArray[np.int64],
+        members: NDArray[np.int32],
+        ranges: Rectangles,
+        task: int = 0,
     ) -> ClueTally:
         """This tally, with rows against the members of their groups added; see the kernels."""
         if isinstance(self._table, ListedClues):
-            self._table = count_members_wide(part, kept, members, ranges, self._table, task)
+            self._table = count_members_wide(part, kept, asking, members, ranges, self._table, task)
         else:
-            self._table = count_members(part, kept, members, ranges, self._table, task)
+            self._table = count_members(part, kept, asking, members, ranges, self._table, task)
         return self
 
     def keys(self) -> tuple[NDArray[np.int64], Counts]:

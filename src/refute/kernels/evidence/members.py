@@ -42,13 +42,15 @@ def _gather(kept: KeptRows, members: Array, start: Scalar, stop: Scalar, part: F
 
 
 @njit(cache=True, nogil=True)
-def count_members(part: Facts, kept: KeptRows, members: Array, ranges: Array, cells: Cells, task: Scalar) -> Cells:
+def count_members(
+    part: Facts, kept: KeptRows, asking: Array, members: Array, ranges: Array, cells: Cells, task: Scalar
+) -> Cells:
     """The table with the clues of rows of side s against members added; at most two words of 31 bits.
 
-    part: facts with S rows of side s, and room for STRETCH rows of side t. members: numbers of rows among those kept.
-    ranges: (R, 4) rows of s from, to, and members from, to. The first pair of a clue is noted by the position of its
-    row in s and of its member in `members`. No row may be among its own members. Cost: as `count_clues`, and F reads
-    of memory for each member of a range.
+    part: facts with S rows of side s, and room for STRETCH rows of side t. asking: rows of side s in the order of what
+    they ask for. members: numbers of rows among those kept. ranges: (R, 4) places in `asking` from, to, and in
+    `members` from, to. The first pair of a clue is noted by its row of s and the place of its member. No row may be
+    among its own members. Cost: as `count_clues`, and F reads of memory for each member of a range.
     """
     low = np.zeros((2, STRETCH), np.int32)
     zeros = np.zeros(STRETCH, np.int32)
@@ -61,7 +63,8 @@ def count_members(part: Facts, kept: KeptRows, members: Array, ranges: Array, ce
         for begin in range(ranges[r, 2], ranges[r, 3], STRETCH):
             end = min(begin + STRETCH, ranges[r, 3])
             _gather(kept, members, begin, end, part)
-            for i in range(ranges[r, 0], ranges[r, 1]):
+            for a in range(ranges[r, 0], ranges[r, 1]):
+                i = asking[a]
                 if 2 * (used + STRETCH) > cells.keys.shape[0]:
                     cells = grown(cells)
                 fill(part, i, 0, end - begin, low)
@@ -72,7 +75,7 @@ def count_members(part: Facts, kept: KeptRows, members: Array, ranges: Array, ce
 
 @njit(cache=True, nogil=True)
 def count_members_wide(
-    part: Facts, kept: KeptRows, members: Array, ranges: Array, listed: ListedClues, task: Scalar
+    part: Facts, kept: KeptRows, asking: Array, members: Array, ranges: Array, listed: ListedClues, task: Scalar
 ) -> ListedClues:
     """As `count_members` for clues of any number of words."""
     buffer = np.zeros((part.s_bits.shape[0], APART), np.int32)
@@ -81,7 +84,8 @@ def count_members_wide(
         for begin in range(ranges[r, 2], ranges[r, 3], WIDE_STRETCH):
             end = min(begin + WIDE_STRETCH, ranges[r, 3])
             _gather(kept, members, begin, end, part)
-            for i in range(ranges[r, 0], ranges[r, 1]):
+            for a in range(ranges[r, 0], ranges[r, 1]):
+                i = asking[a]
                 used = listed.counts[-1]
                 if used + WIDE_STRETCH > listed.clues.shape[0]:
                     listed = longer(listed)

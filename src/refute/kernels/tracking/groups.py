@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from refute.kernels.compiled import njit
 
 Array = NDArray[Any]
+Scalar = Any  # an integer of Python or of NumPy
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Pool(NamedTuple):
@@ -60,3 +63,38 @@ def drop_members(pool: Pool, rows: Array, groups: Array) -> None:
             at = pool.place[rows[k]]
             pool.rows[at] = last
             pool.place[last] = at
+
+
+@njit(cache=True, nogil=True)
+def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Array) -> Scalar:
+    """Write the number of each asked key, new ones behind those known; how many are known then.
+
+    asked: (n, K) int32. keys: (R, K) int32, of which the first `known` are known; there must be room for n more. cells:
+    a hash table, as long as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
+    """
+    mask = np.uint64(cells.shape[0] - 1)
+    for n in range(asked.shape[0]):
+        mixed = np.uint64(0)
+        for k in range(asked.shape[1]):
+            mixed = (mixed ^ np.uint64(np.uint32(asked[n, k]))) * _SPREAD
+            mixed ^= mixed >> np.uint64(29)
+        at = mixed & mask
+        while True:
+            cell = cells[at]
+            if cell == 0:
+                for k in range(asked.shape[1]):
+                    keys[known, k] = asked[n, k]
+                known += 1
+                cells[at] = known
+                out[n] = known - 1
+                break
+            same = True
+            for k in range(asked.shape[1]):
+                if keys[cell - 1, k] != asked[n, k]:
+                    same = False
+                    break
+            if same:
+                out[n] = cell - 1
+                break
+            at = (at + np.uint64(1)) & mask
+    return known
