@@ -78,6 +78,7 @@ WAYS = st.builds(
     Ways,
     witnesses=st.sampled_from((1, 2, 8)),
     classes=st.integers(0, 5),
+    standing=st.sampled_from((0.06, 9.0, 9.0)),
     counted=st.sampled_from((True, False, False)),
     span=st.sampled_from((0, 0, 16)),
 )

@@ -6,7 +6,7 @@ agrees. That can be read off its clue: so all are tallied together, and the coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -191,43 +191,72 @@ class Cover:
         tallies.extend(crew.run(enumerate(tasks_of(found.ranges, found.same)))[0])
 
     def _counted(self, tallies: list[ClueTally], sources: list[_Source] | None, before: Sequence[EqualSet]) -> Evidence:
-        """The evidence of tallied pairs, each of which was met once for every set and role in which it agrees.
+        """The evidence of tallied pairs, each of which was met once for every set and role in which it agrees."""
 
-        Whichever thread did a task: of the pairs at a point, one of the earliest task stays.
-        """
-        layout = self._rows.layout
-        listed = [tally.clues() for tally in tallies]
-        clues, counts = (np.concatenate(parts) for parts in zip(*listed, strict=True))
-        if not len(clues):
-            return Evidence.empty(self._space)
-        task, places = (np.concatenate(p) for p in zip(*(one.first_pairs() for one in tallies), strict=True))
-        points = layout.points(clues)
-        ahead, back = points[: len(clues)], points[len(clues) :]
-        times = np.zeros(len(clues), np.int64)
-        for one in self.sets:
-            times += one.holds(ahead)
-            if not one.same:
-                times += one.holds(back)
-        if before:
-            new = ~(held_by(before, ahead) | held_by(before, back))
-            ahead, back, counts, times = ahead[new], back[new], counts[new], times[new]
-            task, places = task[new], places[new]
-            if not len(counts):
-                return Evidence.empty(self._space)
-        pairs = places if sources is None else _rows_of(sources, task >> _PARTS, places)
-        order = np.lexsort((pairs, task))
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        whole, scaled = _common(times, counts)
-        found = Evidence.of(
-            self._space,
-            np.concatenate([ahead, back]),
-            np.concatenate([scaled, scaled]),
-            np.concatenate([2 * rank, 2 * rank + 1]),
-        )
-        assert found.firsts is not None
-        both = np.stack([pairs[order], turned_pairs(pairs[order])], axis=1).ravel()
-        return Evidence(self._space, found.points, found.counts // whole, both[found.firsts])
+        def times(ahead: Words, back: Words) -> Longs:
+            found = np.zeros(len(ahead), np.int64)
+            for one in self.sets:
+                found += one.holds(ahead)
+                if not one.same:
+                    found += one.holds(back)
+            if before:
+                found[held_by(before, ahead) | held_by(before, back)] = 0
+            return found
+
+        return evidence_of_tallies(self._rows, tallies, sources, times)
+
+
+def evidence_of_tallies(
+    rows: TrackedRows,
+    tallies: Sequence[ClueTally],
+    sources: Sequence[_Source] | None,
+    times: Callable[[Words, Words], Longs] | None = None,
+) -> Evidence:
+    """The evidence of tallied pairs; `times` tells of the points of clues, in both roles, how often each pair was met.
+
+    Those that were met 0 times are left out. Whichever thread did a task: of the pairs at a point, one of the earliest
+    task stays.
+    """
+    layout = rows.layout
+    space = layout.space
+    listed = [tally.clues() for tally in tallies]
+    clues, counts = (np.concatenate(parts) for parts in zip(*listed, strict=True))
+    points = layout.points(clues)
+    ahead, back = points[: len(clues)], points[len(clues) :]
+    often = np.ones(len(clues), np.int64) if times is None else times(ahead, back)
+    new = np.flatnonzero(often)
+    if not len(new):
+        return Evidence.empty(space)
+    task, places = (np.concatenate(p)[new] for p in zip(*(one.first_pairs() for one in tallies), strict=True))
+    pairs = places if sources is None else _rows_of(sources, task >> _PARTS, places)
+    order = np.lexsort((pairs, task))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    whole, scaled = _common(often[new], counts[new])
+    found = Evidence.of(
+        space,
+        np.concatenate([ahead[new], back[new]]),
+        np.concatenate([scaled, scaled]),
+        np.concatenate([2 * rank, 2 * rank + 1]),
+    )
+    assert found.firsts is not None
+    both = np.stack([pairs[order], turned_pairs(pairs[order])], axis=1).ravel()
+    return Evidence(space, found.points, found.counts // whole, both[found.firsts])
+
+
+def met_evidence(rows: TrackedRows, batch: Longs, others: Longs, budget: Budget) -> Evidence:
+    """The evidence, with pairs, of rows against others, and among themselves; counts mean nothing."""
+    facts = rows.facts(batch)
+    tallies = [ClueTally(facts, keeps_pairs=True)]
+    sources = [_Source(batch, others)]
+    ranges = np.array([[0, len(batch), 0, len(others)]], np.int64)
+    _tally(tallies, rows, facts, np.arange(len(batch)), sources, ranges, budget)
+    if len(batch) > 1:
+        own = rows.facts(batch, batch)
+        whole = np.array([[0, len(batch), 0, len(batch)]], np.int64)
+        tallies[0].add(own, whole, task=len(sources) << _PARTS)
+        sources.append(_Source(batch, batch))
+    return evidence_of_tallies(rows, tallies, sources)
 
 
 def held_by(sets: Iterable[EqualSet], points: Words) -> Mask:

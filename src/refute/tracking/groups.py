@@ -12,6 +12,43 @@ from refute.tracking.rows import TrackedRows
 _FEW = 1 << 10
 
 
+class KeyNumbers:
+    """Numbers from 0 on for keys, which are rows of codes, by first appearance."""
+
+    def __init__(self, width: int) -> None:
+        self.known = 0
+        self._keys: Ints = np.empty((_FEW, width), np.int32)
+        self._cells: NDArray[np.int32] = np.zeros(2 * _FEW, np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all keys."""
+        return self._keys.nbytes + self._cells.nbytes
+
+    @property
+    def room(self) -> int:
+        """How many numbers there may be before more room is made."""
+        return len(self._keys)
+
+    def of(self, codes: Ints) -> Longs:
+        """The number of each key (n, width), a new one if need be."""
+        self._reach(self.known + len(codes))
+        found = np.empty(len(codes), np.int64)
+        self.known = int(number_keys(codes, self._keys, self.known, self._cells, found))
+        return found
+
+    def _reach(self, keys: int) -> None:
+        have = len(self._keys)
+        if keys <= have:
+            return
+        size = max(keys, 2 * have)
+        self._keys = np.concatenate([self._keys, np.empty((size - have, self._keys.shape[1]), np.int32)])
+        if 2 * size > len(self._cells):
+            self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
+            again = np.empty(self.known, np.int64)
+            number_keys(self._keys[: self.known].copy(), self._keys, 0, self._cells, again)
+
+
 class RowGroups:
     """The rows that agree in some columns, by group. Where nulls are equal to nothing, a row with one is in no group.
 
@@ -26,9 +63,7 @@ class RowGroups:
 
     def load(self) -> None:
         """Begins anew with the rows that are there."""
-        self._known = 0
-        self._keys: Ints = np.empty((_FEW, len(self.columns)), np.int32)
-        self._cells: NDArray[np.int32] = np.zeros(2 * _FEW, np.int32)
+        self._keys = KeyNumbers(len(self.columns))
         self._of: Longs = np.full(_FEW, -1, np.int64)  # the group of each row
         start, size, room, place = np.zeros((4, _FEW), np.int64)
         self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), place)
@@ -39,7 +74,7 @@ class RowGroups:
     @property
     def nbytes(self) -> int:
         """The memory in use."""
-        return self._keys.nbytes + self._cells.nbytes + self._of.nbytes + sum(part.nbytes for part in self._pool)
+        return self._keys.nbytes + self._of.nbytes + sum(part.nbytes for part in self._pool)
 
     @property
     def members(self) -> Ints:
@@ -54,9 +89,12 @@ class RowGroups:
 
     def numbers(self, codes: Ints) -> Longs:
         """The group of rows with these codes (n, columns), a new one if need be; -1 for those that are in none."""
-        found = np.zeros(len(codes), np.int64)
-        self._reach(self._known + len(codes))
-        self._known = int(number_keys(codes, self._keys, self._known, self._cells, found))
+        found = self._keys.of(codes)
+        have = len(self._pool.start)
+        if self._keys.room > have:
+            more = np.zeros(self._keys.room - have, np.int64)
+            start, size, room = (np.concatenate([one, more]) for one in self._pool[:3])
+            self._pool = self._pool._replace(start=start, size=size, room=room)
         if not self._nulls_agree:
             missing = codes == NULL
             if missing.any():
@@ -87,21 +125,6 @@ class RowGroups:
     def drop(self, rows: Longs) -> None:
         """Lets rows go."""
         drop_members(self._pool, rows, self._of[rows])
-
-    def _reach(self, groups: int) -> None:
-        """Makes sure that there is room for so many groups."""
-        have = len(self._keys)
-        if groups <= have:
-            return
-        size = max(groups, 2 * have)
-        self._keys = np.concatenate([self._keys, np.empty((size - have, len(self.columns)), np.int32)])
-        more = np.zeros(size - have, np.int64)
-        start, length, room = (np.concatenate([one, more]) for one in self._pool[:3])
-        self._pool = self._pool._replace(start=start, size=length, room=room)
-        if 2 * size > len(self._cells):
-            self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
-            again = np.empty(self._known, np.int64)
-            number_keys(self._keys[: self._known].copy(), self._keys, 0, self._cells, again)
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""

@@ -130,6 +130,14 @@ class TrackedRows:
         """The codes of some rows in some columns (rows, columns)."""
         return self.codes[rows[:, None], np.array(columns, np.int64)]
 
+    def state_at(self, slot: Slot) -> int:
+        """Where the states of rows in a comparison within one row are."""
+        return list(self._single).index(row_key(slot))
+
+    def holds_null(self, column: int) -> bool:
+        """Whether a row that is there is null in a column of codes."""
+        return bool(self.null_counts[self.names[column]])
+
     def widen(self, space: PredicateSpace) -> None:
         """Changes to the layout of a widened space."""
         self._lay(space)

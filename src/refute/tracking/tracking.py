@@ -39,6 +39,7 @@ from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 
 WITNESSES = 8
+After = Callable[[], tuple[Relation, Longs]]
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
@@ -49,13 +50,15 @@ class Ways:
 
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
-    it, 0 for all of 32 bits. `scratch`: the share of rows in a change from which everything is made anew.
+    it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
+    `scratch`: the share of rows in a change from which everything is made anew.
     """
 
     witnesses: int = WITNESSES
     classes: int = 40
     counted: bool | None = None
     span: int = 0
+    standing: float = 1.0
     scratch: float = 0.5
 
 
@@ -121,7 +124,7 @@ class Tracking:
             self.known.witness(pairs.random(_FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = Residual(self.rows, self._ways.classes)
+        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
         self._plan()
 
     def _searched(self, pairs: LocalPairs) -> Outcome:
@@ -151,9 +154,7 @@ class Tracking:
         settled_sets = tuple(one.chosen for one in self.cover.sets)
         return Outcome(self.boxes, evidence, True, self.is_counted, "tracked", settled=settled_sets)
 
-    def change(
-        self, gone: Longs, relation: Relation, came: Longs, after: Callable[[], tuple[Relation, Longs]]
-    ) -> TrackedChange:
+    def change(self, gone: Longs, relation: Relation, came: Longs, after: After) -> TrackedChange:
         """Lets the rows of some slots go and takes others in; `after` gives all rows as they are then, and their slots.
 
         Where that fails, what is kept is not to be trusted.
@@ -180,11 +181,11 @@ class Tracking:
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
             seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
-        step = self._judged(seen, after)
+        step = self._judged(seen, coming, after)
         self._tidy()
         return step
 
-    def _anew(self, after: Callable[[], tuple[Relation, Longs]]) -> TrackedChange:
+    def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
         before = self.known.points, self.space
         relation, slots = after()
@@ -234,7 +235,7 @@ class Tracking:
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
-    def _judged(self, seen: list[Evidence], after: Callable[[], tuple[Relation, Longs]]) -> TrackedChange:
+    def _judged(self, seen: list[Evidence], coming: Longs, after: After) -> TrackedChange:
         """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other."""
         before = self.boxes
         learnt = [self._learn(part, counted=number == 0) for number, part in enumerate(seen)]
@@ -246,6 +247,13 @@ class Tracking:
             self.boxes = self._nearly(after)
             return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
+        while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
+            self._plan()  # boxes that were cut may read more
+            more = self._learn(self.residual.look(coming, self.cover.sets, self._budget))
+            if not len(more):
+                break
+            fresh.append(more)
+            self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
         if self.known.suspects.any():
             self._turn_to_mirrors()
             fresh.extend(self._search_suspects())
@@ -259,7 +267,7 @@ class Tracking:
             self._plan()
         return self._told(fresh, dead)
 
-    def _nearly(self, after: Callable[[], tuple[Relation, Longs]]) -> Words:
+    def _nearly(self, after: After) -> Words:
         """The maximal boxes whose error is within the limit."""
         evidence = self.known.evidence()
         if self.rows.n_alive < 2:
@@ -381,7 +389,7 @@ class _Moment:
 
     n_rows: int
     space: PredicateSpace
-    after: Callable[[], tuple[Relation, Longs]]
+    after: After
 
     def here(self) -> tuple[Relation, PredicateSpace]:
         """The rows, and the space over their columns."""

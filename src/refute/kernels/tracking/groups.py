@@ -98,3 +98,29 @@ def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Arr
                 break
             at = (at + np.uint64(1)) & mask
     return known
+
+
+@njit(cache=True, nogil=True)
+def keep_outermost(rows: Array, groups: Array, codes: Array, column: Scalar, low: Array, high: Array) -> None:
+    """Take rows in as the lowest or highest of their group, if they are, by the codes of a column, or none if it is -1.
+
+    codes: (N, C) of all rows; low, high: (G,) rows, -1 in groups without any, two different ones where there are two.
+    """
+    for k in range(rows.shape[0]):
+        row, g = rows[k], groups[k]
+        if low[g] < 0:
+            low[g] = row
+            high[g] = row
+            continue
+        value, least, most = np.int32(0), np.int32(0), np.int32(0)
+        if column >= 0:
+            value, least, most = codes[row, column], codes[low[g], column], codes[high[g], column]
+        if low[g] == high[g]:
+            if value < least:
+                low[g] = row
+            else:
+                high[g] = row
+        elif value < least:
+            low[g] = row
+        elif value > most:
+            high[g] = row
