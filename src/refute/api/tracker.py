@@ -16,7 +16,7 @@ from refute.discovery import Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
-from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
 from refute.errors import DataError, OptionError
 from refute.language.render.text import render_predicate, render_text
@@ -133,6 +133,18 @@ class Tracker:
     def space(self) -> PredicateSpace:
         """The predicates among which rules are searched."""
         return self._space
+
+    @property
+    def boxes(self) -> Words:
+        """All maximal rules of the space, those that follow from others too, as boxes."""
+        with self._lock:
+            return self._ready().boxes
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of rows, groups, points and boxes."""
+        with self._lock:
+            return self._state.nbytes + self._ready().nbytes
 
     @property
     def notes(self) -> tuple[str, ...]:

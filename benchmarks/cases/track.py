@@ -1,0 +1,200 @@
+"""Trackers: what batches that come and go, and single rows, cost beside a search from scratch on the same rows.
+
+Figures are CPU milliseconds of this process, with all that a user waits for: rows are checked and kept, values encoded,
+boxes cut, and the change told. `scratch_ms` is one search of all rows in the same run, in the tracker's own space: no
+predicates are chosen there, and nothing is ranked. `exact` says that it found the tracker's boxes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+import refute as rf
+from benchmarks.case import US, Case, Claim, Contestant
+from benchmarks.cases.discover import DATA
+from benchmarks.measure import Measurement, Told
+from benchmarks.tables import MILLION, read, tax
+from refute.discovery.local import LocalPairs
+from refute.discovery.methods import searched
+from refute.discovery.work import Budget
+from refute.relation import Relation
+
+STEP = 1000  # rows of a batch
+BATCHES = 4  # of each kind
+SINGLES = 20
+AIRPORT = ("airport_30k_original.csv", "airport_14k_incremental.csv")
+# name, rows at the start, cross-column predicates, ms that a batch of inserts may take, times as fast as from scratch
+BATCHED = (
+    ("airport", 30_000, True, 20.0, 0.0),
+    ("tax50k", 44_000, False, None, 5.0),
+    ("tax50k.dirty", 44_000, False, None, 0.0),
+    ("tax100k", 100_000, False, 60.0, 0.0),
+    ("tax1m", MILLION, False, 100.0, 50.0),
+    ("adult", 24_000, False, 800.0, 0.0),
+    ("uce", 9_000, False, None, 5.0),
+    ("hospital", 5_000, False, None, 5.0),
+    ("stock", 115_000, False, None, 5.0),
+)
+FILES = {
+    "tax50k": "tax_50k_clean.csv",
+    "tax50k.dirty": "tax_50k_dirty.csv",
+    "adult": "adult_32k.csv",
+    "uce": "uce_14k_11cols.csv",
+    "hospital": "hospital_10k_original.csv",
+    "stock": "stock_127k.csv",
+}
+INCDC = 12.4  # seconds that IncDC, mended, took for 10,000 rows of airport elsewhere
+
+
+def cases() -> Iterator[Case]:
+    """Batches of many tables, the rules that airport loses, and single rows."""
+    for name, rows, cross, limit, times in BATCHED:
+        yield _batched(name, rows, cross, limit, times)
+    yield _airport()
+    for name, rows in (("airport", 30_000), ("tax1m", MILLION)):
+        yield _singles(name, rows)
+
+
+def table_of(name: str) -> pa.Table | None:
+    """The rows of a table, those of the start first; None where its file is not there."""
+    if name in ("tax100k", "tax1m"):
+        rows = {"tax100k": 100_000, "tax1m": MILLION}[name]
+        return read(tax(rows + 10 * STEP)).drop_columns(["id"])
+    files = AIRPORT if name == "airport" else (FILES[name],)
+    if not all((DATA / file).exists() for file in files):
+        return None
+    options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    first, *more = (pyarrow.csv.read_csv(DATA / file, convert_options=options) for file in files)
+    return pa.concat_tables([first, *(one.cast(first.schema) for one in more)]).combine_chunks()
+
+
+def _missing(name: str) -> Sequence[Contestant]:
+    return [Contestant(US, absent=f"the table {name} is not in {DATA}")]
+
+
+def _spent(call: Callable[[], object]) -> tuple[object, float]:
+    """What a call gives, and its CPU milliseconds."""
+    start = time.process_time()
+    given = call()
+    return given, 1e3 * (time.process_time() - start)
+
+
+def _from_scratch(tracker: rf.Tracker) -> tuple[bool, float]:
+    """Whether a search from scratch finds the same boxes, and its CPU milliseconds."""
+    relation = Relation.of(tracker.table())
+    options, space = tracker.discovery().options, tracker.space
+
+    def search() -> object:
+        return searched(LocalPairs(relation, space, options), options, Budget(options)).boxes
+
+    boxes, took = _spent(search)
+    return sorted(map(tuple, np.asarray(boxes).tolist())) == sorted(map(tuple, tracker.boxes.tolist())), took
+
+
+def _batched(name: str, rows: int, cross: bool, limit: float | None, times: float) -> Case:
+    def contestants() -> Sequence[Contestant]:
+        table = table_of(name)
+        return _missing(name) if table is None else [Contestant(US, call=lambda: run(table))]
+
+    def run(table: pa.Table) -> Told:
+        start = table.slice(0, rows)
+        _, found = _spent(lambda: rf.discover(start, cross_columns=cross))
+        _, found = _spent(lambda: rf.discover(start, cross_columns=cross))  # the first one loaded kernels
+        tracker = rf.Tracker(table.slice(0, 2 * STEP), cross_columns=cross)
+        tracker.insert(table.slice(2 * STEP, STEP))
+        tracker.delete(list(range(STEP)))  # kernels are loaded now
+        made, began = _spent(lambda: rf.Tracker(start, cross_columns=cross))
+        assert isinstance(made, rf.Tracker)
+        batches = [table.slice(rows + n * STEP, STEP) for n in range(BATCHES)]
+        inserts = [_spent(lambda batch=batch: made.insert(batch))[1] for batch in batches]  # type: ignore[misc]
+        exact, scratch = _from_scratch(made)
+        going = np.random.default_rng(1).permutation(rows)[: BATCHES * STEP].reshape(BATCHES, STEP)
+        deletes = [_spent(lambda keys=keys: made.delete(keys))[1] for keys in going.tolist()]  # type: ignore[misc]
+        still, _ = _from_scratch(made)
+        facts = {
+            "ms": float(np.median(inserts)),
+            "most_ms": max(inserts),
+            "delete_ms": float(np.median(deletes)),
+            "most_delete_ms": max(deletes),
+            "scratch_ms": scratch,
+            "discover_ms": found,
+            "start_ms": began,
+            "mb": made.nbytes / 1e6,
+            "exact": float(exact and still),
+        }
+        return Told(None, {key: round(value, 2) for key, value in facts.items()})
+
+    claims = [
+        Claim("as from scratch", lambda of: of[US].facts["exact"] == 1),
+        Claim(
+            "deletes take at most twice as long as inserts",
+            lambda of: of[US].facts["delete_ms"] <= 2 * of[US].facts["ms"],
+        ),
+        Claim(
+            "starting takes at most 1.5 times as long as discovery",
+            lambda of: of[US].facts["start_ms"] <= 1.5 * of[US].facts["discover_ms"],
+        ),
+    ]
+    if limit is not None:
+        claims.append(Claim(f"at most {limit:g} ms of CPU", lambda of: of[US].facts["ms"] <= limit))
+    if times:
+        claims.append(Claim(f"{times:g} times faster than from scratch", lambda of: _faster(of) >= times))
+    if name == "tax1m":
+        claims.append(Claim("at most 600 MB", lambda of: of[US].facts["mb"] <= 600))
+    return Case(f"track.{name}", f"1000 rows beside {rows:,} of {name}", contestants, claims, once=True)
+
+
+def _faster(of: Mapping[str, Measurement]) -> float:
+    return of[US].facts["scratch_ms"] / of[US].facts["ms"]
+
+
+def _airport() -> Case:
+    def contestants() -> Sequence[Contestant]:
+        table = table_of("airport")
+        return _missing("airport") if table is None else [Contestant(US, call=lambda: run(table))]
+
+    def run(table: pa.Table) -> Told:
+        warm = rf.Tracker(table.slice(0, 5000))
+        warm.insert(table.slice(5000, STEP))
+        tracker = rf.Tracker(table.slice(0, 30_000))
+        before = {rule.text for rule in tracker.rules}
+        changes, took = _spent(lambda: tracker.insert(table.slice(30_000, 10_000)))
+        first = len(before - {rule.text for rule in tracker.rules})
+        assert isinstance(changes, rf.RuleChanges)
+        tracker.insert(table.slice(40_000))
+        whole = len(before - {rule.text for rule in tracker.rules})
+        exact, scratch = _from_scratch(tracker)
+        facts = {"ms": round(took, 1), "removed": first, "told": len(changes.removed), "removed_at_last": whole}
+        return Told(None, {**facts, "scratch_ms": round(scratch, 1), "exact": float(exact), "rules": len(before)})
+
+    claims = [
+        Claim("11 of 31 rules go with 10,000 rows", lambda of: of[US].facts["removed"] == 11 == of[US].facts["told"]),
+        Claim("13 go with 14,418 rows", lambda of: of[US].facts["removed_at_last"] == 13),
+        Claim("50 times faster than IncDC was elsewhere", lambda of: 50 * of[US].facts["ms"] <= 1e3 * INCDC),
+        Claim("as from scratch", lambda of: of[US].facts["exact"] == 1),
+    ]
+    return Case("track.airport.10k", "10,000 rows beside 30,000 of airport", contestants, claims, once=True)
+
+
+def _singles(name: str, rows: int) -> Case:
+    def contestants() -> Sequence[Contestant]:
+        table = table_of(name)
+        return _missing(name) if table is None else [Contestant(US, call=lambda: run(table))]
+
+    def run(table: pa.Table) -> Told:
+        tracker = rf.Tracker(table.slice(0, rows), cross_columns=name == "airport")
+        tracker.insert(table.slice(rows, 1))
+        tracker.delete([rows])
+        singles = [table.slice(rows + 1 + n, 1) for n in range(SINGLES)]
+        inserts = [_spent(lambda one=one: tracker.insert(one))[1] for one in singles]  # type: ignore[misc]
+        deletes = [_spent(lambda n=n: tracker.delete([n]))[1] for n in range(SINGLES)]  # type: ignore[misc]
+        facts = {"ms": float(np.median(inserts)), "most_ms": max(inserts), "delete_ms": float(np.median(deletes))}
+        return Told(None, {key: round(value, 3) for key, value in facts.items()})
+
+    claim = Claim("at most 2 ms of CPU", lambda of: of[US].facts["ms"] <= 2)
+    return Case(f"track.singles.{name}", f"single rows beside {rows:,} of {name}", contestants, [claim], once=True)
