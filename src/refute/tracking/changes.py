@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from refute.language.constraint import DenialConstraint
@@ -71,15 +72,27 @@ class RemovedRule:
         return f"now follows{because or ' from others'}: {self.text}"
 
 
-class RuleChanges:
-    """The rules that a change of rows added and removed, and what else there is to say."""
+Told = tuple[list[AddedRule], list[RemovedRule]]
 
-    def __init__(
-        self, added: Sequence[AddedRule] = (), removed: Sequence[RemovedRule] = (), notes: Sequence[str] = ()
-    ) -> None:
-        self.added = list(added)
-        self.removed = list(removed)
+
+class RuleChanges:
+    """The rules that a change of rows added and removed, and what else there is to say.
+
+    Rules are put into words when they are first asked for: there may be thousands, of which most are never read.
+    """
+
+    def __init__(self, n_added: int, n_removed: int, told: Callable[[], Told], notes: Sequence[str] = ()) -> None:
+        self.n_added = n_added
+        self.n_removed = n_removed
         self.notes = tuple(notes)
+        self._make = told
+
+    @classmethod
+    def of(
+        cls, added: Sequence[AddedRule] = (), removed: Sequence[RemovedRule] = (), notes: Sequence[str] = ()
+    ) -> RuleChanges:
+        """Changes that are known in words."""
+        return cls(len(added), len(removed), lambda: (list(added), list(removed)), notes)
 
     @classmethod
     def between(
@@ -87,7 +100,21 @@ class RuleChanges:
     ) -> RuleChanges:
         """How two sets of rules differ, each by what it says."""
         added = [AddedRule(rule) for text, rule in after.items() if text not in before]
-        return cls(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
+        return cls.of(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
+
+    @cached_property
+    def _told(self) -> Told:
+        return self._make()
+
+    @property
+    def added(self) -> list[AddedRule]:
+        """The rules that are new."""
+        return self._told[0]
+
+    @property
+    def removed(self) -> list[RemovedRule]:
+        """The rules that are none any more."""
+        return self._told[1]
 
     @property
     def broken(self) -> list[RemovedRule]:
@@ -95,11 +122,11 @@ class RuleChanges:
         return [rule for rule in self.removed if rule.pair is not None]
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
+        return bool(self.n_added or self.n_removed)
 
     def __str__(self) -> str:
         told = [*map(str, self.removed), *map(str, self.added), *self.notes]
         return "\n".join(told) or "no rule changed"
 
     def __repr__(self) -> str:
-        return f"RuleChanges(+{len(self.added):,} -{len(self.removed):,})"
+        return f"RuleChanges(+{self.n_added:,} -{self.n_removed:,})"

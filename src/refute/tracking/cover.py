@@ -29,6 +29,7 @@ Chosen = frozenset[int]
 Mask = NDArray[np.bool_]
 _MANY_PAIRS = 1 << 22  # pairs from which threads are worth their start
 _TASK_ROWS = 1 << 16
+_ALONE = np.zeros(1, np.int64)
 _PARTS = 24  # bits that number the parts of a task
 
 
@@ -152,6 +153,11 @@ class Cover:
 
     def _asking(self, groups: RowGroups, numbers: Longs) -> tuple[Longs, Rectangles]:
         """The rows of a batch in the order of the groups that they ask for, and the ranges that they meet."""
+        if len(numbers) == 1:  # as rows that come one by one feel it
+            if numbers[0] < 0:
+                return _ALONE, np.empty((0, 4), np.int64)
+            (begin,), (end,) = groups.spans(numbers)
+            return _ALONE, np.array([[0, 1, begin, end]], np.int64)
         order = np.argsort(numbers, kind="stable")
         ordered = numbers[order]
         first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1

@@ -68,6 +68,7 @@ class RowGroups:
         start, size, room, place = np.zeros((4, _FEW), np.int64)
         self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), place)
         self._used = 0
+        self._given = 0  # room that groups have, without the holes between them
         living = self._rows.living
         self.add(living)
 
@@ -128,7 +129,10 @@ class RowGroups:
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""
-        groups, more = np.unique(coming, return_counts=True)
+        if len(coming) > 1:
+            groups, more = np.unique(coming, return_counts=True)
+        else:
+            groups, more = coming, np.ones(len(coming), np.int64)
         needed = self._pool.size[groups] + more
         tight = needed > self._pool.room[groups]
         groups, needed = groups[tight], needed[tight]
@@ -143,9 +147,10 @@ class RowGroups:
             self._pool = self._pool._replace(rows=wider)
         starts = self._used + np.cumsum(room) - room
         move_groups(self._pool, groups, starts, self._pool.rows)
+        self._given += int(room.sum() - self._pool.room[groups].sum())
         self._pool.room[groups] = room
         self._used = end
-        if self._used > 4 * int(self._pool.room.sum()) + _FEW:
+        if self._used > 4 * self._given + _FEW:
             self._pack()
 
     def _pack(self) -> None:

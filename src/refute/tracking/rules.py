@@ -15,7 +15,7 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around, first_inside
 from refute.language.constraint import DenialConstraint
-from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges
+from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.known import places
 from refute.tracking.tracking import TrackedChange, Tracking
@@ -67,41 +67,58 @@ class TrackedRules:
             now = _ascending(tracking.boxes)
             gone, come = _without(everything, now), _without(now, everything)
             if not len(gone) and not len(come):
-                return RuleChanges()
+                return RuleChanges.of()
             lost, gained = self._rules.change(gone, come, self._budget)
             self._all = now
             self.boxes = _ascending(np.concatenate([_without(before, _ascending(lost)), gained]))
         return self._told(lost, gained, gone, change, ids)
 
     def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
-        """The changes in words: why each rule went, and in whose place each came."""
-        space = self._space
+        """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
         breaking = _firsts(first_inside, lost, change.fresh)
         names = _named(ids, change.pairs[breaking[breaking >= 0]])
-        around = _firsts(first_around, lost, gained)
-        replaced = np.concatenate([lost, _mirrored(space, lost), gone])
-        outer = _firsts(first_around, gained, replaced)
-        lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
-        removed = []
-        for number, rule in enumerate(lost_rules):
-            if breaking[number] >= 0:
-                removed.append(RemovedRule(rule, names.pop(0)))
-            else:
-                follows = gained_rules[around[number]] if around[number] >= 0 else None
-                removed.append(RemovedRule(rule, None, follows))
-        added = []
-        for number, rule in enumerate(gained_rules):
-            at = int(outer[number])
-            refined = None if at < 0 else space.constraint(space.masks(replaced[at][None])[0].tolist())
-            inner = [lost_rules[n] for n in np.flatnonzero(around == number).tolist()]
-            added.append(AddedRule(rule, refined, tuple(inner)))
-        return RuleChanges(
+        space, kept = self._space, self._kept
+
+        def told() -> Told:
+            return _in_words(space, lost, gained, gone, breaking, names)
+
+        if kept is None:
+            return RuleChanges(len(gained), len(lost), told)
+        added, removed = told()
+        return RuleChanges.of(
             [one for one in added if self._tells(one.constraint)],
             [one for one in removed if self._tells(one.constraint)],
         )
 
     def _tells(self, rule: DenialConstraint) -> bool:
         return self._kept is None or sort_of(rule) in self._kept
+
+
+def _in_words(
+    space: PredicateSpace, lost: Words, gained: Words, gone: Words, breaking: Longs, names: list[tuple[Any, Any]]
+) -> Told:
+    """Why each rule went, and in whose place each came; `names` are the pairs of those that a point broke."""
+    around = _firsts(first_around, lost, gained)
+    replaced = np.concatenate([lost, _mirrored(space, lost), gone])
+    outer = _firsts(first_around, gained, replaced)
+    lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
+    pairs = iter(names)
+    removed = []
+    for number, rule in enumerate(lost_rules):
+        if breaking[number] >= 0:
+            removed.append(RemovedRule(rule, next(pairs)))
+        else:
+            follows = gained_rules[around[number]] if around[number] >= 0 else None
+            removed.append(RemovedRule(rule, None, follows))
+    wider = np.flatnonzero(outer >= 0)
+    refined = dict(zip(wider.tolist(), _constraints(space, replaced[outer[wider]]), strict=True))
+    inner: dict[int, list[DenialConstraint]] = {}
+    for number, place in enumerate(around.tolist()):
+        inner.setdefault(place, []).append(lost_rules[number])
+    added = [
+        AddedRule(rule, refined.get(number), tuple(inner.get(number, ()))) for number, rule in enumerate(gained_rules)
+    ]
+    return added, removed
 
 
 def _firsts(kernel: Callable[[Words, Words, Longs], None], some: Words, others: Words) -> Longs:
