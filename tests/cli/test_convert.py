@@ -82,4 +82,4 @@ def test_numbers_of_columns_become_names_by_the_header_of_the_data(
     assert capsys.readouterr().out == "zip -> city\n"
     assert run(["lint", *given]) == 0
     assert run(["lint", str(tmp_path / "mined.txt"), "--header", "a,b"]) == 3
-    assert "column 2 is not among the 2 of the header" in capsys.readouterr().err
+    assert "there is no column 2: the header has 2" in capsys.readouterr().err

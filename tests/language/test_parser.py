@@ -149,7 +149,7 @@ def test_the_value_of_a_key_needs_no_call_around_it(kind: RuleKind, text: str, s
 
 def test_a_text_that_stands_for_several_constraints_is_no_single_one() -> None:
     assert len(parse_rule("a -> b, c")) == 2
-    with pytest.raises(RuleSyntaxError, match="stands for 2 constraints"):
+    with pytest.raises(RuleSyntaxError, match="expected one rule, but this stands for 2"):
         parse("a -> b, c")
 
 

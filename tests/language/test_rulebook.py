@@ -192,7 +192,7 @@ def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_one_clear_sentence() -> None:
-    with pytest.raises(RuleError, match=r"cannot read nowhere/rules\.yaml: No such file"):
+    with pytest.raises(RuleError, match=r"there is no file 'nowhere/rules\.yaml'"):
         load_rules("nowhere/rules.yaml")
 
 
@@ -205,7 +205,7 @@ def test_books_are_made_of_texts_constraints_and_rules() -> None:
     assert RuleBook.of(book) is book
     assert Rule.of("not (s.a > 5)").kind is RuleKind.DC
     assert Rule.of(rule) is rule
-    with pytest.raises(RuleError, match="this stands for 2: zip_fixes_city, zip_fixes_state"):
+    with pytest.raises(RuleError, match=r"this stands for 2 \(zip_fixes_city, zip_fixes_state\)"):
         Rule.of("zip -> city, state")
     with pytest.raises(RuleError, match="two rules have the same name: 'mine'"):
         RuleBook.of([rule, rule])

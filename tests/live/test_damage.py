@@ -184,7 +184,7 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"letters\.txt"):
         rf.Monitor.open(tmp_path, list(RULES), key="id")
     assert (tmp_path / "letters.txt").read_text() == "dear"
-    with pytest.raises(DataError, match="holds no monitor"):
+    with pytest.raises(DataError, match="does not hold a monitor"):
         rf.Monitor.open(tmp_path)
 
 

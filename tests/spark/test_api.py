@@ -252,7 +252,7 @@ def test_rows_of_a_database_are_checked_through_a_dataframe(spark_kind: SparkSes
 
 def test_a_stream_and_an_empty_name_are_one_sentence(spark_kind: SparkSession) -> None:
     stream = spark_kind.readStream.format("rate").load()
-    with pytest.raises(DataError, match="the DataFrame is a stream, which is not supported yet; write it to a table"):
+    with pytest.raises(DataError, match="the DataFrame is a stream, and streams are not supported"):
         rf.count(stream, "not (s.value = t.value)")
     for engine in ("spark", "local"):
         for name in ("", " "):

@@ -10,7 +10,7 @@ from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMetho
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
-from refute.errors import OptionError, did_you_mean
+from refute.faults import unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
@@ -77,12 +77,10 @@ def discover(
     )
     kept = kinds_of(kinds)
     if engine is not None and engine not in ENGINES:
-        raise OptionError(
-            f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
-        )
+        raise unknown_choice("engine", engine, ENGINES)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
-        raise OptionError(f"where must be a condition as text, not {where!r}")
+        raise wrong_value("where", "a condition as text", where)
     given = given_schema(table, schema, header)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine):

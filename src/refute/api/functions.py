@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.api.tables import as_key, engine_for, name_of, opened_engine
 from refute.detect.results import Verdict
-from refute.errors import OptionError
+from refute.faults import several_rules, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
@@ -116,7 +116,7 @@ def check(
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     if progress is not None and not callable(progress):
-        raise OptionError(f"progress must be a function that takes a rule, not {progress!r}")
+        raise wrong_value("progress", "a function that takes a rule", progress)
     options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
     with opened_engine(
         table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
@@ -153,10 +153,7 @@ def _one(rule: Any, nulls: str | Nulls | None) -> Rule:
     """The single rule meant; several at once belong to `check`."""
     book = _with_nulls(RuleBook.of(rule), nulls)
     if len(book) != 1:
-        raise OptionError(
-            f"this stands for {len(book)} constraints ({', '.join(one.name for one in book)}); "
-            "give one of them, or use check() for all"
-        )
+        raise several_rules(book.names)
     return next(iter(book))
 
 

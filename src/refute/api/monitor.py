@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from refute.api.functions import check
 from refute.api.tables import as_key
-from refute.errors import DataError, OptionError, RefuteError, did_you_mean, whole_number
+from refute.errors import DataError, OptionError, RefuteError, whole_number
+from refute.faults import no_monitor, unknown_choice, unknown_rule, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -88,7 +89,7 @@ class Monitor:
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        place = local_path(folder, "a monitor needs a folder of this machine")
+        place = local_path(folder, "a monitor needs a folder on this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
             directory, state = Directory.open(place, verify=verify)
@@ -100,10 +101,7 @@ class Monitor:
                 raise
             return found
         if rules is None:
-            raise DataError(
-                f"{place} holds no monitor: it has no {MANIFEST}; give rules, and a key, to begin one there",
-                file=str(place),
-            )
+            raise no_monitor(str(place), MANIFEST, "; give rules, and a key, to start one there")
         begun = cls(rules, key=key, **options)
         found._setup(begun._state, Directory.create(place, begun._state))
         return found
@@ -113,7 +111,9 @@ class Monitor:
         with self._lock:
             self._in_use()
             if self._directory is None:
-                raise OptionError("this monitor lives in memory; use Monitor.open(folder, rules, key=...) to keep one")
+                raise OptionError(
+                    "this monitor is in memory only; use Monitor.open(folder, rules, key=...) for one on disk"
+                )
             self._directory.commit(self._state)
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class Monitor:
             known = {rule.name for rule in self.rules}
             for rule in new:
                 if rule.name in known:
-                    raise OptionError(f"the monitor has a rule {rule.name!r} already; drop it first", rule=rule.name)
+                    raise OptionError(f"the monitor already has a rule {rule.name!r}; drop it first", rule=rule.name)
             self._replace([*self.rules, *new])
             return {rule.name: self.count(rule) for rule in new}
 
@@ -151,7 +151,9 @@ class Monitor:
             self._in_use()
             number = self._number(rule)
             if len(self.rules) == 1:
-                raise OptionError("this is the only rule of the monitor; add another before it is dropped")
+                raise OptionError(
+                    "this is the monitor's only rule; add another before you drop it", rule=self.rules[number].name
+                )
             self._replace([one for place, one in enumerate(self.rules) if place != number])
 
     def _replace(self, rules: list[Rule]) -> None:
@@ -168,15 +170,29 @@ class Monitor:
     ) -> None:
         """Raises OptionError where something is given that the monitor in the folder does not have."""
         if key is not None and as_key(key) != self.key:
-            raise OptionError(f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out")
+            raise OptionError(
+                f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out",
+                option="key",
+                value=key,
+                key=self.key,
+            )
         if method is not None:
             _one_of("method", method, METHODS)
             if method != self._state.method:
-                raise OptionError(f"the monitor there has the method {self._state.method}; leave method= out")
+                raise OptionError(
+                    f"the monitor there has the method {self._state.method}; leave method= out",
+                    option="method",
+                    value=method,
+                    expected=self._state.method,
+                )
         if store is not None or most_pairs is not None:
             bound = _bound(store or "auto", MOST_PAIRS if most_pairs is None else most_pairs)
             if bound != self._state.most:
-                raise OptionError("the monitor there keeps more or fewer pairs; leave store= and most_pairs= out")
+                raise OptionError(
+                    "the monitor there keeps another number of pairs; leave store= and most_pairs= out",
+                    option="store",
+                    value=store,
+                )
         known = {_said(rule): rule.name for rule in self.rules}
         if rules is not None:
             book = RuleBook.of(rules)
@@ -184,12 +200,18 @@ class Monitor:
             asked = {_said(rule): rule.name for rule in book}
             for said in asked.keys() ^ known.keys():
                 name = (asked | known)[said]
-                told = f"has no rule {name!r}" if said in asked else f"has a rule {name!r} more"
+                told = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
                 if name in asked.values() and name in known.values():
-                    told = f"has another rule, condition, tolerance, severity or way with nulls under {name!r}"
-                raise OptionError(f"the monitor there {told}; leave rules out, then use add() and drop()")
+                    told = f"has a rule {name!r} with other predicates or options"
+                raise OptionError(
+                    f"the monitor there {told}; leave rules out, then use add() and drop()",
+                    option="rules",
+                    known=tuple(rule.name for rule in self.rules),
+                )
         elif nulls is not None and any(rule.nulls is not Nulls.of(nulls) for rule in self.rules):
-            raise OptionError("the rules of the monitor there read nulls in another way; leave nulls= out")
+            raise OptionError(
+                "the rules of the monitor there treat nulls differently; leave nulls= out", option="nulls", value=nulls
+            )
 
     def _in_use(self) -> None:
         if self._closed:
@@ -236,7 +258,10 @@ class Monitor:
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError("rows are known by their number here, so none can be updated; give the monitor a key")
+                raise OptionError(
+                    "rows have numbers instead of keys here, so none can be updated; give the monitor a key",
+                    option="key",
+                )
             rows = arrow_of(table, self._state.known_schema())
             return self._changed(self._state.updating(rows))
 
@@ -248,7 +273,7 @@ class Monitor:
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError("a feed of changes needs a key by which rows are known; give the monitor one")
+                raise OptionError("a feed of changes needs a key to identify rows; give the monitor one", option="key")
             return self._changed(net_changes(self._state, changes, op))
 
     def would_violate(self, table: Any) -> Changes:
@@ -301,7 +326,10 @@ class Monitor:
             return key_table(keys, schema, self.key)
         column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
         if column.null_count:
-            raise DataError("the number of a row is null; rows are numbered from 0 on, in the order in which they came")
+            raise DataError(
+                "the number of a row is null; rows are numbered from 0, in the order in which they came",
+                count=int(column.null_count),
+            )
         return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
@@ -319,9 +347,7 @@ class Monitor:
             for number, one in enumerate(self._state.rules):
                 if (one.constraint, one.where) == (wanted.constraint, wanted.where):
                     return number
-        told = name or str(rule)
-        hint = did_you_mean(told, names) or f" Its rules are {', '.join(names)}"
-        raise OptionError(f"the monitor has no rule {told!r}.{hint}", rule=told)
+        raise unknown_rule(name or str(rule), names, "monitor")
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
@@ -345,7 +371,7 @@ def _bound(store: str, most_pairs: int) -> int:
     _one_of("store", store, STORES)
     most = whole_number("most_pairs", most_pairs)
     if most < 1:
-        raise OptionError(f"most_pairs must be at least 1, not {most_pairs}")
+        raise wrong_value("most_pairs", "at least 1", most_pairs)
     return {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
 
 
@@ -356,4 +382,4 @@ def _said(rule: Rule) -> tuple[object, ...]:
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise OptionError(f"unknown {what} {value!r}; choose from {', '.join(known)}.{did_you_mean(str(value), known)}")
+        raise unknown_choice(what, value, known)

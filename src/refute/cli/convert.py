@@ -13,7 +13,7 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.terminal import hand_over, say
-from refute.errors import DataError, OptionError
+from refute.faults import missing_file, unreadable, wrong_value
 from refute.language.addresses import local_path
 from refute.language.formats import (
     FORMATS,
@@ -97,14 +97,14 @@ def read_header(given: str) -> TableFacts:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 cells = next(csv.reader(stream), [])
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise DataError(f"cannot read the header of {path}: {error}") from None
+            raise unreadable(str(path), f"its header is not CSV ({error})") from None
     elif path.suffix.lower() == ".csv":
-        raise OptionError(f"there is no file {given}")
+        raise missing_file(given)
     else:
         cells = next(csv.reader([given]), [])
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
-        raise OptionError(f"the header {given!r} has a column without a name")
+        raise wrong_value("--header", "a name for every column", given)
     return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 

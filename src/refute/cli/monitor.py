@@ -14,6 +14,7 @@ from refute.cli.places import Place, as_file
 from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
 from refute.errors import OptionError
+from refute.faults import unwritable
 from refute.language.addresses import local_path
 from refute.language.render import render_condition, render_english, render_text
 from refute.language.rulebook import Rule
@@ -52,10 +53,14 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
 def _checked(place: Place) -> Path:
     """The file to write; raises OptionError where it cannot be one of this machine."""
     if place.address is not None:
-        raise OptionError(f"--json {place.text}: only Spark writes there; name a file of this machine")
+        raise OptionError(
+            f"--json {place.text}: only Spark writes there; name a file of this machine",
+            option="--json",
+            value=place.text,
+        )
     if place.path.is_dir() or not place.path.parent.is_dir():
         why = "it is a folder" if place.path.is_dir() else f"there is no folder {place.path.parent}"
-        raise OptionError(f"cannot write {place.text}: {why}")
+        raise unwritable(place.text, why)
     return place.path
 
 

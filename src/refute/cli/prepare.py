@@ -11,6 +11,7 @@ from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.terminal import say
 from refute.errors import EngineError
+from refute.faults import missing_package
 
 
 @click.command("prepare")
@@ -25,17 +26,16 @@ def command(options: SharedOptions) -> Exit:
         from refute.spark.session.archive import ClassArchive
         from refute.spark.session.java import find_java
     except ImportError as error:
-        raise EngineError(
-            f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`."
-        ) from error
+        raise missing_package("Spark", error.name, "spark") from error
     archive = ClassArchive.of(find_java())
     started = time.monotonic()
     with waiting("Preparing", options.quiet):
         there, made = archive.exists, archive.make()
     if not made:
         raise EngineError(
-            f"the class archive could not be made in {archive.folder}: another process is making it, the folder is not "
-            "writable, or Java has no such archives. Spark works without it."
+            f"cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
+            "writable, or this Java does not support such archives. Spark works without it",
+            path=str(archive.folder),
         )
     if not options.quiet:
         took = "it was there already" if there else f"made in {time.monotonic() - started:.0f} s"

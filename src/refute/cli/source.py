@@ -15,7 +15,8 @@ import click
 from refute.cli.options import SharedOptions
 from refute.cli.progress import shows_progress
 from refute.cli.terminal import say
-from refute.errors import EngineError, OptionError
+from refute.errors import OptionError
+from refute.faults import missing_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,7 +98,9 @@ def open_data(
         if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
                 "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no "
-                "effect."
+                "effect",
+                option="--engine",
+                value="local",
             )
         from refute.relation import Relation, read_local
 
@@ -106,9 +109,8 @@ def open_data(
         from refute.spark.session import session
         from refute.spark.session.warning import ignore_pandas_warning
     except ImportError as error:
-        raise EngineError(
-            f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`, "
-            "or add --engine local to read DATA in this process."
+        raise missing_package(
+            "Spark", error.name, "spark", ", or add --engine local to read DATA in this process"
         ) from error
     ignore_pandas_warning()
     running = _aside(

@@ -39,7 +39,7 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
 
 def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
     """The plan of one rule."""
-    detector.relation.bind(rule.constraint, rule=rule.name)
+    detector.relation.bind(rule.constraint, rule=rule.name, where=rule.where)
     rows = detector.relation.n_rows
     if rule.constraint.is_single_row:
         steps = ("hold each row against the comparisons",)

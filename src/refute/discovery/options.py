@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 
@@ -86,29 +87,33 @@ class Options:
         for name in ("shared_values", "average_ratio", "constant_share", "error"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
-                raise OptionError(f"{name} must be between 0 and 1, not {value}")
+                raise wrong_value(name, "between 0 and 1", value)
         if self.error >= 1.0:
-            raise OptionError("error must be below 1: at 1 every rule holds")
+            raise wrong_value("error", "below 1", self.error, "; at 1, every rule holds")
         for name in ("max_predicates", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise OptionError(f"{name} must be at least 1, not {value}")
+                raise wrong_value(name, "at least 1", value)
         for name in ("constants", "almost", "seed"):
             if getattr(self, name) < 0:
-                raise OptionError(f"{name} must not be negative, got {getattr(self, name)}")
+                raise wrong_value(name, "at least 0", getattr(self, name))
         for name in ("constants", "almost", "max_predicates", "threads", "seed"):
             if (getattr(self, name) or 0) > _MOST:
-                raise OptionError(f"{name} must be at most {_MOST:,}, not {getattr(self, name)}")
+                raise wrong_value(name, f"at most {_MOST:,}", getattr(self, name))
         for name in self.columns or ():
             if not isinstance(name, str):
-                raise OptionError(f"columns must be names of columns, not {name!r}")
+                raise wrong_value("columns", "names of columns", name)
         if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
+            raise wrong_value("time_limit", "above 0 seconds", self.time_limit)
         if not self.operators:
-            raise OptionError("operators must name at least one comparison")
+            raise OptionError("operators must name at least one comparison", option="operators", value=())
         if self.error and self.method in (SearchMethod.GUIDED, SearchMethod.HYDRA):
             method = self.method.value
-            raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
+            raise OptionError(
+                f"approximate rules need counts of all pairs; use method='tiles', not {method!r}",
+                option="method",
+                value=method,
+            )
 
     def _check_types(self) -> None:
         """Raises OptionError for a value that is not of the kind its option takes."""
@@ -117,9 +122,9 @@ class Options:
                 value = getattr(self, name)
                 missing = value is None and name in _OPTIONAL
                 if not missing and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-                    raise OptionError(f"{name} must be {what}, not {value!r}")
+                    raise wrong_value(name, what, value)
         if self.progress is not None and not callable(self.progress):
-            raise OptionError(f"progress must be a function that takes a Progress, not {self.progress!r}")
+            raise wrong_value("progress", "a function that takes a Progress", self.progress)
 
 
 _MOST = 2**31 - 1
@@ -144,9 +149,7 @@ def chosen(kind: type[Member], value: object, name: str) -> Member:
     try:
         return kind(value)
     except ValueError:
-        known = [str(member.value) for member in kind]
-        hint = did_you_mean(str(value), known)
-        raise OptionError(f"{name} must be one of {', '.join(known)}, not {value!r}.{hint}") from None
+        raise unknown_choice(name, value, [str(member.value) for member in kind]) from None
 
 
 def options_of(**given: Any) -> Options:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from refute.errors import RuleError
+from refute.faults import missing_rule_file, unreadable_rules
 from refute.language.formats import MAX_CHARACTERS, TableFacts, read_rules
 from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like
@@ -32,9 +33,11 @@ def load_rules(
     if isinstance(rules, Mapping):
         return book_from_plain(rules)
     if not isinstance(rules, str | os.PathLike):
-        raise RuleError(f"rules are a file, a text or a mapping, not {type(rules).__name__}")
+        raise RuleError(
+            f"rules must be a file, a text or a mapping, not {type(rules).__name__}", type=type(rules).__name__
+        )
     if isinstance(rules, str) and _is_path(rules):
-        raise RuleError(f"cannot read {rules}: {'it is a folder' if os.path.isdir(rules) else 'there is no such file'}")
+        raise unreadable_rules(rules, "it is a folder") if os.path.isdir(rules) else missing_rule_file(rules)
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
         return read_rules(read_file(path), format=format, table=table, source=str(path))
@@ -52,6 +55,10 @@ def read_file(path: Path) -> str:
         with path.open(encoding="utf-8-sig") as stream:
             return stream.read(MAX_CHARACTERS + 1)
     except OSError as error:
-        raise RuleError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise RuleError(f"cannot read {path}: it is not UTF-8 text (byte {error.start})") from None
+        raise (
+            missing_rule_file(str(path))
+            if isinstance(error, FileNotFoundError)
+            else unreadable_rules(str(path), error.strerror or str(error))
+        ) from None
+    except UnicodeDecodeError:
+        raise unreadable_rules(str(path), "it is not UTF-8 text") from None

@@ -54,7 +54,13 @@ class RuleSyntaxError(RuleError):
         self.line = before.count("\n") + 1
         self.column = position - (before.rfind("\n") + 1) + 1
         self.problem = problem
-        super().__init__(f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}")
+        super().__init__(
+            f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}",
+            text=text,
+            line=self.line,
+            position=position,
+            expected=self.expected,
+        )
 
     def __reduce__(self) -> tuple[Callable[..., RuleSyntaxError], tuple[object, ...]]:
         return _rebuilt, (self.problem, self.text, self.position, self.expected)

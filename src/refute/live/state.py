@@ -262,9 +262,9 @@ class State:
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed")
+            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
         for row in numbers[repeated([numbers])][:1]:
-            raise DataError(f"row {row:,} is named more than once. Nothing was changed")
+            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
         return numbers
 
     def _asked(

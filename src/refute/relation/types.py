@@ -84,7 +84,8 @@ class ColumnType:
         return cls(name, _family_of(arrow_type), arrow_type)
 
     def __str__(self) -> str:
-        return f"{self.name!r} ({self.arrow_type})"
+        kind = str(self.arrow_type)  # which for lists and the like names fields that no reader cares for
+        return f"{self.name!r} ({kind.partition('<')[0] if pt.is_nested(self.arrow_type) else kind})"
 
 
 @lru_cache(maxsize=256)

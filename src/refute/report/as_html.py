@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
-from refute.errors import EngineError
+from refute.faults import missing_package
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
 
@@ -32,7 +32,7 @@ def _template() -> Template:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise EngineError("HTML reports need the package jinja2: install refute with the extra `report`.") from error
+        raise missing_package("an HTML report", "jinja2", "report") from error
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.detect.engine import Engine
-from refute.errors import OptionError, did_you_mean
+from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
@@ -73,7 +73,7 @@ class Report:
     def _named(self, name: str) -> RuleResult:
         names = [result.name for result in self.results]
         if name not in names:
-            raise OptionError(f"there is no rule {name!r} in the report.{did_you_mean(name, names)}", rule=name)
+            raise unknown_rule(name, names, "report")
         return self[name]
 
     def __iter__(self) -> Iterator[RuleResult]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.detect.engine import ClashingRow, Engine
-from refute.errors import OptionError, whole_number
+from refute.errors import whole_number
+from refute.faults import wrong_value
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 
@@ -25,7 +26,7 @@ class Violations:
         """At most `limit` of them, if given; raises OptionError for anything but a number above 0."""
         self.limit = None if limit is None else whole_number("limit", limit)
         if self.limit is not None and self.limit < 1:
-            raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations")
+            raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
         self.rule = rule
         self._clashes = engine.clashes(rule, self.limit)
 

@@ -8,7 +8,8 @@ from refute.discovery.options import Options
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import SearchedTable
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_column
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
@@ -41,9 +42,13 @@ def check_fits(table: SearchedTable, space: PredicateSpace) -> None:
     for slot in space.slots:
         for name in slot.columns:
             if name not in table.names:
-                raise OptionError(f"the space reads column {name!r}, which is not there")
+                raise OptionError(
+                    f"the space reads column {name!r}, which is not there", column=name, known=tuple(table.names)
+                )
             if table.null_count(name) and slot.kind != slot.kind.widened:
-                raise OptionError(f"column {name!r} holds nulls, and the space does not tell them; widen it")
+                raise OptionError(
+                    f"column {name!r} holds nulls, and the space does not distinguish them; widen it", column=name
+                )
 
 
 def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[str, ...]]:
@@ -51,7 +56,7 @@ def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[s
     wanted = list(table.names) if options.columns is None else list(options.columns)
     for name in wanted:
         if name not in table.names:
-            raise OptionError(f"there is no column {name!r}.{did_you_mean(name, table.names)}")
+            raise unknown_column(name, table.names)
     names, notes = [], []
     for name in dict.fromkeys(table.names):
         if name not in wanted:

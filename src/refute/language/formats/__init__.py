@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_choice
 from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
@@ -39,7 +40,7 @@ def read_rules(
     check_size(text)
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:
-        raise OptionError(f"{chosen.title} can be written, not read")
+        raise OptionError(f"{chosen.title} can be written, but not read", option="format", value=chosen.name)
     try:
         return chosen.read(text, table)
     except RuleBookError as error:
@@ -50,7 +51,7 @@ def check_size(text: str) -> None:
     """Raises an error for a text that is longer than any file of rules."""
     if len(text) > MAX_CHARACTERS:
         raise FormatError(
-            [RuleMistake(f"a file of rules has at most {MAX_CHARACTERS:,} characters, and this has more")]
+            [RuleMistake(f"this has more than {MAX_CHARACTERS:,} characters, the most that a file of rules may have")]
         )
 
 
@@ -62,5 +63,5 @@ def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None)
 def named(name: str) -> Format:
     """The format of this name."""
     if name not in FORMATS:
-        raise OptionError(f"unknown format {name!r}.{did_you_mean(name, FORMATS)} There are {', '.join(FORMATS)}.")
+        raise unknown_choice("format", name, FORMATS)
     return FORMATS[name]

@@ -88,7 +88,7 @@ def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstrai
         try:
             line = render(plain_constraint(rule))
             if "\n" in line or "\r" in line:
-                raise UnwritableError("a name or constant has a line break, and a rule is one line there")
+                raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
             lines.append(line)
         except UnwritableError as error:
             log.extend(FormatError.cannot_express(rule.name, title, str(error)).problems)
@@ -102,5 +102,5 @@ def plain_constraint(rule: Rule) -> DenialConstraint:
     if rule.where is not None:
         raise UnwritableError("it has a `where`")
     if rule.nulls is not Nulls.SQL:
-        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`")
+        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
     return rule.constraint

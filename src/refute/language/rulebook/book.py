@@ -43,7 +43,7 @@ class RuleBook:
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) < len(self.rules):
             twice = sorted(name for name, uses in Counter(self.names).items() if uses > 1)
-            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}")
+            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}", rules=tuple(twice))
 
     @classmethod
     def of(cls, rules: object) -> RuleBook:
@@ -150,7 +150,7 @@ def _drafts(item: object) -> list[_Draft]:
     if isinstance(item, RuleBook | str | os.PathLike | Mapping):
         book = RuleBook.of(item)
         return [_Draft(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
-    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}")
+    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}", type=type(item).__name__)
 
 
 def _of_constraint(constraint: DenialConstraint, name: str) -> tuple[Entry, tuple[Rule, ...]]:
@@ -180,7 +180,7 @@ def _of_text(text: str) -> RuleBook:
 def _of_items(items: Iterable[object]) -> RuleBook:
     drafts = [draft for item in items for draft in _drafts(item)]
     if not drafts:
-        raise RuleError("there is no rule")
+        raise RuleError("there are no rules")
     taken = {draft.name for draft in drafts if draft.named}
     renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
     made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]

@@ -55,7 +55,7 @@ def read_mapping(
 def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
         hint = "; put it in quotes" if isinstance(node.value, bool | int | float) else ""
-        raise RuleError(f"expected text, not {node.kind}{hint}")
+        raise RuleError(f"expected text, not {node.kind}{hint}", type=node.kind, expected="text")
     if not node.value.strip():
         raise RuleError("the text is empty")
     return node.value
@@ -80,14 +80,14 @@ def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
         if node.value in names:
             return choices(node.value)
         hint = did_you_mean(node.value, names) if isinstance(node.value, str) else ""
-        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}")
+        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}", type=node.kind, expected=tuple(names))
 
     return read
 
 
 def _version(node: BookNode, log: ProblemLog) -> int:
     if node.value != VERSION or isinstance(node.value, bool):
-        raise RuleError(f"this Refute reads version {VERSION}, not {node.kind}")
+        raise RuleError(f"this Refute reads version {VERSION}, not {node.kind}", value=node.kind, expected=VERSION)
     return VERSION
 
 
@@ -97,7 +97,11 @@ def _limit(node: BookNode, log: ProblemLog) -> Limit:
 
 def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
     if not isinstance(node.value, dict):
-        raise RuleError(f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}")
+        raise RuleError(
+            f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}",
+            type=node.kind,
+            expected=("rows", "violations"),
+        )
     values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
     if not node.items:
         raise RuleError("it sets no limit: give rows or violations, as in {rows: 0.1%}")
@@ -110,7 +114,7 @@ def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
 
 def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:
     if not isinstance(node.value, list):
-        raise RuleError(f"expected a list of rules, not {node.kind}")
+        raise RuleError(f"expected a list of rules, not {node.kind}", type=node.kind, expected="a list of rules")
     return node.elements
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from refute.errors import RuleError
+from refute.faults import several_rules
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -54,7 +54,7 @@ class Rule:
 
         book = RuleBook.of(rule)
         if len(book) != 1:
-            raise RuleError(f"one rule is asked for here, and this stands for {len(book)}: {', '.join(book.names)}")
+            raise several_rules(book.names, "give one of them")
         return book[0]
 
     def allows(self, violations: int, rows: int, n_rows: int) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
-from refute.relation.read.csv_header import empty_file, header_of, other_header
+from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
@@ -34,7 +34,7 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
             if file.stat().st_size:
                 parts[file] = read_text(file, delimiter, given)
     if not parts:
-        raise empty_file(str(files[0]))
+        raise no_header(str(files[0]))
     (first, head), *others = parts.items()
     names = head.column_names
     for file, part in others:
