@@ -113,6 +113,6 @@ def test_a_folder_without_a_monitor_is_told(tmp_path: Path, capsys: pytest.Captu
         assert run(["monitor", str(place)]) == 3
         assert capsys.readouterr().err == f"refute: {place} holds no monitor: it has no manifest.json\n"
     assert run(["monitor", "s3://bucket/folder"]) == 3
-    assert "a monitor is in a folder of this machine" in capsys.readouterr().err
+    assert "a monitor needs a folder on this machine" in capsys.readouterr().err
     assert run(["monitor"]) == 3
     assert "DIR" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_a_place_that_only_spark_knows_is_refused_without_it(
     data: str, flag: str, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = failure(capsys, "check", data, CLASH, "--engine", "local", flag, place)
-    assert told.startswith(f"refute: {flag} {place}: only Spark writes there")
+    assert told.startswith(f"refute: {flag} {place}: only Spark can write there")
     assert [path.name for path in Path().iterdir()] == [data]
 
 
@@ -55,7 +55,7 @@ def test_tables_and_rule_files_elsewhere_are_refused_without_spark(
         ("check", data, CLASH, "--violations", "table:dq.clashes"),
         ("discover", data, "--out", "s3://bucket/rules.yaml"),
     ):
-        assert "only Spark writes there" in failure(capsys, *arguments, "--engine", "local")
+        assert "only Spark can write there" in failure(capsys, *arguments, "--engine", "local")
     assert [path.name for path in Path().iterdir()] == [data]
 
 

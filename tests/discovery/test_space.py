@@ -143,7 +143,7 @@ def test_a_space_made_before_the_first_null_is_searched_once_it_is_widened(nulls
         texts(later, options, space)
     assert texts(later, options, space.widened({"a"})) == texts(later, options)
     assert space.widened({"a"}) == space_of(later, options)
-    with pytest.raises(OptionError, match="reads column 'b'"):
+    with pytest.raises(OptionError, match="uses column 'b'"):
         texts(later.select(["a"]), options, space.widened({"a"}))
 
 

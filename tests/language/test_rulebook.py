@@ -141,8 +141,8 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("version: 1", 1, "there are no rules"),
         ("- x", 1, "the rule file is a mapping of keys to values, not a list"),
         ("rules: 5", 1, "expected a list of rules, not 5"),
-        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this Refute reads version 1, not 2"),
-        ("rules:\n  - 5", 2, "rule number 1 is a mapping of keys to values, not 5"),
+        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this version of Refute reads format version 1, not 2"),
+        ("rules:\n  - 5", 2, "rule number 1 must be a mapping of keys to values, not 5"),
         ("rules:\n  - unique: a", 2, "rule number 1 has no name"),
         ("rules:\n  - name: a", 2, "it has none"),
         ("rules:\n  - name: 5\n    unique: a", 2, "expected text, not 5; put it in quotes"),
@@ -297,7 +297,7 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
         }
     )
     assert [str(item) for item in advise(book)] == [
-        "rule 'never' can never be broken: its comparisons exclude each other",
+        "rule 'never' can never be broken: its comparisons contradict each other",
         "rule 'same' says the same as rule 'base'",
         "rule 'longer' follows from rule 'base'",
         "rule 'spare' does not need s.x <= t.x: the rest of the rule implies it",

@@ -175,7 +175,9 @@ def newer_rows(folder: Path) -> Path:
 def test_a_newer_format_is_refused(folder: Path, newer: Callable[[Path], Path]) -> None:
     file = newer(folder)
     assert_refused(folder, file)
-    with pytest.raises(DataError, match=f"has format {VERSION + 1}, and this version of Refute reads up to {VERSION}"):
+    with pytest.raises(
+        DataError, match=f"has format {VERSION + 1}, and this version of Refute reads .* up to {VERSION}"
+    ):
         rf.Monitor.open(folder)
 
 

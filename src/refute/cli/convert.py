@@ -44,7 +44,7 @@ def command(
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
-    A rule that the format has no words for is an error that names it.
+    A rule that the format cannot express is an error that names it.
     """
     columns = read_header(header) if header is not None else TableFacts()
     return convert(
@@ -83,7 +83,7 @@ def convert(
     if out is None:
         hand_over(written)
         return Exit.HOLDS
-    write_text(local_path(out, "convert writes files of this machine, or to stdout without --out"), written)
+    write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
     if not quiet:
         say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS

@@ -30,15 +30,19 @@ _SHOWN = 20
     metavar="G1",
     help="The share of row pairs that may break a rule.",
 )
-@click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="The most comparisons in one rule.")
-@click.option("--columns", metavar="C,..", help="Look at these columns only.")
-@click.option("--where", metavar="CONDITION", help="Look only at rows like this: \"state = 'NY' and salary > 0\".")
+@click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
+@click.option("--columns", metavar="C,..", help="Use only these columns.")
+@click.option("--where", metavar="CONDITION", help="Use only rows that match, e.g. \"state = 'NY' and salary > 0\".")
 @click.option(
-    "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Compare different columns too."
+    "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Also compare different columns."
 )
-@click.option("--one-row", is_flag=True, help="Compare the columns of one row too.")
+@click.option("--one-row", is_flag=True, help="Also compare columns within a row.")
 @click.option(
-    "--constants", type=click.IntRange(min=0), default=0, metavar="N", help="Compare with N frequent values too."
+    "--constants",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also compare with N frequent values.",
 )
 @click.option(
     "--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Also list rules broken by at most N pairs."
@@ -46,7 +50,7 @@ _SHOWN = 20
 @click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
 @click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds, with the rules verified by then.")
 @click.option(
-    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best."
+    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
 @click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
 @persist_option

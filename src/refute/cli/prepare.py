@@ -38,6 +38,6 @@ def command(options: SharedOptions) -> Exit:
             path=str(archive.folder),
         )
     if not options.quiet:
-        took = "it was there already" if there else f"made in {time.monotonic() - started:.0f} s"
+        took = "already there" if there else f"made in {time.monotonic() - started:.0f} s"
         say(f"{archive.folder}: {took}")
     return Exit.HOLDS

@@ -103,7 +103,7 @@ def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if len(text) > _MAX_LENGTH:
-        problem = f"this has {len(text):,} characters, and a rule has at most {_MAX_LENGTH:,}."
+        problem = f"this has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}"
         raise RuleSyntaxError(problem, text=text, position=0)
     try:
         tree = _grammar().parse(text, start=start)
@@ -160,5 +160,5 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
         problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
+        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which is not expected here"
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

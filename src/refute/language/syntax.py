@@ -53,7 +53,7 @@ class RuleSyntaxError(RuleError):
         before = text[:position]
         self.line = before.count("\n") + 1
         self.column = position - (before.rfind("\n") + 1) + 1
-        self.problem = problem
+        self.problem = problem = problem.removesuffix(".")
         super().__init__(
             f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}",
             text=text,

@@ -13,7 +13,7 @@ import pyarrow.types as pt
 
 from refute.language.predicate import Value
 
-READABLE = "rules read numbers, strings, booleans, dates and times"
+READABLE = "rules can use numbers, strings, booleans, dates and times"
 
 
 class Family(Enum):
@@ -126,7 +126,7 @@ def clash(left: Family, right: Family) -> str | None:
     if Family.NULL in (left, right) or left.realm == right.realm:
         return None
     if Family.ZONED in (left, right) and left.is_temporal and right.is_temporal:
-        return "Give both a time zone, or cast the one that has a zone to a zone-less timestamp of the zone you mean."
+        return "Give both a time zone, or cast the zoned one to a timestamp without a zone, in the zone you mean."
     return "Cast one of them to the type of the other."
 
 

@@ -43,7 +43,9 @@ def check_fits(table: SearchedTable, space: PredicateSpace) -> None:
         for name in slot.columns:
             if name not in table.names:
                 raise OptionError(
-                    f"the space reads column {name!r}, which is not there", column=name, known=tuple(table.names)
+                    f"the given space uses column {name!r}, which the table does not have",
+                    column=name,
+                    known=tuple(table.names),
                 )
             if table.null_count(name) and slot.kind != slot.kind.widened:
                 raise OptionError(

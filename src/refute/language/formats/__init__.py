@@ -56,7 +56,7 @@ def check_size(text: str) -> None:
 
 
 def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None) -> str:
-    """The rules as text in a format; an error names each rule that the format has no words for."""
+    """The rules as text in a format; an error names each rule that the format cannot express."""
     return named(format).write(book, table)
 
 

@@ -12,7 +12,7 @@ from refute.language.rulebook import ProblemLog, Rule, RuleBook, RuleBookError, 
 
 
 class FormatError(RuleBookError):
-    """Text that does not follow its format, or a rule that a format has no words for."""
+    """Text that does not follow its format, or a rule that a format cannot express."""
 
     @classmethod
     def cannot_express(cls, rule: str, title: str, what: str) -> FormatError:
@@ -21,7 +21,7 @@ class FormatError(RuleBookError):
 
 
 class UnwritableError(RuleError):
-    """What a format has no words for; a writer's inner step raises it, and the writer adds the rule's name."""
+    """What a format cannot express; a writer's inner step raises it, and the writer adds the rule's name."""
 
 
 @dataclass(frozen=True, slots=True)

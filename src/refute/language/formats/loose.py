@@ -101,7 +101,7 @@ def spell(value: Value) -> str:
     if Constant(guess(text)) != Constant(value):
         kind = type(value).__name__
         raise UnwritableError(
-            f"without quotes, the constant {value!r} would not be read as a {kind} again", value=value, type=kind
+            f"without quotes, the constant {value!r} would not be read back as a {kind}", value=value, type=kind
         )
     return text
 

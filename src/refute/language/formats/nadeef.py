@@ -45,7 +45,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
     for name, uses in Counter(name for name, _ in found if name is not None).items():
         if uses > 1:
-            log.add(f"the name {name!r} is given twice")
+            log.add(f"the name {name!r} is used twice")
     return book_of(rules, log, _TITLE)
 
 

@@ -36,7 +36,7 @@ class Limit:
                 return cls(Fraction(match[1]), percent=True)
             if _WHOLE.fullmatch(value):
                 return cls(Fraction(int(value)))
-        shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "a number so large"
+        shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "this number"
         raise RuleError(
             f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%", value=shown
         )

@@ -143,7 +143,7 @@ class _Reader:
             return 1 + len(node.value)
         found = 1 + sum(self._sizes.get(id(part), 1) for part in parts)
         if found > _MAX_GROWTH * len(self._text) + _ALWAYS_ALLOWED:
-            problem = f"written out, the aliases here make more than {_MAX_GROWTH} times the file"
+            problem = f"the aliases here expand to more than {_MAX_GROWTH} times the size of the file"
             raise ComposerError(None, None, problem, node.start_mark)
         return found
 
@@ -178,7 +178,7 @@ class _Reader:
         for key_node, value_node in node.value:
             key_line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                self._log.add("a key is a plain word", key_line)
+                self._log.add("a key must be a plain word", key_line)
                 continue
             key = str(key_node.value)
             if last is not None and node.flow_style and self._continues(last[1], key_node, value_node):

@@ -275,7 +275,7 @@ def _read_logs(folder: Path, body: dict[str, Any]) -> Iterator[tuple[int, list[C
         for frame in frames:
             commits += 1
             if frame.number != commits:
-                raise DataError(f"{path} does not follow what was committed before", path=str(path))
+                raise DataError(f"{path} does not continue what was committed before", path=str(path))
         yield number, frames, end
 
 

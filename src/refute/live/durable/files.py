@@ -57,7 +57,7 @@ def refuse_newer(path: Path, version: Any) -> None:
         raise DataError(f"{path} is not a file of a monitor", path=str(path))
     if version > VERSION:
         raise DataError(
-            f"{path} has format {version}, and this version of Refute reads up to {VERSION}; use a newer one",
+            f"{path} has format {version}, and this version of Refute reads formats up to {VERSION}; upgrade Refute",
             path=str(path),
         )
 

@@ -16,7 +16,7 @@ from refute.faults import unreadable
 
 MOST_LEVELS = 500  # of nesting: Arrow's parser calls itself for each, and dies where its stack ends
 LONG_NUMBER = 16  # digits from which on a float may not hold a whole number
-ONE_A_LINE = "a JSON file holds one object a line"
+ONE_A_LINE = "a JSON file holds one object per line"
 _PIECE = 16 << 20  # bytes that are looked at together
 _LARGEST_BLOCK = 2**31 - 2
 _BLANK = b" \t\r\n"

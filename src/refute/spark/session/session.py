@@ -74,7 +74,7 @@ def _found(
     if master is None and remote is None:
         running = running_session()
         if running is not None:
-            adjust(running, settings, "the Spark session that runs already")
+            adjust(running, settings, "the running Spark session")
             return running
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             return _submitted(settings)
