@@ -1,4 +1,4 @@
-"""Every error a user can meet: one root, facts as attributes, messages that end in what to do next."""
+"""Every error a user can meet: one root, facts by name, messages that say what to do next."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class DataError(RefuteError):
 
 
 class OptionError(RefuteError):
-    """An argument or flag whose value makes no sense."""
+    """An argument or flag with a value that is not allowed."""
 
 
 class EngineError(RefuteError):
-    """The machinery below is missing or failed: no Java, no cluster, no optional package."""
+    """Something that Refute depends on is missing or failed: Java, a cluster, an optional package."""
 
 
 class InferredTypesWarning(UserWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 
-from refute.errors import DataError, EngineError, OptionError, RuleError, SchemaError, did_you_mean
+from refute.errors import DataError, EngineError, OptionError, RefuteError, RuleError, SchemaError, did_you_mean
 
 _MOST_NAMES = 12
 _LONGEST_LINE = 300
@@ -119,9 +119,9 @@ def misfits(errors: Sequence[SchemaError]) -> SchemaError:
     return SchemaError("\n".join(map(str, errors)), problems=tuple(error.facts for error in errors))
 
 
-def missing_file(path: str) -> DataError:
+def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a path where there is nothing."""
-    return DataError(f"there is no file or folder {path!r}", path=path)
+    return kind(f"there is no file or folder {path!r}", path=path)
 
 
 def missing_table(name: str) -> DataError:
@@ -129,19 +129,9 @@ def missing_table(name: str) -> DataError:
     return DataError(f"there is no file, folder or table {name!r}", path=name)
 
 
-def missing_rule_file(path: str) -> RuleError:
-    """The error for a file of rules that is not there."""
-    return RuleError(f"there is no file {path!r}", path=path)
-
-
 def unmatched_glob(path: str) -> DataError:
     """The error for a glob that no file matches."""
     return DataError(f"no file matches {path!r}", path=path)
-
-
-def unreadable_rules(path: str, reason: str) -> RuleError:
-    """The error for a file of rules that is there and cannot be read."""
-    return RuleError(f"cannot read {path!r}: {reason}", path=path, reason=reason)
 
 
 def no_monitor(folder: str, manifest: str, hint: str = "") -> DataError:
@@ -149,14 +139,14 @@ def no_monitor(folder: str, manifest: str, hint: str = "") -> DataError:
     return DataError(f"{folder!r} does not hold a monitor: it has no {manifest}{hint}", path=folder)
 
 
-def unreadable(path: str, reason: str, line: int | None = None) -> DataError:
+def unreadable(path: str, reason: str, *, line: int | None = None, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a file that is there and cannot be read."""
-    return DataError(f"cannot read {path!r}: {reason}", path=path, reason=reason, line=line)
+    return kind(f"cannot read {path!r}: {reason}", path=path, reason=reason, line=line)
 
 
-def not_utf8(path: str) -> DataError:
+def not_utf8(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a file whose bytes are not text."""
-    return unreadable(path, "it is not UTF-8 text")
+    return unreadable(path, "it is not UTF-8 text", kind=kind)
 
 
 def empty_file(path: str) -> DataError:
@@ -187,7 +177,7 @@ def mixed_files(path: str, reason: str) -> DataError:
 
 def unwritable(path: str, reason: str) -> OptionError:
     """The error for a place where nothing can be written."""
-    return OptionError(f"cannot write to {path}: {reason}", path=path, reason=reason)
+    return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
 
 
 def missing_package(purpose: str, package: str | None, extra: str, hint: str = "") -> EngineError:

@@ -78,9 +78,9 @@ def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None
 def test_what_cannot_be_written_is_told_before_the_check(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     for flag, place, told in (
-        ("--json", "folder", "cannot write folder: it is a folder, and --json takes a file"),
-        ("--html", "none/r.html", "cannot write none/r.html: there is no folder none"),
-        ("--violations", data, f"cannot write to {data}: it is a file, and --violations takes a folder"),
+        ("--json", "folder", "cannot write to 'folder': it is a folder, and --json takes a file"),
+        ("--html", "none/r.html", "cannot write to 'none/r.html': there is no folder none"),
+        ("--violations", data, f"cannot write to {data!r}: it is a file, and --violations takes a folder"),
         ("--json", "file://elsewhere/r.json", "'file://elsewhere/r.json' is not on this machine"),
         ("--junit", "table:x", "'table:x' is not a file or an address."),
         ("--violations", "table:", "'table:' is not a folder, an address or table:schema.name."),
@@ -119,7 +119,7 @@ def test_paths_and_addresses_are_told_apart() -> None:
         (["--conf", "=1"], "'=1' is not of the form NAME=VALUE"),
         (["--conf", "a b=1"], "'a b=1' is not of the form NAME=VALUE"),
         (["--conf", "fs.s3a.key=1"], "'fs.s3a.key' is not a Spark setting; their names begin with 'spark.'."),
-        (["--conf", "spark.master=local"], "spark.master has a flag of its own: --master."),
+        (["--conf", "spark.master=local"], "spark.master has its own flag: --master."),
         (["--conf", "spark.a=1", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
         (["--py-files", "a.zip", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
     ],

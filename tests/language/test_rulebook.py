@@ -192,7 +192,7 @@ def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_one_clear_sentence() -> None:
-    with pytest.raises(RuleError, match=r"there is no file 'nowhere/rules\.yaml'"):
+    with pytest.raises(RuleError, match=r"there is no file or folder 'nowhere/rules\.yaml'"):
         load_rules("nowhere/rules.yaml")
 
 

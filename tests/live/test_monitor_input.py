@@ -401,7 +401,7 @@ def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
     for rules, options, said in wrong:
         with pytest.raises(OptionError, match=said):
             rf.Monitor.open(tmp_path, rules, **options)
-    with pytest.raises(OptionError, match="'s3://b/c' is not a file of this machine; a monitor needs a folder"):
+    with pytest.raises(OptionError, match="'s3://b/c' is not on this machine; a monitor needs a folder"):
         rf.Monitor.open("s3://b/c", "zip -> city")
 
 

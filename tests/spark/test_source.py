@@ -234,7 +234,7 @@ def test_a_dataframe_that_scans_files_has_positions_and_any_other_asks_for_a_key
     for other in (frame.where("n > 3"), frame.orderBy("n"), frame.union(frame), frame.distinct(), frame.limit(3)):
         source = open_source(other)
         assert not source.has_identity
-        with pytest.raises(DataError, match=r"no position, .* key=\['id'\]"):
+        with pytest.raises(DataError, match=r"needs row ids, .* key="):
             source.identified()
 
 
@@ -407,7 +407,7 @@ def test_failures_of_spark_are_told_in_one_sentence(
 
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
-    assert str(column) == "there is no column 'idd' on 'the data'. Its columns are id"
+    assert str(column) == "there is no column 'idd'. Did you mean 'id'?"
 
     def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fails in Spark's worker, which cannot import this module."""

@@ -48,12 +48,12 @@ def discover(
 ) -> Discovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
-    The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
-    Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
-    rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`.
-    The other options are those of `refute.discovery.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
-    verified by then are returned, flagged partial.
+    The table can be anything that `check` accepts: a table in memory, a path or glob, a catalog table, a Spark
+    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows: by SQL on
+    Spark, otherwise by a condition as in rules. `kinds` keeps only rules of the named kinds (`key`, `functional
+    dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and
+    `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or after `time_limit`
+    seconds, the rules verified so far are returned, marked as partial.
     """
     options = options_of(
         columns=columns,

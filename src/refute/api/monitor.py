@@ -1,4 +1,4 @@
-"""Violations of rules, kept true while rows are inserted, deleted and updated."""
+"""Violations of rules, kept up to date while rows are inserted, deleted and updated."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 160 MB
 
 
 class Monitor:
-    """Rows that come and go, and at every moment the violations of all rules among them.
+    """Rows that come and go, and the violations of all rules among them at any time.
 
-    `key` names the columns by which rows are known; without one, rows are known by their number in the order in which
-    they came. Every change is whole or not at all: what cannot be done is refused with a message that names the first
-    offenders, and nothing has changed then. Several threads may use a monitor: a change waits for the one before, and
-    what is read is of a whole number of changes.
+    `key` names the columns that identify a row; without a key, rows are numbered in the order of their arrival. A
+    change is made completely or not at all: an error names the first offending rows, and then nothing is changed.
+    Several threads can use a monitor: changes are made one at a time, and readers never see part of one.
 
-    `store` says whether violations are kept as pairs or only counted: `auto` keeps up to `most_pairs` of a rule, and
-    counts those of a rule that has more.
+    `store` sets whether violations are kept as pairs or only counted: `auto` keeps up to `most_pairs` pairs of a rule,
+    and only counts those of a rule with more.
     """
 
     def __init__(
@@ -81,11 +80,11 @@ class Monitor:
         store: str | None = None,
         most_pairs: int | None = None,
     ) -> Monitor:
-        """The monitor that a folder holds, as of its last commit; with `rules`, a new one where there is none.
+        """The monitor in a folder, as of its last commit; if there is none, a new one with these rules.
 
-        Changes are on the disk once `commit()` has returned; those since are gone when the process ends. In a `with`
-        block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Other
-        options are those of `Monitor`; where there is a monitor, it must have what is given.
+        Changes are on disk once `commit()` returns; later changes are lost when the process ends. A `with` block
+        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first. The
+        other options are those of `Monitor`; an existing monitor must match the options given.
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -107,7 +106,7 @@ class Monitor:
         return found
 
     def commit(self) -> None:
-        """Brings all changes since the last commit to the disk; they outlive the process once this returns."""
+        """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
         with self._lock:
             self._in_use()
             if self._directory is None:
@@ -117,7 +116,7 @@ class Monitor:
             self._directory.commit(self._state)
 
     def close(self) -> None:
-        """Lets the folder go. What was not committed is not kept. The monitor can still be asked, but not changed."""
+        """Releases the folder, without a commit. The monitor can still be queried, but not changed."""
         with self._lock:
             if not self._closed and self._directory is not None:
                 self._directory.close()
@@ -134,7 +133,7 @@ class Monitor:
             self.close()
 
     def add(self, rules: Any) -> dict[str, int]:
-        """Watches more rules, over the rows that are there too; how many violations each of them has."""
+        """Adds rules and checks them on the rows that are there; how many violations each of them has."""
         with self._lock:
             self._in_use()
             new = list(RuleBook.of(rules))
@@ -146,7 +145,7 @@ class Monitor:
             return {rule.name: self.count(rule) for rule in new}
 
     def drop(self, rule: Any) -> None:
-        """Watches a rule no longer."""
+        """Removes a rule."""
         with self._lock:
             self._in_use()
             number = self._number(rule)
@@ -224,7 +223,7 @@ class Monitor:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which rows are known."""
+        """The columns that identify a row."""
         return self._state.key
 
     @property
@@ -237,24 +236,24 @@ class Monitor:
             return self._state.n_rows
 
     def insert(self, table: Any) -> Changes:
-        """Adds rows whose keys are new: a table, or a list with one dict for each row."""
+        """Adds rows with new keys: a table, or a list with one dict per row."""
         with self._lock:
             self._in_use()
             rows = arrow_of(table, self._state.schema)
             return self._changed(self._state.inserting(rows))
 
     def delete(self, keys: Any) -> Changes:
-        """Takes the rows of these keys away.
+        """Removes the rows with these keys.
 
-        Keys are a table with the key columns, or a list: of values for a key of one column, else of tuples or dicts.
-        Without a key, they are the numbers of rows.
+        Keys are a table with the key columns, or a list: of values if the key is one column, otherwise of tuples or
+        dicts. Without a key, they are row numbers.
         """
         with self._lock:
             self._in_use()
             return self._changed(self._state.deleting(self._keys(keys)))
 
     def update(self, table: Any) -> Changes:
-        """Puts rows in the place of those that have their keys. A pair that clashes as before is not a change."""
+        """Replaces the rows that have the same keys. A pair that clashed before and still does is not reported."""
         with self._lock:
             self._in_use()
             if not self.key:
@@ -266,9 +265,9 @@ class Monitor:
             return self._changed(self._state.updating(rows))
 
     def apply(self, changes: Any, *, op: str = "op") -> Changes:
-        """Carries a feed of changes out, in its order, as one change.
+        """Applies a feed of changes in order, as a single change.
 
-        The column `op` says `insert`, `update` or `delete` for each row; for the last only the key columns matter.
+        The column `op` holds `insert`, `update` or `delete` for each row; to delete, only the key columns matter.
         """
         with self._lock:
             self._in_use()
@@ -277,7 +276,7 @@ class Monitor:
             return self._changed(net_changes(self._state, changes, op))
 
     def would_violate(self, table: Any) -> Changes:
-        """What `insert` of these rows would change; nothing is."""
+        """What inserting these rows would change, without inserting them."""
         with self._lock:
             rows = arrow_of(table, self._state.schema)
             return self._told(self._state.supposed(rows))
@@ -294,29 +293,29 @@ class Monitor:
             return {rule.name: store.count for rule, store in zip(self._state.rules, self._state.stores, strict=True)}
 
     def violations(self, rule: Any, limit: int | None = None) -> Violations:
-        """The clashing rows of a rule, as `refute.violations` gives them."""
+        """The clashing rows of a rule, as `refute.violations` returns them."""
         with self._lock:
             return Violations(self.live_engine(), self._state.rules[self._number(rule)], limit)
 
     @property
     def rows(self) -> pa.Table:
-        """The rows that are in some violation, with a column `refute` that says in which, as a report has it."""
+        """The rows in any violation, with a column `refute` that lists the rules they break, as in a report."""
         with self._lock:
             marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
 
     def table(self) -> pa.Table:
-        """All rows, in the order in which they came."""
+        """All rows, in the order of their arrival."""
         with self._lock:
             return self._state.living()[1]
 
     def report(self) -> Report:
-        """The report of all rules, as `refute.check` gives it."""
+        """The report of all rules, as `refute.check` returns it."""
         with self._lock:
             return check(self, RuleBook.of(list(self.rules)))
 
     def live_engine(self) -> LiveEngine:
-        """The rows of this moment, as the one who answers for them."""
+        """The engine for the rows as they are now."""
         with self._lock:
             return LiveEngine.of(self._state)
 

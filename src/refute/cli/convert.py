@@ -13,7 +13,8 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.terminal import hand_over, say
-from refute.faults import missing_file, unreadable, wrong_value
+from refute.errors import OptionError
+from refute.faults import missing_file, unreadable
 from refute.language.addresses import local_path
 from refute.language.formats import (
     FORMATS,
@@ -99,12 +100,12 @@ def read_header(given: str) -> TableFacts:
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise unreadable(str(path), f"its header is not CSV ({error})") from None
     elif path.suffix.lower() == ".csv":
-        raise missing_file(given)
+        raise missing_file(given, OptionError)
     else:
         cells = next(csv.reader([given]), [])
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
-        raise wrong_value("--header", "a name for every column", given)
+        raise OptionError(f"--header must name every column, not {given!r}", option="--header", value=given)
     return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 

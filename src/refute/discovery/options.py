@@ -18,7 +18,7 @@ Member = TypeVar("Member", bound=Enum)
 
 
 class SearchMethod(Enum):
-    """How evidence is gathered. All methods give equal rules."""
+    """How evidence is gathered. All methods return the same rules."""
 
     AUTO = "auto"
     TILES = "tiles"
@@ -53,14 +53,14 @@ class Progress:
 class Options:
     """The options of a discovery.
 
-    `columns`: the columns to look at, None for all. `cross_columns`: whether two different columns are compared across
+    `columns`: the columns to use, None for all. `cross_columns`: whether two different columns are compared across
     rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
     `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
     column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
     `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. The search for g1 is
     complete; for g2 and g3, which are measured rule by rule on all rows, it ends after 20,000 candidates, and a note
-    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which what is
-    verified so far is returned.
+    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which
+    the rules verified so far are returned.
     """
 
     columns: tuple[str, ...] | None = None
@@ -153,7 +153,7 @@ def chosen(kind: type[Member], value: object, name: str) -> Member:
 
 
 def options_of(**given: Any) -> Options:
-    """The options, where enumerations may be named by their values; raises OptionError for values there are not."""
+    """The options, where enumerations may be named by their values; raises OptionError for unknown values."""
     for name, kind in (("measure", Measure), ("method", SearchMethod), ("nulls", Nulls)):
         if name in given:
             given[name] = chosen(kind, given[name], name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from refute.errors import RuleError
-from refute.faults import missing_rule_file, unreadable_rules
+from refute.faults import missing_file, not_utf8, unreadable
 from refute.language.formats import MAX_CHARACTERS, TableFacts, read_rules
 from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like
@@ -24,9 +24,9 @@ def load_rules(
 ) -> RuleBook:
     """The rule book of a file, of its text, or of plain mappings in the shape of the YAML.
 
-    Our YAML and the formats of other tools are told apart by content, or named by `format`. Every mistake of a file is
-    reported in one `RuleBookError`, each with its line. `header` names the columns of the table in their order, for
-    formats that number them (Weever, Desbordante).
+    The format, our YAML or that of another tool, is detected by content unless `format` names it. All mistakes in a
+    file are reported in one `RuleBookError`, each with its line. `header` names the columns of the table in their
+    order, for formats that number them (Weever, Desbordante).
     """
     if header is not None:
         table = replace(table or TableFacts(), columns=tuple(header))
@@ -37,7 +37,11 @@ def load_rules(
             f"rules must be a file, a text or a mapping, not {type(rules).__name__}", type=type(rules).__name__
         )
     if isinstance(rules, str) and _is_path(rules):
-        raise unreadable_rules(rules, "it is a folder") if os.path.isdir(rules) else missing_rule_file(rules)
+        raise (
+            unreadable(rules, "it is a folder", kind=RuleError)
+            if os.path.isdir(rules)
+            else missing_file(rules, RuleError)
+        )
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
         return read_rules(read_file(path), format=format, table=table, source=str(path))
@@ -56,9 +60,9 @@ def read_file(path: Path) -> str:
             return stream.read(MAX_CHARACTERS + 1)
     except OSError as error:
         raise (
-            missing_rule_file(str(path))
+            missing_file(str(path), RuleError)
             if isinstance(error, FileNotFoundError)
-            else unreadable_rules(str(path), error.strerror or str(error))
+            else unreadable(str(path), error.strerror or str(error), kind=RuleError)
         ) from None
     except UnicodeDecodeError:
-        raise unreadable_rules(str(path), "it is not UTF-8 text") from None
+        raise not_utf8(str(path), RuleError) from None

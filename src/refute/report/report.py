@@ -27,7 +27,7 @@ class DataSummary:
     columns: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as the JSON of `check` has it."""
+        """The summary as in the JSON of `check`."""
         return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
 
 
@@ -46,7 +46,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every rule holds, or stays within its tolerance."""
+        """Whether every rule holds or is within its tolerance."""
         return all(result.passed for result in self.results)
 
     @property
@@ -65,8 +65,7 @@ class Report:
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
-        """The clashing rows of a rule, as `refute.violations` gives them; the table is not opened again for them, nor
-        is its key checked."""
+        """The clashing rows of a rule, as `refute.violations` returns them; the table is not opened again."""
         result = self._named(rule) if isinstance(rule, str) else rule
         return Violations(self._engine, result.rule, limit)
 
@@ -111,19 +110,19 @@ class Report:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The report as JSON text, written to `path` where given."""
+        """The report as JSON text, written to `path` if given."""
         from refute.report.as_json import render
 
         return _written(render(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """The report as one HTML page that needs nothing else, written to `path` where given."""
+        """The report as one self-contained HTML page, written to `path` if given."""
         from refute.report.as_html import render
 
         return _written(render(self), path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
-        """The report as JUnit XML, for CI servers, written to `path` where given."""
+        """The report as JUnit XML, for CI servers, written to `path` if given."""
         from refute.report.as_junit import render
 
         return _written(render(self), path)

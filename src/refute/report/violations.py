@@ -1,4 +1,4 @@
-"""Listed violations: lazy until asked for as a table."""
+"""Listed violations, computed only when they are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Violations:
-    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
+    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys if given."""
 
     def __init__(self, engine: Engine, rule: Rule, limit: int | None = None) -> None:
         """At most `limit` of them, if given; raises OptionError for anything but a number above 0."""
@@ -31,7 +31,7 @@ class Violations:
         self._clashes = engine.clashes(rule, self.limit)
 
     def close(self) -> None:
-        """Release what Spark keeps of the table, where it was asked to keep it."""
+        """Release what Spark keeps of the table because of `persist`."""
         self._clashes.close()
 
     def __enter__(self) -> Violations:
@@ -70,7 +70,7 @@ class Violations:
         return frame
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """The violations as a Spark DataFrame: of the table's own session, else of the given or the running one."""
+        """The violations as a Spark DataFrame: in the table's own session, else in the given or running one."""
         frame = self._clashes.frame()
         if frame is not None:
             return frame
@@ -79,7 +79,7 @@ class Violations:
         return frame_of(self.to_arrow(), session)
 
     def write_parquet(self, path: str) -> None:
-        """Write the violations as Parquet, in place of what is there: one file, or a folder of files on Spark."""
+        """Write the violations as Parquet, replacing what is there: one file, or a folder of files on Spark."""
         self._clashes.write(path)
 
     def rows(self) -> list[tuple[ClashingRow, ...]]:

@@ -25,7 +25,7 @@ from refute.writing import write_text
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What holds for the whole table: the columns that identify a row, and what a null means."""
+    """Settings for the whole table: the columns that identify a row, and how nulls compare."""
 
     key: tuple[str, ...] = ()
     nulls: Nulls = Nulls.SQL
@@ -33,7 +33,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """Rules under distinct names. `entries` are the lines as written, of which some stand for several rules."""
+    """Rules under distinct names. `entries` are the lines as written; one may stand for several rules."""
 
     rules: tuple[Rule, ...]
     entries: tuple[Entry, ...]
@@ -85,7 +85,7 @@ class RuleBook:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns that identify a row; empty where the book does not say."""
+        """The columns that identify a row; empty if the book names none."""
         return self.dataset.key
 
     def with_nulls(self, nulls: Nulls) -> RuleBook:
@@ -105,7 +105,7 @@ class RuleBook:
         return {**head, "rules": [entry.plain() for entry in self.entries]}
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The book as YAML text, which is also written to `path` where one is given."""
+        """The book as YAML text, also written to `path` if given."""
         yaml = YAML(typ="safe", pure=True)
         yaml.default_flow_style = False
         yaml.allow_unicode = True
@@ -119,7 +119,7 @@ class RuleBook:
 
 
 def is_file_like(text: str) -> bool:
-    """Whether a text is meant as the path of a rule file: one line that ends as such files do, or names a file."""
+    """Whether a text is meant as the path of a rule file: one line with the suffix of one, or the name of a file."""
     if "\n" in text or len(text) > _LONGEST_PATH or text.startswith(_RULE_STARTS):
         return False
     return text.endswith(_SUFFIXES) or os.path.isfile(text)

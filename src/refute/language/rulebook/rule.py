@@ -21,7 +21,7 @@ class Severity(Enum):
 
 
 class Status(Enum):
-    """Whether a rule was accepted by someone, or only put forward, as discovery does."""
+    """Whether a rule is accepted, or only proposed, as by discovery."""
 
     ACTIVE = "active"
     PROPOSED = "proposed"
@@ -31,7 +31,7 @@ class Status(Enum):
 class Rule:
     """One constraint under a name. `source` is its text as written, which may stand for other rules too.
 
-    `line` is where its file has it, if it came from one; it is not part of what the rule says.
+    `line` is its line in the rule file, if it came from one; equality ignores it.
     """
 
     name: str

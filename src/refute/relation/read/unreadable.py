@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from refute.errors import DataError
+from refute.errors import RefuteError
 from refute.faults import not_utf8, ragged_row, short, unreadable
 
 _RAGGED = re.compile(r"CSV parse error: .*?Expected \d+ columns, got \d+: (.*)", re.DOTALL)
@@ -29,7 +29,7 @@ def reading(file: Path) -> Iterator[None]:
         raise _explained(str(file), str(error)) from error
 
 
-def _explained(file: str, text: str) -> DataError:
+def _explained(file: str, text: str) -> RefuteError:
     """The error for what Arrow or the system says of a file."""
     ragged = _RAGGED.search(text)
     return unreadable(file, short(text)) if ragged is None else ragged_row(file, ragged[1])

@@ -54,7 +54,7 @@ def check_files(paths: Sequence[str]) -> None:
                 path=path,
             )
         if not is_address(path) and not os.path.isfile(path):
-            raise missing_file(path)
+            raise missing_file(path, OptionError)
 
 
 def add_files(session: SparkSession, paths: Sequence[str]) -> None:

@@ -167,7 +167,7 @@ class SparkSource:
             return self._numbered
         scanned = self._scanned()
         if scanned is None:
-            raise no_row_ids("this", self.name)
+            raise no_row_ids("naming rows", self.name)
         with self._once, plain_failures(self.name):
             is_one_file = scanned == "parquet" and self._names_one_path and len(self.frame.inputFiles()) == 1
             if self._layout is None and is_one_file:
