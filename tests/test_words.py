@@ -11,7 +11,10 @@ import refute
 from refute.errors import RefuteError
 
 ROOT = Path(refute.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
+TREES = {
+    file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
+    for file in sorted(ROOT.rglob("*.py"))
+}
 
 PROPER = ("Spark", "NaN")  # names that begin a message in upper case
 
@@ -49,12 +52,25 @@ NAMES = {  # that the docstring of RefuteError promises
 }
 
 
+# Turns of phrase that a native reader stumbles over, and what to say instead.
+STILTED = {
+    r"(?<![Tt]here) is no (?!longer)": "is not a",
+    r"\btold\b|\btells\b": "inferred, shown, says",
+    r"\b(is|are) there already\b": "already exists",
+    r"\basked for\b|\basked of\b": "given, needed",
+    r"\bpass(es|ed|ing)? over\b": "scan, skip",
+    r"\btake(n|s)? off\b": "subtract",
+    r"\blest\b|\banew\b|\bof its own\b": "so ... does not, again, its own",
+    r"\bof this machine\b": "on this machine",
+}
+
+
 def error_names() -> set[str]:
     """Our classes of errors, by name."""
     names = {"RefuteError"}
     for _ in range(3):  # as deep as the tree is
-        for file in FILES:
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for tree in TREES.values():
+            for node in tree.body:
                 if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") in names for base in node.bases):
                     names.add(node.name)
     return names
@@ -65,10 +81,10 @@ ERRORS = error_names()
 
 def raised() -> Iterator[tuple[str, ast.Call]]:
     """Every place that makes one of our errors."""
-    for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ERRORS:
-                yield f"{file.relative_to(ROOT).as_posix()}:{node.lineno}", node
+                yield f"{name}:{node.lineno}", node
 
 
 def text_of(node: ast.AST) -> str:
@@ -78,6 +94,20 @@ def text_of(node: ast.AST) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(text_of(part) if isinstance(part, ast.Constant) else "{}" for part in node.values)
     return "{}"
+
+
+def shown_texts() -> Iterator[tuple[str, str]]:
+    """Every text of three words or more that is not a docstring: messages, help, plans."""
+    for name, tree in TREES.items():
+        if name.startswith("kernels/"):
+            continue
+        hidden = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        hidden |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in ast.walk(tree):
+            if id(node) not in hidden and isinstance(node, ast.Constant | ast.JoinedStr):
+                text = text_of(node)
+                if len(text.split()) >= 3:
+                    yield f"{name}:{node.lineno}", text
 
 
 CALLS = list(raised())
@@ -113,3 +143,13 @@ def test_messages_begin_in_lower_case_and_end_without_a_full_stop() -> None:
     texts = {place: text_of(call.args[0]) for place, call in CALLS if call.args}
     assert not {place: text for place, text in texts.items() if text.endswith(".")}
     assert not {place: text for place, text in texts.items() if text[:1].isupper() and not text.startswith(PROPER)}
+
+
+def test_no_text_has_a_stilted_turn_of_phrase() -> None:
+    found = {
+        place: f"{text!r}: rather {better}"
+        for place, text in shown_texts()
+        for phrase, better in STILTED.items()
+        if re.search(phrase, text)
+    }
+    assert not found

@@ -37,7 +37,7 @@ from refute.writing import write_text
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
 @click.option("--out", metavar="F", help="Write to this file instead of stdout.")
-@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
+@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(

@@ -17,10 +17,10 @@ from refute.faults import missing_package
 @click.command("prepare")
 @shared
 def command(options: SharedOptions) -> Exit:
-    """Make the archive of Java classes with which Spark starts in about half the time.
+    """Make an archive of Java classes, so that Spark starts in about half the time.
 
-    It takes a minute or so and 200 MB in the user's cache (REFUTE_CACHE_DIR), and is made again when Java or Spark
-    change and this is called again. Nothing needs it.
+    This is optional. It takes about a minute and 200 MB in the user's cache (REFUTE_CACHE_DIR). Run it again after an
+    upgrade of Java or Spark.
     """
     try:
         from refute.spark.session.archive import ClassArchive

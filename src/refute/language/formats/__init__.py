@@ -29,14 +29,14 @@ _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml
 
 
 def detect(text: str) -> Format:
-    """The format a text is in, told from its content; what is like none of them is taken for YAML."""
+    """The format a text is in, detected by its content; YAML if it looks like none of them."""
     return next((FORMATS[name] for name in _BY_CONTENT if FORMATS[name].sniff(text)), FORMATS["yaml"])
 
 
 def read_rules(
     text: str, *, format: str | None = None, table: TableFacts | None = None, source: str | None = None
 ) -> RuleBook:
-    """The rule book of a text in any format; `format` names it, else its content tells. `source` is for messages."""
+    """The rule book of a text in any format; `format` names it, else it is detected. `source` is for messages."""
     check_size(text)
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:

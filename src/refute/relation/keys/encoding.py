@@ -81,7 +81,7 @@ class Encoding:
         """Small codes of columns of one table, on several threads: what methods over a table that is whole work with.
 
         They are the same keys, read in the same way, less the smallest of them; but made in one pass, as tables of
-        extrema need small numbers and 32 bits are half the memory. For strings they are no numbers of a dictionary:
+        extrema need small numbers and 32 bits are half the memory. For strings they are not numbers of a dictionary:
         packing the bits that vary ranks a million strings in 13 to 240 ms, and a table of words of one length numbers
         such as repeat in 25 ms, where a dictionary that can grow takes 70 ms to number and as much again to order
         them. Nothing is remembered.

@@ -28,7 +28,7 @@ NO_ROW = -1
 class KeyIndex:
     """Rows by their keys, of one or more columns. A key that was let go may come back with another row.
 
-    Every call works through arrays: no Python object is made per row. Null is no key.
+    Every call works through arrays: no Python object is made per row. Null is not a key.
     """
 
     def __init__(self, kinds: Mapping[str, pa.DataType]) -> None:

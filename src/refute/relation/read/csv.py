@@ -23,8 +23,8 @@ _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: 
 def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
-    Without a schema, a column's type is told from the cells of all files. Files without a single byte, which Spark
-    writes for tasks without rows, are passed over. Raises DataError where a file is malformed or does not fit the
+    Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
+    writes for tasks without rows, are skipped. Raises DataError where a file is malformed or does not fit the
     schema, or where headers differ.
     """
     parts: dict[Path, pa.Table] = {}

@@ -44,7 +44,7 @@ _BY_SUFFIX = {
 
 
 def format_of(path: str) -> FileFormat | None:
-    """The format that the name of a file tells, compressed or not; None where it tells none."""
+    """The format of a file by its name, compressed or not; None if the name does not show it."""
     suffixes = _suffixes(path)
     return _BY_SUFFIX.get(suffixes[-1]) if suffixes else None
 
@@ -60,7 +60,7 @@ def _suffixes(path: str) -> list[str]:
 
 
 def common_format(files: Iterable[str], where: str) -> FileFormat:
-    """The one format of these files; raises DataError where names tell none, or more than one."""
+    """The one format of these files; raises DataError if names show none, or more than one."""
     found: dict[FileFormat, str] = {}
     for file in files:
         kind = format_of(file)

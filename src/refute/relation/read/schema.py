@@ -59,7 +59,7 @@ class CellType:
         return found
 
     def values(self, cells: pa.ChunkedArray, column: str, where: str) -> pa.ChunkedArray:
-        """Text cells as values, null where empty unless they are text; raises DataError where one is no such value."""
+        """Text cells as values, null where empty unless they are text; raises DataError where one does not fit."""
         if self.pattern is None:
             return cells
         if len(cells) <= FEW:
@@ -90,7 +90,7 @@ class CellType:
             raise self.misfit(wrong, column, where) from None
 
     def _is_none(self, cell: str | None) -> bool:
-        """Whether a cell of the right shape is no value all the same, as 2021-02-30 is no day."""
+        """Whether a cell of the right shape is not a value after all, as 2021-02-30 is not a date."""
         try:
             pa.scalar(cell, pa.string()).cast(self.arrow)
         except pa.ArrowInvalid:

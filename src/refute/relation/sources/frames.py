@@ -102,7 +102,7 @@ class FrameSource(ABC):
 
 
 class PandasSource(FrameSource):
-    """A pandas frame. The index is no column; NaN, None, NA and NaT are null."""
+    """A pandas frame. The index is not a column; NaN, None, NA and NaT are null."""
 
     def __init__(self, frame: Any) -> None:
         super().__init__(frame, [str(name) for name in frame.columns], len(frame))

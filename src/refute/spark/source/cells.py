@@ -79,7 +79,7 @@ def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
 
 
 def misfit(name: str, kind: CellType) -> Column:
-    """The cell where it is no value of the type, else null."""
+    """The cell if it is not a value of the type, else null."""
     assert kind.pattern is not None
     cell = _cell(name, kind)
     return F.when(~cell.rlike(kind.pattern) | cell.try_cast(_spark_name(kind)).isNull(), cell)

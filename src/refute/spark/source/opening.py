@@ -108,7 +108,7 @@ _NO_SUCH_TABLE = frozenset(
 
 
 def _read(session: SparkSession, listing: Listing) -> DataFrame:
-    """Files that tell their own types, as a DataFrame."""
+    """Files that carry their own types, as a DataFrame."""
     if not listing.filled:
         raise empty_file(listing.path)
     check_files_agree(session, listing)
