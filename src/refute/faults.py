@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Number
 
 from refute.errors import DataError, EngineError, OptionError, RefuteError, RuleError, SchemaError, did_you_mean
@@ -180,13 +181,21 @@ def unwritable(path: str, reason: str) -> OptionError:
     return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
 
 
-def missing_package(purpose: str, package: str | None, extra: str, hint: str = "") -> EngineError:
-    """The error for an optional package that is not installed; `extra` is the extra of refute that brings it."""
-    return EngineError(
-        f"{purpose} needs the package {package}, which is not installed: run `pip install 'refute[{extra}]'`{hint}",
-        package=package,
-        extra=extra,
-    )
+@contextmanager
+def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[None]:
+    """An optional package that is missing meanwhile is an EngineError; `extra` is the extra of refute that has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "refute"):
+            raise
+        target = package if extra is None else f"'refute[{extra}]'"
+        raise EngineError(
+            f"{purpose} needs the package {package}, which is not installed: run `pip install {target}`{hint}",
+            package=package,
+            extra=extra,
+        ) from error
 
 
 def short(text: str, most: int = _LONGEST_LINE) -> str:

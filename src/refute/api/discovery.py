@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_monitor, is_path, on_spark, spark_table
+from refute.api.tables import (
+    ENGINES,
+    IN_PROCESS,
+    check_driver_bytes,
+    given_schema,
+    is_monitor,
+    is_path,
+    on_spark,
+    spark_table,
+)
 from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
-from refute.faults import unknown_choice, wrong_value
+from refute.faults import needing, unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
@@ -84,8 +93,9 @@ def discover(
     given = given_schema(table, schema, header)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine):
-        from refute.spark.discovery import GATHERED, discover_on_spark
-        from refute.spark.source.opening import open_source
+        with needing("Spark", "spark", IN_PROCESS):
+            from refute.spark.discovery import GATHERED, discover_on_spark
+            from refute.spark.source.opening import open_source
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes

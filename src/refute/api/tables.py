@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refute.errors import OptionError, whole_number
-from refute.faults import repeated_key_column, unknown_choice, wrong_value
+from refute.faults import needing, repeated_key_column, unknown_choice, wrong_value
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.read.files import read_local
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from refute.language.rulebook import Rule
 
 ENGINES = ("spark", "local")
+IN_PROCESS = ", or pass engine='local' to work in this process"
 
 
 def engine_for(
@@ -52,7 +53,8 @@ def engine_for(
     if is_monitor(table):
         return _of_monitor(table, names, engine, chosen)
     if on_spark(table, engine):
-        from refute.spark import SparkBudget, SparkEngine
+        with needing("Spark", "spark", IN_PROCESS):
+            from refute.spark import SparkBudget, SparkEngine
 
         held = spark_table(table)
         budget = SparkBudget() if driver_bytes is None else SparkBudget(driver_bytes=driver_bytes)
@@ -107,7 +109,8 @@ def spark_table(table: Any) -> Any:
     """The table for Spark: a path or DataFrame as it is, a table in memory as a DataFrame."""
     if is_spark(table) or is_path(table):
         return table
-    from refute.spark import frame_of
+    with needing("Spark", "spark", IN_PROCESS):
+        from refute.spark import frame_of
 
     return frame_of(Relation.of(table).arrow)
 

@@ -11,7 +11,7 @@ from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.terminal import say
 from refute.errors import EngineError
-from refute.faults import missing_package
+from refute.faults import needing
 
 
 @click.command("prepare")
@@ -22,11 +22,9 @@ def command(options: SharedOptions) -> Exit:
     This is optional. It takes about a minute and 200 MB in the user's cache (REFUTE_CACHE_DIR). Run it again after an
     upgrade of Java or Spark.
     """
-    try:
+    with needing("Spark", "spark"):
         from refute.spark.session.archive import ClassArchive
         from refute.spark.session.java import find_java
-    except ImportError as error:
-        raise missing_package("Spark", error.name, "spark") from error
     archive = ClassArchive.of(find_java())
     started = time.monotonic()
     with waiting("Preparing", options.quiet):

@@ -16,7 +16,7 @@ from refute.cli.options import SharedOptions
 from refute.cli.progress import shows_progress
 from refute.cli.terminal import say
 from refute.errors import OptionError
-from refute.faults import missing_package
+from refute.faults import needing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,13 +105,9 @@ def open_data(
         from refute.relation import Relation, read_local
 
         return Opened(Relation.of(read_local(data, given)))
-    try:
+    with needing("Spark", "spark", ", or add --engine local to read DATA in this process"):
         from refute.spark.session import session
         from refute.spark.session.warning import ignore_pandas_warning
-    except ImportError as error:
-        raise missing_package(
-            "Spark", error.name, "spark", ", or add --engine local to read DATA in this process"
-        ) from error
     ignore_pandas_warning()
     running = _aside(
         lambda: session(

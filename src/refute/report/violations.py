@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from refute.detect.engine import ClashingRow, Engine
 from refute.errors import whole_number
-from refute.faults import wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 
@@ -59,12 +59,13 @@ class Violations:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The violations as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """The violations as a polars DataFrame."""
-        import polars
-
+        with needing("to_polars()"):
+            import polars
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)
         return frame
@@ -74,8 +75,8 @@ class Violations:
         frame = self._clashes.frame()
         if frame is not None:
             return frame
-        from refute.spark import frame_of
-
+        with needing("to_spark()", "spark"):
+            from refute.spark import frame_of
         return frame_of(self.to_arrow(), session)
 
     def write_parquet(self, path: str) -> None:

@@ -33,6 +33,9 @@ class RuleBookError(RuleError):
         message = "\n".join(problem.located(source) for problem in self.problems)
         super().__init__(message, problems=self.problems, path=source)
 
+    def __reduce__(self) -> tuple[type[RuleBookError], tuple[object, ...]]:
+        return type(self), (self.problems, self.source)
+
 
 class ProblemLog:
     """A list of problems that grows while a file is read, so one mistake does not hide the next."""
