@@ -125,9 +125,9 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     assert [line for line, _ in found] == [3, 5, 6, 8, 11]
     severty, syntax, twice, fatal, both = (message for _, message in found)
     assert severty == "rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
-    assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'.")
+    assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
-    assert twice == "the name 'pay' is given twice, first on line 4"
+    assert twice == "the name 'pay' is used twice, first on line 4"
     assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'"
     assert both.endswith("needs exactly one of dc, fd, unique, order, no_overlap, row; it has fd and unique")
 
@@ -139,7 +139,7 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("a: [", 1, "not valid YAML"),
         ("rules: []", 1, "there are no rules"),
         ("version: 1", 1, "there are no rules"),
-        ("- x", 1, "the rule file is a mapping of keys to values, not a list"),
+        ("- x", 1, "the rule file must be a mapping of keys to values, not a list"),
         ("rules: 5", 1, "expected a list of rules, not 5"),
         ("version: 2\nrules: [{name: a, unique: a}]", 1, "this version of Refute reads format version 1, not 2"),
         ("rules:\n  - 5", 2, "rule number 1 must be a mapping of keys to values, not 5"),
@@ -211,7 +211,7 @@ def test_books_are_made_of_texts_constraints_and_rules() -> None:
         RuleBook.of([rule, rule])
     with pytest.raises(RuleError, match="expected a rule, its text or a rule file, not int"):
         RuleBook.of([5])
-    with pytest.raises(RuleError, match="there is no rule"):
+    with pytest.raises(RuleError, match="there are no rules"):
         RuleBook.of([])
     with pytest.raises(KeyError, match="Did you mean 'mine'"):
         book["mines"]

@@ -292,7 +292,7 @@ def test_would_violate_refuses_what_insert_refuses() -> None:
     for ids in ([9, 9], [9, None], [9, 1]):
         rows = pa.table({"id": ids, "zip": ["a", "a"], "city": ["q", "q"]})
         for change in (monitor.insert, monitor.would_violate):
-            with pytest.raises(DataError, match=r"more than once|is null in 1 row|are there already: id = 1"):
+            with pytest.raises(DataError, match=r"more than once|is null in 1 row|already exist: id = 1"):
                 change(rows)
 
 

@@ -85,7 +85,7 @@ class Report:
         for result in self.results:
             if result.name == name:
                 return result
-        raise KeyError(name)
+        raise KeyError(str(unknown_rule(name, [result.name for result in self], "report")))
 
     def __repr__(self) -> str:
         broken = sum(not result.passed for result in self.results)

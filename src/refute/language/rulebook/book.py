@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from ruamel.yaml import YAML
 
-from refute.errors import RuleError, did_you_mean
+from refute.errors import RuleError
+from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -73,7 +74,7 @@ class RuleBook:
         for rule in self.rules:
             if rule.name == name:
                 return rule
-        raise KeyError(f"there is no rule {name!r}.{did_you_mean(name, self.names)}")
+        raise KeyError(str(unknown_rule(name, self.names, "rule book")))
 
     def __contains__(self, name: object) -> bool:
         return any(name in (rule.name, rule) for rule in self.rules)
