@@ -134,6 +134,6 @@ def test_convert_writes_files_of_this_machine_alone(data: str, capsys: pytest.Ca
     book = Path("rules.yaml")
     rf.RuleBook.of(CLASH).to_yaml(book)
     told = failure(capsys, "convert", str(book), "--to", "sql", "--out", "s3://bucket/rules.sql")
-    assert "'s3://bucket/rules.sql' is not on this machine; convert writes files of this machine" in told
+    assert "'s3://bucket/rules.sql' is not on this machine; convert writes to a file on this machine" in told
     assert run(["convert", str(book), "--to", "sql", "--out", Path("r.sql").absolute().as_uri()]) == Exit.HOLDS
     assert "zip" in Path("r.sql").read_text(encoding="utf-8")
