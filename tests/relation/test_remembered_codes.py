@@ -168,7 +168,7 @@ def test_null_as_a_value_equals_null_alone_and_values_keep_their_keys(drawn: Any
 def test_one_number_of_64_bits_cannot_stand_beside_null_as_a_value(kind: pa.DataType, number: int) -> None:
     encoding = Encoding([kind])
     column = pa.array([0, None, number], kind)
-    with pytest.raises(DataError, match="row 2 holds the one number"):
+    with pytest.raises(DataError, match=r"row 2 holds .* the one 64-bit number"):
         encoding.codes(column, nulls_as_value=True)
     assert encoding.codes(column.slice(0, 2), nulls_as_value=True).values.tolist() == [0, NULL_KEY]
     assert len(set(encoding.codes(pa.array([0, 2**63 - 1, number], kind)).values.tolist())) == 3
@@ -367,7 +367,7 @@ def test_types_that_do_not_fit_are_refused() -> None:
     encoding = Encoding([pa.decimal128(9, 2)])
     with pytest.raises(SchemaError, match="finer"):
         encoding.codes(pa.array([Decimal("0.001")], pa.decimal128(9, 3)))
-    with pytest.raises(SchemaError, match="beyond"):
+    with pytest.raises(SchemaError, match="out of range"):
         encoding.codes(pa.array([Decimal(10**30)], pa.decimal128(38, 0)))
     with pytest.raises(SchemaError, match="string"):
         encoding.codes(pa.array(["1.00"]))

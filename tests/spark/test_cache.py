@@ -55,7 +55,7 @@ def test_a_cache_that_others_can_write_is_not_used_and_that_is_said(cache: Path,
 def test_a_cache_of_another_user_is_not_used_and_that_is_said(cache: Path) -> None:
     cache.mkdir(mode=0o700)
     os.chown(cache, 65534, 65534)
-    with pytest.warns(UntrustedCacheWarning, match="belongs to somebody else"):
+    with pytest.warns(UntrustedCacheWarning, match="belongs to another user"):
         assert cache_directory() != cache
 
 

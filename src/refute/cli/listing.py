@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import refute
 from refute.cli.terminal import say
 from refute.display import in_one_line
-from refute.errors import OptionError
+from refute.faults import unwritable
 from refute.writing import replacing_folder, write_text
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _made(place: Place) -> Path:
     try:
         place.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
+        raise unwritable(place.text, error.strerror or str(error)) from error
     return place.path
 
 

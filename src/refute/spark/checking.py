@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from refute.detect.results import Timed
-from refute.errors import RefuteError, SchemaError
+from refute.errors import RefuteError
 from refute.language.rulebook import Rule
+from refute.relation.binding import check_rules
 from refute.spark.answer.spread import distinct_rows
 from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.rule import SparkRule
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.jobs import JobCrew
-from refute.spark.source.types import bind
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
@@ -28,7 +28,7 @@ def measure(
     engine: SparkEngine, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None
 ) -> list[Timed]:
     """A finding for each rule, in order. Jobs of several rules run side by side."""
-    check_fit(engine, rules)
+    check_rules(engine.types, rules)
     prepared = [engine.prepared(rule) for rule in rules]
     _fetch_together(engine, prepared)
     counted: list[DistinctRows] = []
@@ -107,15 +107,3 @@ def _read(engine: SparkEngine, values: DistinctRows) -> None:
     """Count the values; a failure comes to the rules that ask for them."""
     with contextlib.suppress(RefuteError), plain_failures(engine.source.name):
         _ = values.table
-
-
-def check_fit(engine: SparkEngine, rules: Sequence[Rule]) -> None:
-    """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
-    problems: list[str] = []
-    for rule in rules:
-        try:
-            bind(engine.types, rule)
-        except SchemaError as error:
-            problems.append(str(error))
-    if problems:
-        raise SchemaError("\n".join(problems))

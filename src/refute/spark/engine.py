@@ -12,7 +12,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
-from refute.errors import DataError, SchemaError
+from refute.errors import SchemaError
+from refute.faults import no_row_ids
 from refute.language.conditions import Condition, columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
@@ -155,8 +156,14 @@ class SparkEngine:
 
     def clashes(self, rule: Rule, limit: int | None) -> SparkClashes:
         """The violations of a rule, at most `limit` of them."""
-        self.asked(rule.name, lambda: self.require_identity("listing violations"))
-        return self._answered(rule.name, lambda: SparkClashes(self, self.fitted([rule])[0], limit))
+
+        def fitted() -> Rule:
+            found = self.prepared(rule).rule
+            self.require_identity("listing violations")
+            return found
+
+        chosen = self.asked(rule.name, fitted)
+        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -305,10 +312,7 @@ class SparkEngine:
     def require_identity(self, what: str) -> None:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
-            raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is not a plain file scan. "
-                "Name the columns that identify a row: key=[...], or --key on the command line."
-            )
+            raise no_row_ids(what, self.source.name)
 
 
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refute.spark.answer.summary import DistinctRows
     from refute.spark.engine import SparkEngine
 
-FIRST_ROWS = "look for a violation among the first rows, and go on if there is none"
+FIRST_ROWS = "look for a violation among the first rows; continue if there is none"
 
 Answer = TypeVar("Answer")
 Values = dict[str, dict[str, Any] | None]  # of the rows of a clash, by role

@@ -163,7 +163,7 @@ class _ClashPairs(_Term):
 
     def steps(self) -> Iterator[Step]:
         """Count and square."""
-        yield Step(f"from the size of each group and of each {named(self.points.differ)} in it, one pass")
+        yield Step(f"count from the size of each group and of each {named(self.points.differ)} in it, in one pass")
 
     def count(self) -> int:
         """The number of pairs."""

@@ -71,7 +71,7 @@ class _ClashFlags:
 
     def steps(self) -> Iterator[Step]:
         """Count and mark."""
-        yield Step(f"mark rows whose group has another {named(self.points.differ)}, and count by the sizes of both")
+        yield Step(f"mark rows whose group holds another {named(self.points.differ)}, and count from the sizes of both")
 
     def total_and_flags(self, share: Share | None) -> tuple[int, Flags]:
         """The number of pairs, and which points are in one."""
@@ -93,7 +93,7 @@ class _TableFlags:
 
     def steps(self) -> Iterator[Step]:
         """Fill and look up, twice."""
-        yield Step("mark the rows that have a partner, by a table of extrema for each side")
+        yield Step("mark the rows that have a partner, using a table of extremes for each side")
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""
@@ -114,9 +114,7 @@ class _SweptFlags:
     def steps(self) -> Iterator[Step]:
         """Sort and sweep."""
         swept, value = named((self.dimensions.swept,)), named((self.value,))
-        yield Step(
-            f"mark the rows that have a partner, passing over them by {swept} up and down with the extreme {value}"
-        )
+        yield Step(f"mark the rows that have a partner: scan them by {swept} up and down, keeping the extreme {value}")
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""

@@ -38,7 +38,7 @@ def minimal_cover(constraints: Iterable[DenialConstraint], nulls: Nulls = Nulls.
             trie.add(members, number)
 
     def comparable(first: int, second: int) -> bool:
-        return given[first].is_single_row or not given[second].is_single_row  # one row is no pair
+        return given[first].is_single_row or not given[second].is_single_row  # one row is not a pair
 
     def implies(first: int, second: int) -> bool:
         return comparable(first, second) and any(members <= entailed[second] for members in spellings[first])

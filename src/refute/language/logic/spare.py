@@ -32,7 +32,7 @@ class FactGraph:
         self._apart: list[Counter[int]] = [Counter() for _ in terms]
         self._differences = 0
         self._uses = [0] * len(terms)
-        self._values = [int(isinstance(term, Constant)) for term in terms]  # facts that say: this is no null
+        self._values = [int(isinstance(term, Constant)) for term in terms]  # facts that say: this is not null
         self._rows: Counter[Row] = Counter()
         for predicate in given:
             self.add(predicate)

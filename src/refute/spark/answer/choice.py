@@ -25,5 +25,5 @@ def expected_way(bound: BoundRule, rows: int) -> Way:
 def note_on(driver_bytes: int) -> str:
     """What the budget of bytes means for a plan."""
     if not driver_bytes:
-        return "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
+        return "Only a sample of the rows comes to this process, to divide the work (driver_bytes = 0)."
     return f"At most {driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."

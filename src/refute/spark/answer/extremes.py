@@ -38,7 +38,7 @@ class Extremes:
     """The extremes of the groups of one rule."""
 
     steps: ClassVar[tuple[str, ...]] = (
-        "aggregate the least and the greatest of each group natively; a group in which they clash breaks the rule",
+        "aggregate the minimum and maximum of each group natively; a group in which they clash breaks the rule",
         "look up the rows of one such group",
     )
 

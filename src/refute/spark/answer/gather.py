@@ -30,7 +30,7 @@ class Fetch(Way):
     """The rows come for one question at a time, where tasks would have to answer it otherwise."""
 
     name = "gather"
-    steps = ("bring the columns to the driver's process", "answer them with the in-process kernels")
+    steps = ("fetch the columns into this process", "answer with the in-process kernels")
     worst = "one scan, then as in process"
     _kept: ClassVar[bool] = False
 

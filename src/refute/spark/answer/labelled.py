@@ -38,7 +38,7 @@ class LabelledExtremes(Extremes):
     """The extremes of the groups of one rule, and of the labels within each group."""
 
     steps: ClassVar[tuple[str, ...]] = (
-        "aggregate the least and the greatest for each value under `!=` natively, and of these for each group",
+        "aggregate the minimum and maximum for each value under `!=` natively, then for each group",
         "look up the rows of one group in which they clash",
     )
 

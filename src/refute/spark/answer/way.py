@@ -100,8 +100,8 @@ class Distribute(Way):
 
     name = "distribute"
     steps = (
-        "pack the columns into blocks, kept on the executors; a sample of them tells how to cut the work",
+        "pack the columns into blocks, kept on the executors; a sample of them decides how to divide the work",
         "send small groups to tasks whole, and large ones tile by tile",
-        "answer each task's rows with the in-process kernels; add what the tiles alone settle",
+        "answer each task's rows with the in-process kernels; add the pairs that whole tiles settle",
     )
     worst = "one scan, one shuffle of a copy for each order, no task with much more than its share"

@@ -62,7 +62,10 @@ def discover_on_spark(
             if options.method is SearchMethod.HYDRA:
                 raise OptionError(
                     f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
-                    "use 'guided' or 'tiles'"
+                    "use 'guided' or 'tiles'",
+                    option="method",
+                    value="hydra",
+                    table=source.name,
                 )
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
