@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +10,6 @@ from refute.relation import Relation
 from refute.relation.encode import pieces
 from refute.relation.encode.string_table import StringTable
 from refute.runtime.arrays import empty, full
-from refute.runtime.threads import together
 
 ROWS = 3_000
 
@@ -97,25 +94,6 @@ def test_a_full_string_table_says_so() -> None:
     offsets = np.frombuffer(array.buffers()[1], np.int32)[:4]
     table = StringTable(1, 2)
     assert not table.number(data, offsets, np.zeros(0, np.uint8), np.empty(3, np.int32))
-
-
-def test_calls_run_side_by_side_and_may_do_so_themselves() -> None:
-    gate = threading.Barrier(2, timeout=20)
-
-    def meet() -> int:
-        return gate.wait()
-
-    assert sorted(together(2, [meet, meet])) == [0, 1]
-    nested = together(4, [lambda: sum(together(4, [lambda: 1] * 8))] * 16)
-    assert nested == [8] * 16
-
-
-def test_a_failing_call_ends_the_others_and_is_raised() -> None:
-    def fail() -> None:
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        together(2, [fail] * 50)
 
 
 def test_memory_is_writable_and_of_the_asked_size() -> None:
