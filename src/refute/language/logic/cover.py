@@ -8,7 +8,6 @@ from itertools import chain
 from refute.language.constraint import DenialConstraint
 from refute.language.logic.closure import Closure
 from refute.language.nulls import Nulls
-from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate
 
 _LEAF = -1
@@ -71,7 +70,7 @@ class _PredicateSpace:
         self._always = frozenset(
             number
             for predicate, number in self._numbers.items()
-            if nulls is Nulls.EQUAL and predicate.op is Operator.EQ and predicate.left == predicate.right
+            if nulls.holds(predicate.op, both=True) and predicate.left == predicate.right
         )
 
     def _add(self, predicate: Predicate) -> None:
