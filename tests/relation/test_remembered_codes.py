@@ -187,6 +187,29 @@ def test_keys_of_one_column_are_codes_for_methods_over_tables(drawn: Any) -> Non
         assert all((a < b) == (x < y) and (a == b) == (x == y) for a, x in pairs for b, y in pairs)
 
 
+@given(batches(), st.booleans())
+def test_codes_without_gaps_are_the_ranks_of_the_keys_that_are_remembered(drawn: Any, ordered: bool) -> None:
+    _, samples_of_one = drawn
+    columns = [pa.chunked_array([s.column]) if isinstance(s.column, pa.Array) else s.column for s in samples_of_one]
+    encoding = Encoding.fit(columns)
+    keys = [encoding.codes(column, ordered=True) for column in columns]
+    present = [np.array(valid(one), np.bool_) for one in keys]
+    distinct = np.unique(np.concatenate([one.values[held] for one, held in zip(keys, present, strict=True)]))
+    for one, held, encoded in zip(keys, present, Encoding.of_table(columns, ordered=True, dense=True), strict=True):
+        assert encoded.size == len(distinct)
+        assert encoded.values.tolist() == np.where(held, np.searchsorted(distinct, one.values), -1).tolist()
+    if ordered:
+        return
+    unordered = [encoding.codes(column) for column in columns]
+    codes = Encoding.of_table(columns, ordered=False, dense=False)
+    pairs = {
+        (int(key), int(code))
+        for one, held, encoded in zip(unordered, present, codes, strict=True)
+        for key, code in zip(one.values[held], encoded.values[held], strict=True)
+    }
+    assert len(pairs) == len({key for key, _ in pairs}) == len({code for _, code in pairs})
+
+
 @given(
     st.lists(
         st.lists(st.text("ab\0é", max_size=20) | st.text("a", min_size=250, max_size=300), max_size=9), max_size=9

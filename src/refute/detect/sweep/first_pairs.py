@@ -190,7 +190,7 @@ class Boxes(FirstPair):
         """Some pair of points, or None."""
         tell(share, self)
         threads = threads_for(share, self.points.n_s + self.points.n_t, self.tuning.parallel)
-        return dual_tree(self.points, leaf=self.tuning.leaf, threads=threads).find(threads)
+        return dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading, threads=threads).find(threads)
 
 
 @dataclass(frozen=True, slots=True)

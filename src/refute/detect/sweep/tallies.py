@@ -193,14 +193,14 @@ class BoxPairs(Tally):
     def partners(self, share: Share | None) -> tuple[Longs, Longs]:
         """The number of partners of each point of s, and of t, a row itself included where it matches itself."""
         tell(share, self)
-        found = dual_tree(self.points, leaf=self.tuning.leaf).partners()
+        found = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading).partners()
         assert found is not None
         return found
 
     def within(self, patience: int, share: Share | None, per_t: Longs | None) -> int | None:
         """The number of pairs; None when more than so many pairs of boxes would have to be looked at."""
         tell(share, self)
-        trees = dual_tree(self.points, leaf=self.tuning.leaf)
+        trees = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading)
         if per_t is None:
             return trees.count(patience)
         found = trees.partners(patience)
