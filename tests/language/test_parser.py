@@ -9,12 +9,12 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from language.rules import conditions, constraints
+from language.rules import conditions, constraints, short_form
 from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
 from refute.language.predicate import Constant, Row
-from refute.language.render import render_condition, render_logic, render_rule, render_sugar, render_text
+from refute.language.render import render_condition, render_logic, render_sugar, render_text
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, recognise
 from refute.language.syntax import RuleSyntaxError
 
@@ -33,7 +33,7 @@ def test_reading_the_logic_notation_of_a_constraint_gives_it_back(rule: DenialCo
 
 @given(constraints)
 def test_reading_the_short_form_of_a_constraint_gives_the_same_rule(rule: DenialConstraint) -> None:
-    assert parse(render_rule(rule)).fingerprint == rule.fingerprint
+    assert parse(short_form(rule)).fingerprint == rule.fingerprint
 
 
 @given(conditions)

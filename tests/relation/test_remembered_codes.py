@@ -275,12 +275,10 @@ def test_many_strings_in_many_batches_stay_in_order(order: str) -> None:
 
 
 @pytest.mark.parametrize("per_string", [1, 3])
-def test_strings_keep_their_numbers_while_the_table_moves(monkeypatch: pytest.MonkeyPatch, per_string: int) -> None:
-    monkeypatch.setattr("refute.relation.keys.dictionary._STEP", 5)
-    monkeypatch.setattr("refute.relation.keys.dictionary._PER_STRING", per_string)
+def test_strings_keep_their_numbers_while_the_table_moves(per_string: int) -> None:
     rng = np.random.default_rng(5)
     texts = [rng.bytes(5).hex() for _ in range(9_000)]
-    known = Dictionary()
+    known = Dictionary(step=5, per_string=per_string)
     moving = 0
     at = 0
     while at < len(texts):

@@ -52,7 +52,7 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
         found = [(result.name, report.violations(result).to_spark()) for result in _broken(report)]
         # A table without rows says that all rules hold, and takes the place of what an earlier run has found.
         first = report.results[0]
-        write_table(data.session, place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
+        write_table(place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
         return
     elsewhere = _elsewhere(data, place)
     taken = {_FINISHED.casefold()}

@@ -30,3 +30,7 @@ class Nulls(Enum):
     def reads(self, op: Operator) -> bool:
         """Whether a comparison with NULL can be true."""
         return self is Nulls.EQUAL and not op.is_order
+
+    def holds(self, op: Operator, *, both: bool) -> bool:
+        """Whether a comparison is true of two NULLs, or without `both` of a NULL and a value."""
+        return self.reads(op) and both is (op is Operator.EQ)

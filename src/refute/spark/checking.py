@@ -30,7 +30,7 @@ def measure(
     """A finding for each rule, in order. Jobs of several rules run side by side."""
     check_rules(engine.types, rules)
     prepared = [engine.prepared(rule) for rule in rules]
-    _fetch_together(engine, prepared)
+    _fetch_together(engine, prepared, counts)
     counted: list[DistinctRows] = []
     if counts:  # verifying looks at the first rows first
         prepared, counted = _with_values_together(engine, prepared)
@@ -43,14 +43,14 @@ def measure(
         return crew.results(jobs)
 
 
-def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> None:
-    """Fetch the columns of all rules at once, where all of them may come here; else each rule sees to itself."""
+def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule], counts: bool) -> None:
+    """Fetch the columns of all rules at once, where all of them come here anyway; else each rule sees to itself."""
     gathering = engine.gathering
-    if not all(one.is_small for one in rules):
+    if not all(one.comes_here and (counts or one.way.is_quick) for one in rules):
         return
     names = tuple(dict.fromkeys(name for one in rules for name in one.columns))
-    if gathering.fits(names, engine.source.most_rows(), kept=True, native=all(one.bound.is_native for one in rules)):
-        with gathering.rows(names, identified=True, kept=True):
+    if gathering.fits(names, engine.source.most_rows()):
+        with gathering.rows(names, identified=True):
             pass
 
 

@@ -221,13 +221,11 @@ class SparkEngine:
         """
         blocks = self.blocks(rules, named=named)
         if not blocks.identified and not shares_files(blocks.frame.sparkSession):
-            blocks.frame = blocks.frame.localCheckpoint()
-            yield blocks
+            yield blocks.held(lambda frame: frame.localCheckpoint())
             return
         with kept() as place:
             # Cells of megabytes fill a heap before Spark sees that they do not fit.
-            blocks.frame = place.keep(blocks.frame, StorageLevel.DISK_ONLY)
-            yield blocks
+            yield blocks.held(lambda frame: place.keep(frame, StorageLevel.DISK_ONLY))
 
     @contextmanager
     def _evaluated_once(self, rules: Sequence[Rule], *, named: bool) -> Iterator[SparkEngine]:
@@ -255,7 +253,7 @@ class SparkEngine:
             prepared = self.prepared(rule)
         except SchemaError:  # reported where the rule is asked about, together with others
             return False
-        return prepared.reads_often and not prepared.is_small
+        return prepared.reads_often and not prepared.comes_here
 
     def _originals(self, plain: Iterable[str]) -> list[str]:
         """The table's own names of plain columns."""

@@ -27,7 +27,10 @@ Flags = NDArray[np.bool_]
 
 
 def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, Flags, Flags]:
-    """The number of violating ordered pairs, and for each point of side s, and of side t, whether it is in one."""
+    """The number of violating ordered pairs, and for each point of side s, and of side t, whether it is in one.
+
+    Asked about problems that are known to have a pair, so none is looked for before all are counted.
+    """
     points = _reduced(problem, share)
     if points is not None and clash_only(points):
         total, found = _ClashFlags(points).total_and_flags(share)
@@ -35,13 +38,13 @@ def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
         return total, s_flags, t_flags
     way = None if points is None else _choose(points, share, tuning)
     if points is None or way is None:
-        s_partners, t_partners = partners(problem, share, tuning=tuning)
+        s_partners, t_partners = partners(problem, share, broken=True, tuning=tuning)
         return exact_sum(s_partners), s_partners > 0, t_partners > 0
     s_flags, t_flags = way.flags(share)
     s_flags = _placed(s_flags, points.s_pick, problem.s.size)
     t_flags = _placed(t_flags, points.t_pick, problem.t.size)
     del points, way
-    return count(problem, share, tuning=tuning), s_flags, t_flags
+    return count(problem, share, broken=True, tuning=tuning), s_flags, t_flags
 
 
 def involved_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
@@ -52,10 +55,10 @@ def involved_steps(problem: Problem, share: Share | None = None, *, tuning: Tuni
         return
     way = None if points is None else _choose(points, share, tuning)
     if way is None:
-        yield from partners_steps(problem, share, tuning=tuning)
+        yield from partners_steps(problem, share, broken=True, tuning=tuning)
         return
     yield from way.steps()
-    yield from count_steps(problem, share, tuning=tuning)
+    yield from count_steps(problem, share, broken=True, tuning=tuning)
 
 
 def _reduced(problem: Problem, share: Share | None) -> Points | None:

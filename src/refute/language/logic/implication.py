@@ -98,10 +98,5 @@ def implies(
     )
 
 
-def equivalent(first: DenialConstraint, second: DenialConstraint, nulls: Nulls = Nulls.SQL) -> bool:
-    """Whether the two hold for the same tables, as far as either follows from the other alone."""
-    return implies(first, second, nulls) and implies(second, first, nulls)
-
-
 def _rows(predicates: Iterable[Predicate]) -> frozenset[Row]:
     return frozenset(row for predicate in predicates for row in predicate.rows)

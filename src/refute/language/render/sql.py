@@ -90,7 +90,7 @@ class SqlWriter:
         right = predicate.right
         other = self._column(right, alias) if isinstance(right, Column) else self._literal(right.value)
         if nulls.reads(predicate.op):
-            return self._null_safe(left, other, negated=predicate.op is Operator.NE)
+            return self._null_safe(left, other, negated=not nulls.holds(predicate.op, both=True))
         return f"{left} {_SYMBOLS.get(predicate.op, predicate.op.symbol)} {other}"
 
     def _null_safe(self, left: str, right: str, *, negated: bool) -> str:

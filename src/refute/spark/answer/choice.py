@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from refute.spark.answer.bound import BoundRule
-from refute.spark.answer.gather import Fetch, Gather
+from refute.spark.answer.extremes import Extremes
+from refute.spark.answer.gather import Gather
+from refute.spark.answer.labelled import LabelledExtremes
 from refute.spark.answer.native import Aggregate, Filter, Summarise
 from refute.spark.answer.way import Distribute, Way
 
-WAYS: tuple[type[Way], ...] = (Gather, Filter, Summarise, Aggregate, Fetch, Distribute)
+WAYS: tuple[type[Way], ...] = (Filter, Summarise, Aggregate, Gather, Distribute)
+EXTREMES = (Extremes, LabelledExtremes)  # which verify rules by less than their ways take, and answer nothing else
 
 
 def way_of(bound: BoundRule) -> Way:
@@ -20,6 +23,14 @@ def expected_way(bound: BoundRule, rows: int) -> Way:
     """The way that a rule will probably go over so many rows; nothing is counted for it."""
     ways = (way(bound) for way in WAYS)
     return next(way for way in ways if way.suits(rows))
+
+
+def extremes_of(bound: BoundRule) -> Extremes | None:
+    """The extremes of groups, where they verify the rule."""
+    pairing = bound.pairing
+    if pairing is None:
+        return None
+    return next((one(pairing, bound.engine.plain) for one in EXTREMES if one.suits(pairing)), None)
 
 
 def note_on(driver_bytes: int) -> str:

@@ -52,7 +52,7 @@ def require_table(session: SparkSession, name: str) -> None:
             )
 
 
-def write_table(session: SparkSession, name: str, violations: Sequence[tuple[str, DataFrame]]) -> None:
+def write_table(name: str, violations: Sequence[tuple[str, DataFrame]]) -> None:
     """Write the violations of some rules as one table, in place of what an earlier run has written there."""
     with plain_failures(name):
         parts = [_part(rule, frame) for rule, frame in violations]
