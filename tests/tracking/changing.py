@@ -16,9 +16,11 @@ from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod, options_of
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
-from refute.tracking.tracking import TrackedChange, Tracking, Ways
+from refute.tracking.tracking import Tracking
+from refute.tracking.ways import TrackedChange, Ways
 
 Row = tuple[Any, ...]
 
@@ -87,11 +89,13 @@ WAYS = st.builds(
 class Followed:
     """A tracking, and the rows that it should know."""
 
-    def __init__(self, shape: Shape, rows: Sequence[Row], given: Options, ways: Ways) -> None:
+    def __init__(
+        self, shape: Shape, rows: Sequence[Row], given: Options, ways: Ways, tuning: Tuning = STANDARD
+    ) -> None:
         self.shape = shape
         self.rows = dict(enumerate(rows))
         self._next = len(rows)
-        self.tracking = Tracking(Relation.of(shape.table(rows)), np.arange(len(rows)), given, ways=ways)
+        self.tracking = Tracking(Relation.of(shape.table(rows)), np.arange(len(rows)), given, ways=ways, tuning=tuning)
 
     def change(self, gone: Sequence[int], came: Sequence[Row]) -> TrackedChange:
         before = set(map(tuple, self.tracking.known.points.tolist())), self.tracking.space

@@ -17,7 +17,7 @@ from refute.errors import DataError, OptionError, RefuteError, SchemaError
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Row
 from refute.relation import Relation
-from refute.tracking.tracking import Ways
+from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
 from tracking.changing import WAYS, Shape, options, shapes
 

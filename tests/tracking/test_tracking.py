@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from refute.discovery.options import options_of
-from refute.tracking.tracking import Ways
+from refute.discovery.tuning import STANDARD
+from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
 from tracking.changing import WAYS, Followed, Shape, options, shapes
 
-WIDE = Shape(("whole",) * 6, (3,) * 6, (False, True, False, False, True, False))
+WIDE = Shape(("whole",) * 5, (3,) * 5, (False, True, False, False, True))
 
 
 class Changing(RuleBasedStateMachine):
@@ -68,10 +70,10 @@ TestChanging = Changing.TestCase
 
 
 @given(st.data(), WAYS, st.sampled_from(("sql", "equal")))
-@examples(5)
+@examples(4)
 def test_points_of_several_words_are_tracked_alike(data: Any, ways: Ways, nulls: str) -> None:
     given_options = options_of(shared_values=0.0, average_ratio=0.0, one_row=True, nulls=nulls, max_predicates=2)
-    alike = [(number,) * 6 for number in (1, 2)]  # so that all columns share values
+    alike = [(number,) * 5 for number in (1, 2)]  # so that all columns share values
     rows = data.draw(st.lists(WIDE.rows(), min_size=4, max_size=10))
     followed = Followed(WIDE, [*alike, *rows], given_options, ways)
     assert followed.tracking.space.words > 1
@@ -141,3 +143,27 @@ def test_a_change_of_most_rows_is_a_search_anew(monkeypatch: pytest.MonkeyPatch)
     followed = Followed(shape, [(1, "v0"), (2, "v1"), (2, "v0")], options_of(), Ways())
     followed.change([0], [(number, None) for number in range(5)])
     followed.check()
+
+
+def test_a_table_that_has_grown_is_tracked_in_the_way_of_large_ones() -> None:
+    shape = Shape(("whole", "text"), (30, 6), (False, False))
+    few = replace(STANDARD, few_rows=8, soon=0.0)
+    followed = Followed(shape, [(1, "v0"), (2, "v1")], options_of(), Ways(), few)
+    counted = [followed.tracking.is_counted]
+    for size in (6, 20):
+        followed.change([], [(number, f"v{number % 6}") for number in range(size)])
+        counted.append(followed.tracking.is_counted)
+    assert counted == [True, True, False]
+    followed.check()
+    followed.change([0, 3], [(7, "v0")])
+    followed.check()
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_change_that_threads_gave_up_is_an_interrupt(counted: bool) -> None:
+    shape = Shape(("whole", "text"), (6, 3), (False, False))
+    rows = [(number % 6, f"v{number % 3}") for number in range(12)]
+    followed = Followed(shape, rows, options_of(), Ways(counted=counted))
+    followed.tracking._budget.interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        followed.change([0], [(5, "v0")])

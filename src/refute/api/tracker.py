@@ -29,7 +29,8 @@ from refute.report.numbers import plural
 from refute.tracking.changes import RuleChanges
 from refute.tracking.codes import Longs
 from refute.tracking.rules import TrackedRules
-from refute.tracking.tracking import Tracking, Ways
+from refute.tracking.tracking import Tracking
+from refute.tracking.ways import Ways
 
 _FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
 

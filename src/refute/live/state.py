@@ -89,7 +89,7 @@ class State:
         frame = self.frame_for(table.schema)
         if self.key:
             cells = self._new_cells(frame, table)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
         return Change(frame, NOTHING, table)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
@@ -111,7 +111,7 @@ class State:
         refuse_nulls(self.key, valid)
         slots = frame.find(cells, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
-        refuse_keys(keys, self.key, repeated([slots]), "these keys come more than once")
+        refuse_keys(keys, self.key, repeated([slots]), "these keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -207,7 +207,7 @@ class State:
             KeyIndex(kinds).add({name: relation.column(name) for name in self.key}, came)
             frame.ready(self)
             cells, _ = frame.columns.key_cells(relation, extend=False)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
         change = Change(frame, NOTHING, table)
         frame.ready(self)
         batch, nulls = frame.columns.batch(relation, came, extend=False)
@@ -248,7 +248,7 @@ class State:
     def _new_cells(self, frame: Frame, table: pa.Table) -> list[Longs]:
         cells, valid = frame.columns.key_cells(self._relation(table), extend=True)
         refuse_nulls(self.key, valid)
-        refuse_keys(table, self.key, repeated(cells), "these keys come more than once")
+        refuse_keys(table, self.key, repeated(cells), "these keys are listed more than once")
         return cells
 
     def _relation(self, table: pa.Table) -> Relation:
@@ -262,9 +262,9 @@ class State:
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed")
+            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
         for row in numbers[repeated([numbers])][:1]:
-            raise DataError(f"row {row:,} is named more than once. Nothing was changed")
+            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
         return numbers
 
     def _asked(

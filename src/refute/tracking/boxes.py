@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refute.discovery.inversion.cube import fits_cube
 from refute.discovery.inversion.inverted import chosen_masks, cut, inverted
@@ -13,6 +12,7 @@ from refute.discovery.work import Budget
 from refute.kernels.inversion.hitting import invert
 from refute.kernels.tracking.points import first_around, smallest_sets
 from refute.tracking.codes import Longs
+from refute.tracking.known import among
 
 _ROOM = 1 << 10
 _NO_LIMIT = 1 << 40
@@ -31,9 +31,8 @@ class Maximal:
     def anew(self, points: Words) -> Words:
         """The boxes that hold none of the points."""
         states = self.space.states(points)
-        found, complete = inverted(self.space, states, self._budget, self._longest, mirrored=True, tuning=self._tuning)
-        if not complete:
-            raise KeyboardInterrupt
+        found, _ = inverted(self.space, states, self._budget, self._longest, mirrored=True, tuning=self._tuning)
+        self._budget.raise_if_interrupted()
         return found
 
     def cut(self, boxes: Words, fresh: Words, points: Words) -> Words:
@@ -93,9 +92,3 @@ class Maximal:
                 break
             room = found
         return self.space.boxes(chosen_masks(self.space, out[:found, : start.shape[1]]))
-
-
-def among(boxes: Words, others: Words) -> NDArray[np.bool_]:
-    """Which boxes are among the others."""
-    known = {box.tobytes() for box in others}
-    return np.array([box.tobytes() in known for box in boxes], np.bool_)

@@ -21,6 +21,12 @@ def places(points: Words, asked: Words) -> Longs:
     return out
 
 
+def among(points: Words, others: Words) -> Mask:
+    """Which points, or boxes, are among the others."""
+    ordered = np.ascontiguousarray(others[np.lexsort(others.T[::-1])])
+    return np.asarray(places(ordered, points) >= 0)
+
+
 class KnownPoints:
     """Distinct points, ascending.
 

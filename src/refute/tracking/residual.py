@@ -14,7 +14,7 @@ from refute.discovery.work import Budget
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Chosen, Cover, EqualSet
 from refute.tracking.rows import TrackedRows
-from refute.tracking.standing import Alike, Reading, StandIns
+from refute.tracking.standing import Alike, BoxReading, StandIns
 
 Mask = NDArray[np.bool_]
 _SAMPLE = 4096  # rows from which the number of values of a column is estimated
@@ -63,7 +63,7 @@ class Residual:
         equal = required(space, boxes)
         left = ~settled([one.chosen for one in counted], equal)
         masks, equal = space.masks(boxes[left]), equal[left]
-        reading = Reading(space, self._rows)
+        reading = BoxReading(space, self._rows)
         settling = {alike: reading.settles(alike, masks, equal) for alike in self._classes}
         classes = {alike: self._classes[alike] for alike, some in settling.items() if some.any()}
         known = [one.chosen for one in self._probes.sets] if self._probes is not None else []
@@ -85,7 +85,7 @@ class Residual:
             self._probes.lay(space, probes)
 
     def _standing(
-        self, reading: Reading, masks: NDArray[np.uint8], equal: Mask, kept: Mapping[Alike, StandIns]
+        self, reading: BoxReading, masks: NDArray[np.uint8], equal: Mask, kept: Mapping[Alike, StandIns]
     ) -> tuple[dict[Alike, StandIns], Mask]:
         """New classes for boxes, and the boxes that these do not settle."""
         made: dict[Alike, StandIns] = {}
@@ -147,7 +147,7 @@ class Residual:
         equal = required(space, boxes)
         left = ~settled([*(one.chosen for one in counted), *probes], equal)
         if left.any() and classes:
-            reading = Reading(space, self._rows)
+            reading = BoxReading(space, self._rows)
             masks, equal = space.masks(boxes[left]), equal[left]
             open_ones = np.ones(len(masks), np.bool_)
             for alike in classes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refute.discovery.inversion.minimal import minimal
+from refute.discovery.inversion.minimal import is_plain, leads_mirror, minimal
 from refute.discovery.inversion.minimal_rules import MinimalRules
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
@@ -18,7 +18,8 @@ from refute.language.constraint import DenialConstraint
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.known import places
-from refute.tracking.tracking import TrackedChange, Tracking
+from refute.tracking.tracking import Tracking
+from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]
 
@@ -39,12 +40,18 @@ class TrackedRules:
     def _load(self, tracking: Tracking) -> None:
         self._space, self._nullable = tracking.space, tracking.rows.nullable
         self._all = _ascending(tracking.boxes)
+        self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
+        if self._plain:  # where only mirror images say the same, each box tells for itself
+            self.boxes = self._all[leads_mirror(self._space, self._all)]
+            return
         if tracking.options.error:
             self.boxes = _ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
+            self._budget.raise_if_interrupted()
             return
         self._rules = MinimalRules(self._space, self._nullable, self._tuning)
         self._rules.change(self._all[:0], self._all, self._budget)
+        self._budget.raise_if_interrupted()
         self.boxes = _ascending(self._rules.boxes)
 
     def __len__(self) -> int:
@@ -57,7 +64,7 @@ class TrackedRules:
     def changed(self, tracking: Tracking, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
         before, space, everything = self.boxes, self._space, self._all
-        if self._rules is None or tracking.space is not space or tracking.rows.nullable != self._nullable:
+        if tracking.options.error or tracking.space is not space or tracking.rows.nullable != self._nullable:
             self._load(tracking)
             if tracking.space is not space:
                 before, everything = (_widened(space, some, tracking.space) for some in (before, everything))
@@ -68,7 +75,12 @@ class TrackedRules:
             gone, come = _without(everything, now), _without(now, everything)
             if not len(gone) and not len(come):
                 return RuleChanges.of()
-            lost, gained = self._rules.change(gone, come, self._budget)
+            if self._plain:
+                lost, gained = (some[leads_mirror(space, some)] for some in (gone, come))
+            else:
+                assert self._rules is not None
+                lost, gained = self._rules.change(gone, come, self._budget)
+                self._budget.raise_if_interrupted()
             self._all = now
             self.boxes = _ascending(np.concatenate([_without(before, _ascending(lost)), gained]))
         return self._told(lost, gained, gone, change, ids)

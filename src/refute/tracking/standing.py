@@ -32,7 +32,7 @@ class Alike:
     ends: int | None
 
 
-class Reading:
+class BoxReading:
     """What boxes of a space read of rows."""
 
     def __init__(self, space: PredicateSpace, rows: TrackedRows) -> None:

@@ -9,7 +9,6 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -30,45 +29,18 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
-from refute.tracking.boxes import Maximal, among
+from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
-from refute.tracking.known import KnownPoints
+from refute.tracking.known import KnownPoints, among
 from refute.tracking.residual import Residual, required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
+from refute.tracking.ways import After, TrackedChange, Ways
 
-WITNESSES = 8
-After = Callable[[], tuple[Relation, Longs]]
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
+_TIMES = 4  # as many rows from which on the way of the start is chosen anew
 _SPARE = 1 << 12  # rows that may be gone before they are forgotten
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """How much is kept and by which way pairs are found; no answer depends on it.
-
-    `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
-    at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
-    it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
-    `scratch`: the share of rows in a change from which everything is made anew.
-    """
-
-    witnesses: int = WITNESSES
-    classes: int = 40
-    counted: bool | None = None
-    span: int = 0
-    standing: float = 1.0
-    scratch: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TrackedChange:
-    """What a change did: points that came, with the slots of a pair (s, t) each; points that went."""
-
-    fresh: Words
-    pairs: Longs  # (points, 2)
-    dead: Words
 
 
 class Tracking:
@@ -99,6 +71,7 @@ class Tracking:
     def _begin(self, relation: Relation, slots: Longs, space: PredicateSpace) -> None:
         """Searches all pairs of the rows in a space, and keeps what is found."""
         self.space = space
+        self._planned = relation.n_rows
         types = {name: relation.column(name).type for name in relation.names}
         self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span)
         coded = self.rows.coded(relation)
@@ -133,8 +106,7 @@ class Tracking:
         if counted is not None:
             options = replace(options, method=SearchMethod.TILES if counted else SearchMethod.GUIDED)
         outcome = searched(pairs, options, self._budget, self._tuning)
-        if not outcome.complete:
-            raise KeyboardInterrupt
+        self._budget.raise_if_interrupted()
         return outcome
 
     @property
@@ -160,7 +132,8 @@ class Tracking:
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        if moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive:
+        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
             return self._anew(after)
         coded = None
         if len(came):
@@ -182,8 +155,14 @@ class Tracking:
             self.cover.add(coming)
             seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
         step = self._judged(seen, coming, after)
+        self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
         return step
+
+    def _has_outgrown(self, rows: int) -> bool:
+        """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
+        free = self._ways.counted is None and not self.options.error and not self.options.almost
+        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
@@ -208,8 +187,7 @@ class Tracking:
             return
         longest = self.options.max_predicates
         if len(self.known) and not self.options.error:
-            self.boxes, complete = widened(self.space, self.boxes, self.known.points, wider, self._budget, longest)
-            assert complete
+            self.boxes, _ = widened(self.space, self.boxes, self.known.points, wider, self._budget, longest)
         else:
             self.boxes = wider.full[None][:0]
         self.known.widen(wider)

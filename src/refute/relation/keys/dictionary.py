@@ -35,7 +35,9 @@ class Dictionary:
     use from several threads while strings are added.
     """
 
-    def __init__(self, span: int = SPAN) -> None:
+    def __init__(self, span: int = SPAN, *, step: int = _STEP, per_string: int = _PER_STRING) -> None:
+        self._step = step
+        self._per_string = per_string
         self.known = 0
         self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
@@ -149,7 +151,7 @@ class Dictionary:
             self._old, self._slots, self._next = self._slots, self._next, _NO_SLOTS
         elif filled >= size - size // 8:
             self._prepare(2 * size, 2 * strings / (size - filled + 2 * strings))
-        self._move(max(_STEP, _PER_STRING * strings))
+        self._move(max(self._step, self._per_string * strings))
 
     def _prepare(self, size: int, share: float) -> None:
         """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""

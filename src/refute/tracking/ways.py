@@ -1,0 +1,40 @@
+"""What a change of rows is asked by, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from refute.discovery.space.slots import Words
+from refute.relation import Relation
+from refute.tracking.codes import Longs
+
+After = Callable[[], tuple[Relation, Longs]]
+"""Gives all rows as they are after a change, and their slots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How much is kept and by which way pairs are found; no answer depends on it.
+
+    `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
+    at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
+    it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
+    `scratch`: the share of rows in a change from which everything is made anew.
+    """
+
+    witnesses: int = 8
+    classes: int = 40
+    counted: bool | None = None
+    span: int = 0
+    standing: float = 1.0
+    scratch: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedChange:
+    """What a change did: points that came, with the slots of a pair (s, t) each; points that went."""
+
+    fresh: Words
+    pairs: Longs  # (points, 2)
+    dead: Words
