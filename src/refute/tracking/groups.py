@@ -10,6 +10,7 @@ from refute.tracking.codes import NULL, Ints, Longs
 from refute.tracking.rows import TrackedRows
 
 _FEW = 1 << 10
+_AT_ONCE = 1 << 16  # keys that are numbered before more room is made
 
 
 class KeyNumbers:
@@ -32,9 +33,12 @@ class KeyNumbers:
 
     def of(self, codes: Ints) -> Longs:
         """The number of each key (n, width), a new one if need be."""
-        self._reach(self.known + len(codes))
         found = np.empty(len(codes), np.int64)
-        self.known = int(number_keys(codes, self._keys, self.known, self._cells, found))
+        for first in range(0, len(codes), _AT_ONCE):  # room is made for what comes, which may be little
+            part = slice(first, first + _AT_ONCE)
+            some = codes[part]
+            self._reach(self.known + len(some))
+            self.known = int(number_keys(some, self._keys, self.known, self._cells, found[part]))
         return found
 
     def _reach(self, keys: int) -> None:
@@ -64,9 +68,9 @@ class RowGroups:
     def load(self) -> None:
         """Begins anew with the rows that are there."""
         self._keys = KeyNumbers(len(self.columns))
-        self._of: Longs = np.full(_FEW, -1, np.int64)  # the group of each row
-        start, size, room, place = np.zeros((4, _FEW), np.int64)
-        self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), place)
+        self._of: Ints = np.full(_FEW, -1, np.int32)  # the group of each row
+        start, size, room = np.zeros((3, _FEW), np.int64)
+        self._pool = Pool(start, size, room, np.empty(_FEW, np.int32), np.zeros(_FEW, np.int32))
         self._used = 0
         self._given = 0  # room that groups have, without the holes between them
         living = self._rows.living
@@ -116,8 +120,8 @@ class RowGroups:
         needed = int(rows[-1]) + 1
         if needed > len(self._of):
             size = max(needed, len(self._of) * 3 // 2)
-            self._of = np.concatenate([self._of, np.full(size - len(self._of), -1, np.int64)])
-            place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int64)])
+            self._of = np.concatenate([self._of, np.full(size - len(self._of), -1, np.int32)])
+            place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int32)])
             self._pool = self._pool._replace(place=place)
         self._of[rows] = groups
         self._make_room(groups[groups >= 0])

@@ -11,7 +11,7 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.kernels.tracking.groups import keep_outermost
-from refute.tracking.codes import Longs
+from refute.tracking.codes import Ints, Longs
 from refute.tracking.cover import met_evidence
 from refute.tracking.groups import KeyNumbers
 from refute.tracking.rows import TrackedRows
@@ -90,7 +90,7 @@ class StandIns:
     def load(self) -> None:
         """Begins anew with the rows that are there."""
         self._keys = KeyNumbers(len(self._columns) + len(self._states))
-        self._of: Longs = np.empty(0, np.int64)
+        self._of: Ints = np.empty(0, np.int32)
         self._low: Longs = np.empty(0, np.int64)
         self._high: Longs = np.empty(0, np.int64)
         self.add(self._rows.living)
@@ -116,7 +116,7 @@ class StandIns:
             self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])
         if rows[-1] >= len(self._of):
             size = max(int(rows[-1]) + 1, len(self._of) * 3 // 2)
-            self._of = np.concatenate([self._of, np.zeros(size - len(self._of), np.int64)])
+            self._of = np.concatenate([self._of, np.zeros(size - len(self._of), np.int32)])
         self._of[rows] = groups
         self._keep(rows, groups)
         return self.among(rows)
@@ -133,7 +133,7 @@ class StandIns:
         is_hurt[hurt] = True
         living = self._rows.living
         left = living[is_hurt[self._of[living]]]
-        self._keep(left, self._of[left])
+        self._keep(left, self._of[left].astype(np.int64))
 
     def evidence(self, new: Longs, budget: Budget) -> Evidence:
         """The evidence of rows that stand for others now, against all that do."""

@@ -22,7 +22,7 @@ class Pool(NamedTuple):
     size: NDArray[np.int64]  # (G,)
     room: NDArray[np.int64]  # (G,)
     rows: NDArray[np.int32]  # (P,)
-    place: NDArray[np.int64]  # (N,) where in `rows` each row is
+    place: NDArray[np.int32]  # (N,) where in `rows` each row is
 
 
 @njit(cache=True, nogil=True)
