@@ -82,13 +82,6 @@ class Levels:
                 found.append(pairs)
         return total, found
 
-    def find(self, groups: Lines, alive: Alive) -> Longs:
-        """The slot of an alive row of each group, -1 where there is none."""
-        slots = np.full(len(groups), -1, np.int64)
-        for run in self.runs:
-            run.find(groups, alive, slots)
-        return slots
-
     def _start_merges(self) -> None:
         """Merges small neighbours that are alike in size, and begins to merge large ones."""
         self.runs.sort(key=len, reverse=True)

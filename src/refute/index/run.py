@@ -112,11 +112,6 @@ class Run:
             probe.pairs(self.arrays, query, alive, most, found)
         return total, found[:, : min(total, most)]
 
-    def find(self, groups: Lines, alive: Alive, slots: Longs) -> None:
-        """Puts the slot of an alive row of each group into `slots`, where there is one."""
-        if len(self):
-            probe.find(self.arrays, groups, alive, slots)
-
 
 class Asking(NamedTuple):
     """What is asked of runs of a shape by points of another: bounds for cells, in the order that kernels want."""

@@ -93,25 +93,29 @@ class Rows:
         wanted = self.schema if names is None else pa.schema([self.schema.field(name) for name in names])
         if not len(slots):
             return wanted.empty_table()
-        of = np.searchsorted(self._starts, slots, side="right") - 1
-        parts, places = [], []
-        for number in np.unique(of):
-            segment = self.segments[number]
-            chosen = np.flatnonzero(of == number)
-            part = segment.table if names is None else segment.table.select(list(names))
-            parts.append(part.take(row_numbers(segment.places(slots[chosen]))))
-            places.append(chosen)
-        if len(parts) == 1:
-            return parts[0]
+        order = None if (slots[1:] >= slots[:-1]).all() else np.argsort(slots)
+        ascending = slots if order is None else slots[order]
+        ends = [*np.searchsorted(ascending, self._starts[1:]).tolist(), len(slots)]
+        columns = None if names is None else list(names)
+        parts, start = [], 0
+        for segment, end in zip(self.segments, ends, strict=True):
+            if start < end:
+                part = segment.table if columns is None else segment.table.select(columns)
+                parts.append(part.take(row_numbers(segment.places(ascending[start:end]))))
+            start = end
+        found = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
+        if order is None:
+            return found
         back = np.empty(len(slots), np.int64)
-        back[np.concatenate(places)] = np.arange(len(slots))
-        return pa.concat_tables(parts).take(row_numbers(back))
+        back[order] = np.arange(len(slots))
+        return found.take(row_numbers(back))
 
-    def living(self, alive: Alive) -> tuple[Longs, pa.Table]:
-        """The slots and rows that are alive, in the order in which they came."""
-        kept = [segment.kept(alive) for segment in self.segments]
+    def living(self, alive: Alive, names: Sequence[str] | None = None) -> tuple[Longs, pa.Table]:
+        """The slots and rows that are alive, in the order in which they came, with all columns or some."""
+        wanted = self.schema.names if names is None else list(names)
+        kept = [Segment(one.slots, one.table.select(wanted)).kept(alive) for one in self.segments]
         if not kept:
-            return np.empty(0, np.int64), self.schema.empty_table()
+            return np.empty(0, np.int64), self.schema.empty_table().select(wanted)
         return np.concatenate([segment.slots for segment in kept]), pa.concat_tables([one.table for one in kept])
 
     @property

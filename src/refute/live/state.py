@@ -285,7 +285,7 @@ class State:
         if old is not None:
             leaving, _ = frame.columns.batch(old, gone, extend=False)
             removed = self._vanishing(index, leaving, gone, two_row)
-            frame.forget_keys(old, gone)
+            frame.forget_keys(old)
         added = nothing
         if batch is not None:
             limits = [

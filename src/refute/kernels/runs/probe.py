@@ -87,22 +87,6 @@ def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: L
     return total
 
 
-@njit(cache=True, nogil=True)
-def find(run: Arrays, groups: Lines, alive: NDArray[np.uint8], slots: Longs) -> None:
-    """Puts the slot of an alive row of each group into `slots`, where there is one and none is known."""
-    last = run.lines.shape[1] - 1
-    spans = np.empty((2, len(groups)), np.int64)
-    _look_ahead(run, groups, spans)
-    for p in range(len(groups)):
-        if slots[p] >= 0:
-            continue
-        start, stop = _group(run, groups, p, spans)
-        for i in range(start, stop):
-            slot = run.lines[i, last]
-            if slot >= 0 and alive[slot]:
-                slots[p] = slot
-
-
 @njit(cache=True, nogil=True, inline="always")
 def _same_group(lines: Lines, i: int, groups: Lines, p: int, n_equal: int) -> bool:
     same = True
