@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from refute.report.violations import Violations
 
 METHODS = ("auto", "runs", "lt_tree")
 STORES = ("auto", "pairs", "counts")
-MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 160 MB
+MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 80 MB
 
 
 class Monitor:
@@ -134,14 +135,21 @@ class Monitor:
             self.close()
 
     def add(self, rules: Any) -> dict[str, int]:
-        """Watches more rules, over the rows that are there too; how many violations each of them has."""
+        """Watches more rules, over the rows that are there too; how many violations each of them has.
+
+        A rule without a name gets one that no other has; one that is watched already is refused.
+        """
         with self._lock:
             self._in_use()
-            new = list(RuleBook.of(rules))
-            known = {rule.name for rule in self.rules}
-            for rule in new:
-                if rule.name in known:
-                    raise OptionError(f"the monitor has a rule {rule.name!r} already; drop it first", rule=rule.name)
+            known = {rule.name: rule for rule in self.rules}
+            given = list(rules) if isinstance(rules, Iterator) else rules
+            new = list(RuleBook.of(given, taken=known))
+            for rule, suggested in zip(new, RuleBook.of(given), strict=True):
+                there = known.get(suggested.name)
+                same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
+                if rule.name in known or same:
+                    name = suggested.name
+                    raise OptionError(f"the monitor has a rule {name!r} already; drop it first", rule=name)
             self._replace([*self.rules, *new])
             return {rule.name: self.count(rule) for rule in new}
 
@@ -337,7 +345,10 @@ class Monitor:
         return f"Monitor({', '.join(plural(number, noun) for number, noun in parts)})"
 
     def _repr_html_(self) -> str:
-        return self.report().to_html()
+        """What is known of each rule: a report would look at all rows for the rules that are only counted."""
+        lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
+        head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
+        return f"<table>{head}{''.join(lines)}</table>"
 
 
 def _bound(store: str, most_pairs: int) -> int:

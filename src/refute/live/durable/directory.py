@@ -142,10 +142,11 @@ class Directory:
     def _write_whole(self, state: State) -> None:
         """Writes all there is, as a commit: what logs do not tell."""
         self._wait()
+        commits = self.commits + 1
         with _explained(self.folder):
             self._begin_log()
-            self._write(Moment.of(state), self._log.number, self.commits)
-        self._log.tail = self._log.tail._replace(version=state.version)
+            self._write(Moment.of(state), self._log.number, commits)
+        self._log.tail = self._log.tail._replace(commits=commits, version=state.version)
 
     def _start(self, state: State) -> None:
         """Writes the state of this moment while work goes on. What fails is told later: logs have all there is."""
