@@ -6,6 +6,7 @@ import numpy as np
 
 from refute.kernels.runs import key_table as kernel
 from refute.kernels.runs.rows import Lines, Longs
+from refute.runtime.arrays import zeros
 
 _LEAST = 1 << 8  # lines of a table
 _STEP = 1 << 6  # lines that are moved to a larger table with each batch
@@ -57,7 +58,7 @@ class KeyTable:
             size = 2 * len(self._lines)
             while 4 * needed > 3 * size:
                 size *= 2
-            self._old, self._lines = self._lines, np.zeros((size, self._cells + 1), np.int64)
+            self._old, self._lines = self._lines, zeros((size, self._cells + 1), np.int64)
         if len(self._old):
             self._move(max(_STEP, _PER_KEY * keys))
 
