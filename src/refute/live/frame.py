@@ -15,7 +15,7 @@ from refute.index.key_table import KeyTable
 from refute.index.run import Run
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
-from refute.live.columns import Columns
+from refute.live.columns import Columns, ReadRows
 from refute.live.index import Index, Longs
 from refute.live.methods import index_of
 from refute.live.rows import Alive, Rows
@@ -75,7 +75,7 @@ class Frame:
             found._index = index
             if columns.key:
                 slots, table = rows.living(alive, columns.key)
-                found.keep_keys(Relation.of(table), slots)
+                found.keep_keys(ReadRows(table), slots)
         found._generations = columns.generations
         return found
 
@@ -117,13 +117,13 @@ class Frame:
         """The index of all rows, which is made anew where it was lost, or where integers have been replaced."""
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
-            relation = Relation.of(table.cast(self.schema) if len(slots) else self.schema.empty_table())
-            batch, nulls = self.columns.batch(relation, slots, extend=True)
+            rows = ReadRows(table.cast(self.schema) if len(slots) else self.schema.empty_table())
+            batch, nulls = self.columns.batch(rows, slots, extend=True)
             self.columns.nullable |= nulls
             index = index_of(self._method, self.columns.watched())
             index.load(batch)
             self._keys = KeyTable(len(self.columns.key))
-            self.keep_keys(relation, slots)
+            self.keep_keys(rows, slots)
             self._index, self._generations = index, self.columns.generations
         return self._index
 
@@ -133,16 +133,16 @@ class Frame:
             self.ready(state)
         return self._keys.find(_lines(cells))
 
-    def keep_keys(self, relation: Relation, slots: Longs) -> None:
+    def keep_keys(self, rows: ReadRows, slots: Longs) -> None:
         """Takes the keys of rows in."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(relation, extend=True)
+            cells, _ = self.columns.key_cells(rows, extend=True)
             self._keys.put(_lines(cells), slots)
 
-    def forget_keys(self, relation: Relation) -> None:
+    def forget_keys(self, rows: ReadRows) -> None:
         """Lets the keys of rows go."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(relation, extend=False)
+            cells, _ = self.columns.key_cells(rows, extend=False)
             self._keys.remove(_lines(cells))
 
 

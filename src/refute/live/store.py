@@ -47,8 +47,10 @@ class Violated:
 
     def copy(self) -> Violated:
         """The same, to go another way from here on."""
-        parts = None if self._parts is None else list(self._parts)
-        return Violated.restored(self.sides, self.most, self.count, parts)
+        found = Violated(self.sides, self.most)
+        found.count, found._held = self.count, self._held
+        found._parts = None if self._parts is None else list(self._parts)
+        return found
 
     def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
         """Takes in all violations of a rule among rows that have these slots."""

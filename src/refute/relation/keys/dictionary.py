@@ -149,7 +149,8 @@ class Dictionary:
             self._old, self._slots, self._next = self._slots, self._next, _NO_SLOTS
         elif filled >= size - size // 8:
             self._prepare(2 * size, 3 * strings / (2 * (size - filled) + 3 * strings))
-        self._move(max(_STEP, _PER_STRING * strings))
+        if len(self._old):
+            self._move(max(_STEP, _PER_STRING * strings))
 
     def _prepare(self, size: int, share: float) -> None:
         """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""

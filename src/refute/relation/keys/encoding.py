@@ -39,6 +39,7 @@ class Encoding:
         self._realm = ""
         self._kinds: tuple[pa.DataType, ...] = ()
         self._fitting: set[pa.DataType] = set()  # types that were found to compare with these
+        self._usual: pa.DataType | None = None  # the last of them, of values that are no entries: it mostly comes again
         self._settle([_value_type(kind) for kind in kinds])
 
     @classmethod
@@ -89,6 +90,11 @@ class Encoding:
         return encode_columns(columns, ordered=ordered, dense=dense, threads=threads)
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether types alone tell all keys, so that none is ever replaced."""
+        return self._space is not None and self._space.known is None
+
+    @property
     def generation(self) -> int:
         """How often ordered keys have been replaced. Those of one generation compare with each other."""
         return 0 if self._space is None else self._space.generation
@@ -128,17 +134,23 @@ class Encoding:
         if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
             extend = False
-        parts = [self._placed(array, ordered, extend) for array in arrays]
-        values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
+        if len(arrays) == 1:
+            values, valid, unknown = self._placed(arrays[0], ordered, extend)
+        else:
+            values, valid, unknown = _joined([self._placed(array, ordered, extend) for array in arrays])
         keys = Keys(values, valid, ordered, self.generation, unknown)
         return keys.with_nulls() if nulls_as_value else keys
 
     def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
+        if self._space is not None and self._usual is not None and array.type == self._usual:
+            return self._space.keys(array, ordered=ordered, extend=extend)
         values, indices = _plain(array)
         if pt.is_null(values.type):
             rows = len(array)
             return Placed(np.zeros(rows, np.int64), np.zeros(rows, np.uint8), np.empty(0, np.int64))
         placed = self._space_of(values.type).keys(values, ordered=ordered, extend=extend)
+        if values is array:
+            self._usual = array.type
         return placed if indices is None else _through(indices, placed)
 
     def _space_of(self, kind: pa.DataType) -> Space:
@@ -177,6 +189,8 @@ def _arrays(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
     """The chunks of a column, one at least."""
     if isinstance(column, pa.Array):
         return [column]
+    if column.num_chunks == 1:
+        return [column.chunk(0)]
     return column.chunks or [pa.array([], type=column.type)]
 
 
