@@ -13,13 +13,12 @@ from refute.detect.explaining import plan_rules
 from refute.detect.identity import Identity
 from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.results import Finding, Timed, Verdict, Witness
-from refute.errors import SchemaError
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
-from refute.relation.binding import check_column
+from refute.relation.binding import check_rules
 from refute.runtime.threads import chosen_threads, together
 
 
@@ -88,22 +87,8 @@ class LocalEngine:
                 progress(rule)
             return Timed(_with_witness(finding, named), values, seconds)
 
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         return together(self._threads, [partial(run, rule) for rule in rules])
-
-    def _check_fit(self, rules: Sequence[Rule]) -> None:
-        """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
-        problems: list[str] = []
-        for rule in rules:
-            try:
-                self.relation.bind(rule.constraint, rule=rule.name)
-                read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if not self.relation.has(name)):
-                    check_column(self.relation, name, f" (in the condition of {rule.name})")
-            except SchemaError as error:
-                problems.append(str(error))
-        if problems:
-            raise SchemaError("\n".join(problems))
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """How many partners each row has in each role."""
@@ -120,7 +105,7 @@ class LocalEngine:
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         return plan_rules(self._detector, rules)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.errors import DataError, SchemaError, did_you_mean
+from refute.faults import any_of
 from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
 from refute.live.columns import ReadRows
 from refute.live.state import Change
@@ -28,7 +29,11 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         return state.inserting(state.schema.empty_table())
     if not relation.has(op):
         hint = did_you_mean(str(op), relation.names)
-        raise SchemaError(f"the feed has no column {op!r} with operations; name it by op=.{hint}", column=op)
+        raise SchemaError(
+            f"the feed has no column {op!r} with its operations; name that column with op=.{hint}",
+            column=op,
+            known=tuple(relation.names),
+        )
     operations = _operations(relation.column(op).to_pylist())
     names = [name for name in relation.names if name != op]
     rows = pa.table([(one := relation.column(name)).cast(plain_type(one.type)) for name in names], names)
@@ -82,7 +87,10 @@ def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
         if number is None:
             hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
             raise DataError(
-                f"row {row:,} of the feed has the operation {word!r}; it takes {', '.join(OPERATIONS)}.{hint}"
+                f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
+                row=row,
+                value=word,
+                known=OPERATIONS,
             )
         found[row] = number
     return found
@@ -96,5 +104,5 @@ def _refuse_steps(state: State, keys: pa.Table, operations: Any, there: Any, ord
     twice, missing = np.zeros(len(order), np.bool_), np.zeros(len(order), np.bool_)
     twice[order] = (asked == INSERT) & before
     missing[order] = (asked != INSERT) & ~before
-    refuse_keys(keys, state.key, twice, "the feed inserts keys that are there already")
-    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that are not there")
+    refuse_keys(keys, state.key, twice, "the feed inserts keys that already exist")
+    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that do not exist")

@@ -10,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.errors import SchemaError, did_you_mean
 from refute.index.key_table import KeyTable
 from refute.index.run import Run
-from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.live.columns import Columns, ReadRows
 from refute.live.index import Index, Longs
@@ -21,7 +19,7 @@ from refute.live.methods import index_of
 from refute.live.rows import Alive, Rows
 from refute.live.runs import RunsIndex
 from refute.relation import Relation
-from refute.relation.binding import check_column
+from refute.relation.binding import check_rules
 from refute.relation.keys.encoding import Encoding
 from refute.relation.keys.state import EncodingState
 
@@ -52,7 +50,7 @@ class Frame:
     @classmethod
     def of(cls, schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str], method: str) -> Frame:
         """The frame for rows of these columns; raises SchemaError where rules or the key do not fit them."""
-        _check_fit(schema, rules, key)
+        check_rules(Relation.of(schema.empty_table()), rules, key)
         types = {field.name: field.type for field in schema}
         return cls(schema, Columns(types, rules, key), method)
 
@@ -152,25 +150,6 @@ def _lines(cells: Sequence[Longs]) -> NDArray[np.int64]:
     for place, column in enumerate(cells):
         lines[:, place] = column
     return lines
-
-
-def _check_fit(schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str]) -> None:
-    """Raises one SchemaError for all that does not fit the columns."""
-    relation = Relation.of(schema.empty_table())
-    problems = []
-    for name in key:
-        if not relation.has(name):
-            problems.append(f"there is no key column {name!r}.{did_you_mean(name, relation.names)}")
-    for rule in rules:
-        try:
-            relation.bind(rule.constraint, rule=rule.name)
-            read = () if rule.where is None else columns_of(rule.where)
-            for name in (name for name in read if not relation.has(name)):
-                check_column(relation, name, f" (in the condition of {rule.name})")
-        except SchemaError as error:
-            problems.append(str(error))
-    if problems:
-        raise SchemaError("\n".join(problems))
 
 
 def _partition(columns: Columns) -> list[int]:

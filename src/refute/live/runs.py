@@ -260,7 +260,7 @@ class RunsIndex:
         return total
 
     def _own_selves(self, number: int, batch: Batch) -> int:
-        """How many rows of a batch satisfy all predicates of a rule with themselves: those are no pairs."""
+        """How many rows of a batch satisfy all predicates of a rule with themselves: those are not pairs."""
         rule = self._rules[number]
         if not _may_pair_with_itself(rule):
             return 0

@@ -95,8 +95,8 @@ class State:
         if self.key:
             cells, valid = frame.columns.key_cells(rows, extend=True)
             refuse_nulls(self.key, valid)
-            refuse_keys(table, self.key, repeated(cells), "these keys come more than once")
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, repeated(cells), "these keys are listed more than once")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
         return Change(frame, NOTHING, rows)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
@@ -118,7 +118,7 @@ class State:
         refuse_nulls(self.key, valid)
         slots = frame.find(cells, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
-        refuse_keys(keys, self.key, repeated([slots]), "these keys come more than once")
+        refuse_keys(keys, self.key, repeated([slots]), "these keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -213,7 +213,7 @@ class State:
             KeyIndex(kinds).add({name: table.column(name) for name in self.key}, came)
             frame.ready(self)
             cells, _ = frame.columns.key_cells(rows, extend=False)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
         change = Change(frame, NOTHING, rows)
         frame.ready(self)
         batch, nulls = frame.columns.batch(rows, came, extend=False)
@@ -256,9 +256,9 @@ class State:
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed")
+            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
         for row in numbers[repeated([numbers])][:1]:
-            raise DataError(f"row {row:,} is named more than once. Nothing was changed")
+            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
         return numbers
 
     def _asked(

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
-from refute.errors import EngineError
+from refute.faults import needing
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
 
@@ -29,10 +29,8 @@ def render(report: Report) -> str:
 
 @cache
 def _template() -> Template:
-    try:
+    with needing("an HTML report", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise EngineError("HTML reports need the package jinja2: install refute with the extra `report`.") from error
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -232,9 +232,9 @@ def _read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
     try:
         found = checksum(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}", file=str(path)) from error
+        raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
     if found != entry["crc"]:
-        raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
     return tuple(RuleBook.of(str(path)))
 
 

@@ -35,7 +35,9 @@ class Dictionary:
     use from several threads while strings are added.
     """
 
-    def __init__(self, span: int = SPAN) -> None:
+    def __init__(self, span: int = SPAN, *, step: int = _STEP, per_string: int = _PER_STRING) -> None:
+        self._step = step
+        self._per_string = per_string
         self.known = 0
         self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
@@ -150,7 +152,7 @@ class Dictionary:
         elif filled >= size - size // 8:
             self._prepare(2 * size, 3 * strings / (2 * (size - filled) + 3 * strings))
         if len(self._old):
-            self._move(max(_STEP, _PER_STRING * strings))
+            self._move(max(self._step, self._per_string * strings))
 
     def _prepare(self, size: int, share: float) -> None:
         """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""

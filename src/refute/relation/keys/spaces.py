@@ -125,7 +125,9 @@ class Whole(_Fixed):
             low, high = (bound * factor + self._shift for bound in (steps.low, steps.high))
             beyond = low < -_SIGN or high >= _SIGN
         if isinstance(steps, Wide) or beyond:
-            raise SchemaError(f"a value of {array.type} is beyond the types that keys were made for")
+            raise SchemaError(
+                f"a value of {array.type} is out of range for the types of these keys", type=str(array.type)
+            )
         shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
         return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
 
@@ -141,7 +143,7 @@ class FloatBits(_Fixed):
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The bits; raises SchemaError for what is not a float."""
         if not pt.is_floating(array.type):
-            raise SchemaError(f"keys that were made for floats cannot be had for {array.type}; cast it to a float")
+            raise SchemaError(f"{array.type} does not fit keys of floats; cast it to a float", type=str(array.type))
         return Placed(*float_keys(floats_of(array)), _NONE)
 
 
