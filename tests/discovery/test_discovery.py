@@ -22,7 +22,7 @@ from oracle import rows_in_violation, rows_of, violations
 from refute.discovery import Discovery, Progress, RuleSort, discover
 from refute.discovery.result.approximate import removed_greedily
 from refute.discovery.tuning import Tuning
-from refute.errors import OptionError
+from refute.errors import OptionError, SchemaError
 from refute.language.constraint import DenialConstraint
 from refute.language.load import load_rules
 from refute.language.logic.implication import implies
@@ -121,7 +121,6 @@ def test_filters_narrow_the_search_and_are_said() -> None:
         {"method": "tils"},
         {"measure": "g4"},
         {"max_predicates": 0},
-        {"columns": ["Nam"]},
         {"nulls": "?"},
         {"max_predicates": "3"},
         {"threads": True},
@@ -135,8 +134,14 @@ def test_filters_narrow_the_search_and_are_said() -> None:
 )
 def test_options_that_make_no_sense_are_named(options: dict[str, object]) -> None:
     (name,) = options
-    with pytest.raises(OptionError, match="there is no column 'Nam'" if name == "columns" else f"^{name} must "):
+    with pytest.raises(OptionError, match=f"^{name} must "):
         discover(staff(), **options)  # type: ignore[arg-type]
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with pytest.raises(SchemaError, match="there is no column 'Nam'") as told:
+        discover(staff(), columns=["Nam"])
+    assert told.value.facts["column"] == "Nam"
 
 
 def test_one_name_may_stand_for_a_list_of_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -354,6 +355,16 @@ def test_the_last_rule_stays() -> None:
     assert monitor.counts == {"city_fixes_zip": 0}
 
 
+def test_a_rule_without_a_name_gets_one_that_is_free() -> None:
+    monitor = rf.Monitor("not (s.zip < t.zip and s.city > t.city)", key="id")
+    monitor.insert(ROWS)
+    assert list(monitor.add("not (s.zip < t.zip and s.city < t.city)")) == ["zip_city_2"]
+    for again in ("not (s.zip < t.zip and s.city > t.city)", replace(monitor.rules[1], name="zip_city")):
+        with pytest.raises(OptionError, match="already has a rule 'zip_city'"):
+            monitor.add(again)
+    assert list(monitor.counts) == ["zip_city", "zip_city_2"]
+
+
 def test_functions_take_a_monitor_as_a_table() -> None:
     monitor = watching()
     assert rf.count(monitor, "zip -> city") == 2
@@ -361,7 +372,7 @@ def test_functions_take_a_monitor_as_a_table() -> None:
     clean, broken = monitor.report().split()
     assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
     assert rf.discover(monitor).rules
-    assert "<html" in monitor._repr_html_()
+    assert "<td>zip_fixes_city</td><td>2</td>" in monitor._repr_html_()
     assert repr(monitor) == "Monitor(1 rule, 3 rows, 2 violations)"
     for options in ({"engine": "spark"}, {"engine": "nowhere"}, {"schema": "a int"}, {"key": "zip"}):
         with pytest.raises(OptionError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.arrivals import arrow_of, key_table
 from refute.live.changes import Changes
-from refute.live.durable.directory import Directory
+from refute.live.durable.directory import LOGGED_ROWS, Directory
 from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
@@ -31,7 +32,7 @@ from refute.report.violations import Violations
 
 METHODS = ("auto", "runs", "lt_tree")
 STORES = ("auto", "pairs", "counts")
-MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 160 MB
+MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 80 MB
 
 
 class Monitor:
@@ -79,19 +80,25 @@ class Monitor:
         method: str | None = None,
         store: str | None = None,
         most_pairs: int | None = None,
+        log_rows: int = LOGGED_ROWS,
     ) -> Monitor:
         """The monitor in a folder, as of its last commit; if there is none, a new one with these rules.
 
         Changes are on disk once `commit()` returns; later changes are lost when the process ends. A `with` block
-        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first. The
-        other options are those of `Monitor`; an existing monitor must match the options given.
+        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first.
+        Changes go to a log; once it holds more than `log_rows` rows, the state itself is written in the background.
+        Fewer rows make opening faster, as the log is replayed, and writing more frequent. The other options are those
+        of `Monitor`; an existing monitor must match the options given.
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        log_rows = whole_number("log_rows", log_rows)
+        if log_rows < 0:
+            raise wrong_value("log_rows", "0 or more", log_rows)
         place = local_path(folder, "a monitor needs a folder on this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
-            directory, state = Directory.open(place, verify=verify)
+            directory, state = Directory.open(place, verify=verify, log_rows=log_rows)
             found._setup(state, directory)
             try:
                 found._check_same(rules, key, nulls, method, store, most_pairs)
@@ -102,7 +109,7 @@ class Monitor:
         if rules is None:
             raise no_monitor(str(place), MANIFEST, "; give rules, and a key, to start one there")
         begun = cls(rules, key=key, **options)
-        found._setup(begun._state, Directory.create(place, begun._state))
+        found._setup(begun._state, Directory.create(place, begun._state, log_rows=log_rows))
         return found
 
     def commit(self) -> None:
@@ -133,14 +140,21 @@ class Monitor:
             self.close()
 
     def add(self, rules: Any) -> dict[str, int]:
-        """Adds rules and checks them on the rows that are there; how many violations each of them has."""
+        """Adds rules and checks them on the rows that are there; how many violations each of them has.
+
+        A rule without a name gets one that no other has; one that is watched already is refused.
+        """
         with self._lock:
             self._in_use()
-            new = list(RuleBook.of(rules))
-            known = {rule.name for rule in self.rules}
-            for rule in new:
-                if rule.name in known:
-                    raise OptionError(f"the monitor already has a rule {rule.name!r}; drop it first", rule=rule.name)
+            known = {rule.name: rule for rule in self.rules}
+            given = list(rules) if isinstance(rules, Iterator) else rules
+            new = list(RuleBook.of(given, taken=known))
+            for rule, suggested in zip(new, RuleBook.of(given), strict=True):
+                there = known.get(suggested.name)
+                same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
+                if rule.name in known or same:
+                    name = suggested.name
+                    raise OptionError(f"the monitor already has a rule {name!r}; drop it first", rule=name)
             self._replace([*self.rules, *new])
             return {rule.name: self.count(rule) for rule in new}
 
@@ -362,7 +376,10 @@ class Monitor:
         return f"Monitor({', '.join(plural(number, noun) for number, noun in parts)})"
 
     def _repr_html_(self) -> str:
-        return self.report().to_html()
+        """What is known of each rule: a report would look at all rows for the rules that are only counted."""
+        lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
+        head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
+        return f"<table>{head}{''.join(lines)}</table>"
 
 
 def _bound(store: str, most_pairs: int) -> int:

@@ -19,6 +19,7 @@ from refute.relation.shown import shown
 
 MOST_SHOWN = 3  # offenders that a message names
 LONG_DIGITS = 18  # of a decimal that has a key of 64 bits
+NOWHERE = np.empty(0, np.intp)
 MOST_LETTERS = 40  # of a value that a message shows
 
 
@@ -27,6 +28,8 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 
     Raises SchemaError for a column that is missing, not known, or holds what its type cannot.
     """
+    if schema is not None and isinstance(table, pa.Table) and table.schema.equals(schema):
+        return table
     relation = relation_of(table, schema)
     if schema is not None and relation.n_rows == 0 and not relation.names:
         return schema.empty_table()
@@ -261,16 +264,16 @@ def _chunked(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
 def refuse_nulls(names: Sequence[str], valid: Sequence[Bytes]) -> None:
     """Raises DataError where a key column is null in some row."""
     for name, present in zip(names, valid, strict=True):
-        missing = np.flatnonzero(present == 0)
+        missing = np.flatnonzero(present == 0) if len(present) else NOWHERE
         if len(missing):
             raise null_key(name, len(missing), f", first in row {missing[0]:,} of the batch")
 
 
 def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> None:
     """Raises DataError that names the first keys with which something is wrong."""
-    places = np.flatnonzero(wrong)
-    if len(places) == 0:
+    if not wrong.any():
         return
+    places = np.flatnonzero(wrong)
     told = [
         ", ".join(f"{name} = {shown(table.column(name)[int(row)])!r}" for name in key) for row in places[:MOST_SHOWN]
     ]
@@ -282,6 +285,8 @@ def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.d
 
 def repeated(cells: Sequence[Longs]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which rows have the key of a row before them."""
+    if len(cells[0]) < 2:
+        return np.zeros(len(cells[0]), np.bool_)
     order = np.lexsort([*reversed(cells)]) if len(cells) > 1 else np.argsort(cells[0], kind="stable")
     same = np.ones(max(len(order) - 1, 0), np.bool_)
     for column in cells:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.faults import any_of
 from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
+from refute.live.columns import ReadRows
 from refute.live.state import Change
-from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         schema = arrow_of(rows.take(row_numbers(coming)), schema).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
-    cells, valid = frame.columns.key_cells(Relation.of(keys), extend=True)
+    cells, valid = frame.columns.key_cells(ReadRows(keys), extend=True)
     refuse_nulls(state.key, valid)
     there = frame.find(cells, state)
     order = np.lexsort([np.arange(len(operations)), *reversed(cells)])
@@ -67,7 +67,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
     links = (np.cumsum(stays) - 1)[replaced]
     order_of_gone = np.concatenate([np.flatnonzero(replaced), np.flatnonzero((gone >= 0) & ~stays)])
     frame = frame if table.schema.equals(frame.schema) else frame.widened(table.schema)
-    return Change(frame, gone[order_of_gone], table, links)
+    return Change(frame, gone[order_of_gone], ReadRows(table), links)
 
 
 def _whole(changes: Any, op: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -47,10 +47,10 @@ class RuleBook:
             raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}", rules=tuple(twice))
 
     @classmethod
-    def of(cls, rules: object) -> RuleBook:
+    def of(cls, rules: object, *, taken: Collection[str] = ()) -> RuleBook:
         """The rule book of a rule's text, a constraint, a rule, the path of a rule file, or a list of these.
 
-        Rules without a name get one that says what they are about.
+        Rules without a name get one that says what they are about, and is not among those that are taken.
         """
         if isinstance(rules, RuleBook):
             return rules
@@ -59,8 +59,8 @@ class RuleBook:
 
             return load_rules(rules)
         if isinstance(rules, str):
-            return _of_text(rules)
-        return _of_items(rules if isinstance(rules, Iterable) else (rules,))
+            return _of_items((rules,), taken) if taken else _of_text(rules)
+        return _of_items(rules if isinstance(rules, Iterable) else (rules,), taken)
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -178,11 +178,11 @@ def _of_text(text: str) -> RuleBook:
     return _of_items((text,))
 
 
-def _of_items(items: Iterable[object]) -> RuleBook:
+def _of_items(items: Iterable[object], others: Iterable[str] = ()) -> RuleBook:
     drafts = [draft for item in items for draft in _drafts(item)]
     if not drafts:
         raise RuleError("there are no rules")
-    taken = {draft.name for draft in drafts if draft.named}
+    taken = {draft.name for draft in drafts if draft.named}.union(others)
     renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
     made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
     return RuleBook(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from refute.errors import SchemaError
 from refute.kernels.encode.dictionary import UNKNOWN
-from refute.relation.arrays import Bytes
+from refute.relation.arrays import ALL_VALID, Bytes, stored
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Wide, common_unit, integers_of
@@ -109,9 +109,15 @@ class Whole(_Fixed):
     def __init__(self, numbers: WholeNumbers, shift: int) -> None:
         self._numbers = numbers
         self._shift = shift
+        self._usual: tuple[pa.DataType, bool] | None = None  # the last type, and whether it is stored as keys are
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The numbers; raises SchemaError where a wider type than the space was made for holds one that is beyond."""
+        usual = self._usual
+        if usual is None or usual[0] != array.type:
+            usual = self._usual = array.type, self._is_plain(array.type)
+        if usual[1] and not array.null_count:
+            return Placed(stored(array, np.int64).copy(), ALL_VALID, _NONE)
         steps = integers_of(array)
         factor = self._numbers.factor(array.type)
         beyond = isinstance(steps, Wide)
@@ -124,6 +130,11 @@ class Whole(_Fixed):
             )
         shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
         return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
+
+    def _is_plain(self, kind: pa.DataType) -> bool:
+        """Whether numbers of a type are stored as their keys are."""
+        whole = kind.bit_width == 64 and not pt.is_uint64(kind) and not pt.is_decimal(kind)
+        return whole and self._shift == 0 and self._numbers.factor(kind) == 1
 
 
 class FloatBits(_Fixed):
