@@ -45,7 +45,7 @@ class KeyNumbers:
         have = len(self._keys)
         if keys <= have:
             return
-        size = max(keys, 2 * have)
+        size = max(keys, have * 3 // 2)
         self._keys = np.concatenate([self._keys, np.empty((size - have, self._keys.shape[1]), np.int32)])
         if 2 * size > len(self._cells):
             self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
