@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.api.functions import check
+from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
 from refute.errors import DataError, OptionError, RefuteError, whole_number
-from refute.faults import no_monitor, unknown_choice, unknown_rule, wrong_value
+from refute.faults import no_monitor, unknown_rule, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -29,10 +30,6 @@ from refute.live.state import Change, State
 from refute.report import Report
 from refute.report.numbers import plural
 from refute.report.violations import Violations
-
-METHODS = ("auto", "runs", "lt_tree")
-STORES = ("auto", "pairs", "counts")
-MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 80 MB
 
 
 class Monitor:
@@ -59,8 +56,8 @@ class Monitor:
         book = RuleBook.of(rules)
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
         names = as_key(key) or tuple(book.key)
-        _one_of("method", method, METHODS)
-        self._setup(State(list(book), names, method, _bound(store, most_pairs)))
+        one_of("method", method, METHODS)
+        self._setup(State(list(book), names, method, bound_of(store, most_pairs)))
 
     def _setup(self, state: State, directory: Directory | None = None) -> None:
         self._lock = threading.RLock()
@@ -101,7 +98,7 @@ class Monitor:
             directory, state = Directory.open(place, verify=verify, log_rows=log_rows)
             found._setup(state, directory)
             try:
-                found._check_same(rules, key, nulls, method, store, most_pairs)
+                check_same(state, rules, key, nulls, method, store, most_pairs)
             except BaseException:
                 directory.close()
                 raise
@@ -171,60 +168,6 @@ class Monitor:
 
     def _replace(self, rules: list[Rule]) -> None:
         self._state = self._state.with_rules(rules)
-
-    def _check_same(
-        self,
-        rules: Any,
-        key: str | Sequence[str] | None,
-        nulls: str | Nulls | None,
-        method: str | None,
-        store: str | None,
-        most_pairs: int | None,
-    ) -> None:
-        """Raises OptionError where something is given that the monitor in the folder does not have."""
-        if key is not None and as_key(key) != self.key:
-            raise OptionError(
-                f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out",
-                option="key",
-                value=key,
-                key=self.key,
-            )
-        if method is not None:
-            _one_of("method", method, METHODS)
-            if method != self._state.method:
-                raise OptionError(
-                    f"the monitor there has the method {self._state.method}; leave method= out",
-                    option="method",
-                    value=method,
-                    expected=self._state.method,
-                )
-        if store is not None or most_pairs is not None:
-            bound = _bound(store or "auto", MOST_PAIRS if most_pairs is None else most_pairs)
-            if bound != self._state.most:
-                raise OptionError(
-                    "the monitor there keeps another number of pairs; leave store= and most_pairs= out",
-                    option="store",
-                    value=store,
-                )
-        known = {_said(rule): rule.name for rule in self.rules}
-        if rules is not None:
-            book = RuleBook.of(rules)
-            book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
-            asked = {_said(rule): rule.name for rule in book}
-            for said in asked.keys() ^ known.keys():
-                name = (asked | known)[said]
-                told = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
-                if name in asked.values() and name in known.values():
-                    told = f"has a rule {name!r} with other predicates or options"
-                raise OptionError(
-                    f"the monitor there {told}; leave rules out, then use add() and drop()",
-                    option="rules",
-                    known=tuple(rule.name for rule in self.rules),
-                )
-        elif nulls is not None and any(rule.nulls is not Nulls.of(nulls) for rule in self.rules):
-            raise OptionError(
-                "the rules of the monitor there treat nulls differently; leave nulls= out", option="nulls", value=nulls
-            )
 
     def _in_use(self) -> None:
         if self._closed:
@@ -380,22 +323,3 @@ class Monitor:
         lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
         head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
         return f"<table>{head}{''.join(lines)}</table>"
-
-
-def _bound(store: str, most_pairs: int) -> int:
-    """How many pairs of a rule are kept."""
-    _one_of("store", store, STORES)
-    most = whole_number("most_pairs", most_pairs)
-    if most < 1:
-        raise wrong_value("most_pairs", "at least 1", most_pairs)
-    return {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
-
-
-def _said(rule: Rule) -> tuple[object, ...]:
-    """All of a rule that a result depends on."""
-    return rule.name, rule.constraint, rule.where, rule.nulls, rule.severity, rule.tolerance
-
-
-def _one_of(what: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise unknown_choice(what, value, known)
