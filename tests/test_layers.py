@@ -22,6 +22,7 @@ ROWS = (
     ("relation",),
     ("index",),
     ("plan",),
+    ("suspects",),
     ("detect",),
     ("discovery",),
     ("live",),
