@@ -22,7 +22,7 @@ ROWS = (
     ("relation",),
     ("index",),
     ("plan",),
-    ("suspects",),
+    ("blame",),
     ("detect",),
     ("discovery",),
     ("live",),

@@ -16,6 +16,7 @@ PUBLIC = [
     "Monitor",
     "Report",
     "RuleBook",
+    "Suspects",
     "Verdict",
     "Violations",
     "check",
@@ -25,6 +26,7 @@ PUBLIC = [
     "explain",
     "load_rules",
     "parse",
+    "suspects",
     "verify",
     "violations",
 ]

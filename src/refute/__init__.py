@@ -13,7 +13,7 @@ from refute import errors
 
 if TYPE_CHECKING:
     from refute.api.discovery import discover
-    from refute.api.functions import check, count, explain, verify, violations
+    from refute.api.functions import check, count, explain, suspects, verify, violations
     from refute.api.monitor import Monitor
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from refute.language.rulebook import RuleBook
     from refute.live.changes import Changes
     from refute.report import Report
+    from refute.report.suspects import Suspects
     from refute.report.violations import Violations
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "Monitor",
     "Report",
     "RuleBook",
+    "Suspects",
     "Verdict",
     "Violations",
     "check",
@@ -43,6 +45,7 @@ __all__ = [
     "explain",
     "load_rules",
     "parse",
+    "suspects",
     "verify",
     "violations",
 ]
@@ -54,6 +57,7 @@ _HOMES = {
     "Monitor": "refute.api.monitor",
     "Report": "refute.report",
     "RuleBook": "refute.language.rulebook",
+    "Suspects": "refute.report.suspects",
     "Verdict": "refute.detect.results",
     "Violations": "refute.report.violations",
     "check": "refute.api.functions",
@@ -62,6 +66,7 @@ _HOMES = {
     "explain": "refute.api.functions",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",
+    "suspects": "refute.api.functions",
     "verify": "refute.api.functions",
     "violations": "refute.api.functions",
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.api.functions import check
+from refute.api.functions import check, suspects
 from refute.api.tables import as_key
 from refute.errors import DataError, OptionError, RefuteError, did_you_mean, whole_number
 from refute.language.addresses import local_path
@@ -26,6 +26,7 @@ from refute.live.feed import net_changes
 from refute.live.state import Change, State
 from refute.report import Report
 from refute.report.numbers import plural
+from refute.report.suspects import Suspects
 from refute.report.violations import Violations
 
 METHODS = ("auto", "runs", "lt_tree")
@@ -279,6 +280,12 @@ class Monitor:
         with self._lock:
             marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
+
+    @property
+    def suspects(self) -> Suspects:
+        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are."""
+        with self._lock:
+            return suspects(self, RuleBook.of(list(self.rules)))
 
     def table(self) -> pa.Table:
         """All rows, in the order in which they came."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
 from refute.errors import EngineError
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
+from refute.report.suspects_as_text import SHOWN, identity
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
     from refute.report.report import Report
     from refute.report.result import RuleResult
+    from refute.report.suspects import Suspects
 
 
 def render(report: Report) -> str:
@@ -27,8 +30,15 @@ def render(report: Report) -> str:
     return in_html(page)
 
 
+def render_suspects(suspects: Suspects, shown: int = SHOWN) -> str:
+    """The first lines as a table, for notebooks."""
+    lines = list(islice(suspects, shown))
+    more = max(len(suspects) - shown, 0)
+    return in_html(_template("suspects.html").render(suspects=suspects, lines=lines, more=more, identity=identity))
+
+
 @cache
-def _template() -> Template:
+def _template(name: str = "report.html") -> Template:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -36,7 +46,7 @@ def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _card(result: RuleResult, n_rows: int) -> dict[str, Any]:

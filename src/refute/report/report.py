@@ -14,6 +14,7 @@ from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
+from refute.report.suspects import Suspects
 from refute.report.violations import Violations
 from refute.writing import write_text
 
@@ -60,8 +61,25 @@ class Report:
         """The input with a column `refute`: which rules each row breaks, in which role, with how many partners."""
         return self._engine.marked([result.rule for result in self.results])
 
-    def split(self) -> tuple[Any, Any]:
-        """The rows that break no rule, and those that break one, both with the columns of the input."""
+    @cached_property
+    def suspects(self) -> Suspects:
+        """A small set of rows whose removal leaves a table that obeys every rule, with what their cells should say.
+
+        Rules that are broken within their tolerance blame nobody.
+        """
+        blaming = [result.rule for result in self.results if result.finding.holds or not result.passed]
+        return Suspects(self._engine.suspects(blaming))
+
+    def split(self, blame: str = "suspects") -> tuple[Any, Any]:
+        """The rows that stay, and the suspects with one more column `refute` that says why each is one.
+
+        With `blame="all"`, the rows that break no rule, and all that take part in a violation, innocent partners too;
+        both with the columns of the input.
+        """
+        if blame == "suspects":
+            return self.suspects.split()
+        if blame != "all":
+            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}")
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.suspects.groups import (
+from refute.kernels.blame.groups import (
     group_weights,
     heaviest_pairs,
     mark_outvoted,
     pair_weights,
     use_matched,
 )
-from refute.kernels.suspects.orders import heaviest_chain, heaviest_spans
+from refute.kernels.blame.orders import heaviest_chain, heaviest_spans
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem, ProblemSide
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
 from refute.kernels.sort.distinct import mix, numbered
 from refute.language.form import Form, operands
 from refute.language.operators import Operator
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem
-from refute.suspects.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
 
 _LARGEST = 2**62
 
@@ -52,7 +52,7 @@ def _chain(common: tuple[Rule, Problem, Partners, int], problem: Problem) -> Cha
     """Sorted such that what stays ascends in both ranks: the second is turned, as the rule forbids the same way."""
     x, y = problem.order
     groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
-    first = x.s.astype(np.int64)
+    first = np.unique(x.s, return_inverse=True)[1].astype(np.int64)
     second = np.unique(-y.s.astype(np.int64), return_inverse=True)[1].astype(np.int64)
     strict = (x.lag == 0, y.lag == 0)
     order = np.lexsort((second if strict[0] else -second, first, groups))

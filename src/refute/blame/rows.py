@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refute.blame.binding import contest_of
+from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
+from refute.blame.sparing import spared
+from refute.blame.trust import FULL, prior_trust, trust
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
-from refute.suspects.binding import contest_of
-from refute.suspects.contest import Contest, Flags, Longs, OneValue, Partners
-from refute.suspects.sparing import spared
-from refute.suspects.trust import FULL, prior_trust, trust
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +26,7 @@ class RuleBlame:
     clears: Longs  # of these, with rows that stay: what would come back with the row
     either: Flags  # no rule tells which of the rows with one key is wrong
     twins: Longs  # rows that stay although one with their key, no better or worse, goes
+    twin_violations: Longs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
     _recount(broken, kept)
     suspects = ~kept
     by_rule = [
-        RuleBlame(rule, rows, np.ones(len(rows), np.int64), np.ones(len(rows), np.int64), _none(rows), _no_rows())
+        RuleBlame(rule, rows, *(np.ones(len(rows), np.int64),) * 2, _none(rows), _no_rows(), _no_rows())
         for rule, rows in alone
     ]
     by_rule += _rule_blames(contests, suspects, kept, forced)
@@ -120,8 +121,8 @@ def _rule_blames(contests: Sequence[Contest], suspects: Flags, kept: Flags, forc
         if isinstance(contest, OneValue) and contest.is_key:
             either = reasons[chosen] == 1
             twins = _twins(contest, own[either], kept)
-        violations = contest.violations(own, everywhere)
-        blames.append(RuleBlame(contest.rule, own, violations, found[chosen], either, twins))
+        violations, of_twins = (contest.violations(each, everywhere) for each in (own, twins))
+        blames.append(RuleBlame(contest.rule, own, violations, found[chosen], either, twins, of_twins))
     return blames
 
 

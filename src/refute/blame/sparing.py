@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from refute.kernels.suspects.sparing import LESS, OTHER, SAME, give_back
+from refute.blame.contest import Contest, Flags, Longs, OneValue
+from refute.kernels.blame.sparing import LESS, OTHER, SAME, give_back
 from refute.plan.problem import Comparison
-from refute.suspects.contest import Contest, Flags, Longs, OneValue
 
 BLOCK = 1 << 12  # candidates that are held against each other at once
 

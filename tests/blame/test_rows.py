@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covers import covers, fewest, violations_of
+from refute.blame.binding import contest_of
+from refute.blame.contest import Chain, Loose, OneValue, Spans
+from refute.blame.rows import Blame, find_blame
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
 from refute.relation import Relation
-from refute.suspects.binding import contest_of
-from refute.suspects.blame import Blame, find_blame
-from refute.suspects.contest import Chain, Loose, OneValue, Spans
 from strategies import Case, cases, rules, tables
 
 ONE_ROW = "not (s.a > 2)"
@@ -190,7 +190,7 @@ def test_rows_with_one_key_and_no_other_evidence_are_either() -> None:
 
 
 def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
-    from refute.suspects import sparing
+    from refute.blame import sparing
 
     generator = np.random.default_rng(5)
     table = pa.table({name: generator.integers(0, 40, 600) for name in "abc"})

@@ -11,13 +11,13 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from refute.blame.contest import Contest, Flags, Longs, OneValue
+from refute.kernels.blame.groups import lean, lower_to_lift, lower_to_share
 from refute.kernels.sort.distinct import numbered
-from refute.kernels.suspects.groups import lean, lower_to_lift, lower_to_share
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison
 from refute.relation import Relation
-from refute.suspects.contest import Contest, Flags, Longs, OneValue
 
 FULL = 1 << 16
 HALF = FULL // 2

@@ -1,4 +1,0 @@
-"""From clashing pairs to the few rows to blame, and what they should say.
-
-`blame.py` is the way from rules to rows, `contest.py` what a rule is here; `cells.py` looks for the cells at fault.
-"""
