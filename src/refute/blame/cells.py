@@ -14,10 +14,12 @@ import numpy as np
 
 from refute.blame.contest import Flags, Longs
 from refute.blame.dependencies import SATISFIED, UNKNOWN, VIOLATED, Dependencies, Dependency
-from refute.blame.tuples import matching
+from refute.blame.tuples import distinct, matching
 
 MOST_CELLS = 6  # of a row
 SURPRISE = 0.2  # how often chance may make another left-hand value fit, for it to be evidence
+WRONG = 0.05  # how often a cell is wrong, where several would have to be so at once
+CONFIRMED = 0.5  # what rules that a row satisfies must say for a cell, by how rare their right-hand values are
 MAJORITY = 0.5
 LEFT_MAJORITY = 0.6  # of rows that agree in all else, for a value on the left
 
@@ -120,6 +122,7 @@ class _Naming:
         judged = [rule.judged(cells, flags) for rule, flags in zip(known.rules, admitted, strict=True)]
         self._status = np.stack([status for status, _ in judged])
         self._groups = np.stack([group for _, group in judged])
+        self._staying = known.staying
         self._rare = np.stack(
             [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / len(known.kept) for rule in known.rules]
         )
@@ -166,6 +169,7 @@ class _Naming:
         offer.standing[:] = 1
         offer.on_right[:] = True
         support = np.full(len(at), -1)
+        broken = (self._status[rules][:, at] == VIOLATED).sum(axis=0)
         for f in rules:
             rule, group = self._known.rules[f], self._groups[f][at]
             own = np.where(self._status[f][at] == VIOLATED, rule.support[group], -1)
@@ -173,7 +177,7 @@ class _Naming:
             better = (own > support) | ((own == support) & (own >= 0) & (value < offer.value))
             support = np.where(better, own, support)
             agree, among, donor = rule.agreeing[group], rule.members[group], rule.donors[group]
-            told = agree > MAJORITY * among
+            told = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
             for name, new in (
                 ("value", value),
                 ("agree", agree),
@@ -183,6 +187,24 @@ class _Naming:
                 getattr(offer, name)[better] = new[better]
             offer.given[better] = self._given(rule.left)
         return offer
+
+    def _is_sure(self, column: int, at: Longs, rule: Dependency, broken: Longs) -> Flags:
+        """Whether the cell on the right of a broken rule is to blame, rather than one on its left.
+
+        So it is where no row that stays has its value, where several rules say so, and where rules that the row
+        satisfies confirm every cell on the left.
+        """
+        own = self._cells[column, at]
+        sure: Flags = (self._staying[column][np.maximum(own, 0)] == 0) | (broken > 1)
+        left = np.ones(len(at), np.bool_)
+        for place in rule.left:
+            said = np.zeros(len(at))
+            for f, other in enumerate(self._known.rules):
+                if place in other.columns:
+                    weight = 1 if other.right == place else self._rare[f][at]
+                    said += np.where(self._status[f][at] == SATISFIED, weight, 0)
+            left &= said >= CONFIRMED
+        return sure | left
 
     def _from_left(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
         """Another value with which the row would fit: what rows that agree with it in all else say."""
@@ -195,8 +217,10 @@ class _Naming:
             asked = np.flatnonzero(which.ravel() == kind)
             own = [self._known.rules[f] for f, one in zip(rules, kinds[:, kind], strict=True) if one]
             self._look(offer, column, at, asked, own)
+        rights = self._right_confirmed(column, at, rules)
         weak = confirmed < 0.5 * broken.sum(axis=0)
-        offer.standing[(offer.standing == 0) & weak & self._right_confirmed(column, at, rules)] = 1
+        offer.standing[(offer.standing == 0) & weak & rights] = 1
+        offer.donor[(broken.sum(axis=0) < 2) & ~rights] = -1
         return offer
 
     def _right_confirmed(self, column: int, at: Longs, rules: list[int]) -> Flags:
@@ -239,8 +263,8 @@ class _Naming:
         base = np.flatnonzero(self._known.kept & (own > 0))
         rows, keys, wanted = self._matching(base, others, at)
         size = int(own.max(initial=0)) + 1
-        pairs, first, counts = np.unique(keys * size + own[rows], return_index=True, return_counts=True)
-        key, value = pairs // size, pairs % size
+        pairs, first = distinct(keys * size + own[rows])
+        counts, key, value = np.bincount(pairs), keys[first], own[rows[first]].astype(np.int64)
         order = np.lexsort((value, -counts, key))
         heads = order[np.r_[True, key[order][1:] != key[order][:-1]]] if len(order) else order
         most = int(max(keys.max(initial=0), wanted.max(initial=0))) + 1
@@ -250,9 +274,9 @@ class _Naming:
         there = best[wanted] >= 0
         pick = best[wanted[there]]
         rivals = self._distinct(base, alternatives, at, own)[there]
-        _, same, asked_for = self._matching(base, rights, at)
-        equals = np.bincount(same, minlength=int(asked_for.max(initial=0)) + 1)[asked_for]
-        chance = equals[there] / len(self._known.kept)
+        chance = np.full(len(at), WRONG ** (len(rights) - 1))
+        for right in rights:
+            chance *= self._known.common[right][self._cells[right, at]] / len(self._known.kept)
         other = value[pick] != self._cells[column, at[there]]
         agree, among = counts[pick], totals[wanted[there]]
         told = other & (agree >= LEFT_MAJORITY * among)
@@ -260,7 +284,7 @@ class _Naming:
         offer.agree[spots], offer.among[spots] = agree, among
         offer.value[spots] = np.where(told, value[pick], UNKNOWN)
         offer.donor[spots] = np.where(told, rows[first[pick]], -1)
-        offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance <= SURPRISE), 2, 0)
+        offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
         offer.given[spots] = self._given(others)
         return there
 
@@ -276,5 +300,5 @@ class _Naming:
         """How many values there are among rows that agree with each row in some columns."""
         rows, keys, wanted = self._matching(base, columns, at)
         size = int(own.max(initial=0)) + 1
-        distinct = np.unique(keys * size + own[rows]) // size
-        return np.bincount(distinct, minlength=int(wanted.max(initial=0)) + 1)[wanted]
+        _, first = distinct(keys * size + own[rows])
+        return np.bincount(keys[first], minlength=int(wanted.max(initial=0)) + 1)[wanted]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refute.blame.contest import Contest, Flags, GroupedRows, Ids, Longs, OneValue
 from refute.blame.tuples import TupleIndex
@@ -31,6 +32,13 @@ class Dependency:
     agreeing: Longs  # rows of each group, suspects too, that say the same
     members: Longs  # rows of each group, suspects too
 
+    def doubt(self, groups: Longs) -> NDArray[np.float64]:
+        """For each of some groups, the share of rows of all others that say something else than theirs do: the larger,
+        the less a majority tells."""
+        members = int(self.members.sum()) - self.members[groups]
+        agreeing = int(self.agreeing.sum()) - self.agreeing[groups]
+        return (members - agreeing) / np.maximum(members, 1)
+
     @property
     def columns(self) -> tuple[int, ...]:
         """All columns that it reads."""
@@ -52,6 +60,7 @@ class Dependencies:
     names: tuple[str, ...]
     codes: tuple[Ids, ...]
     common: tuple[Longs, ...]  # how many rows have each code
+    staying: tuple[Longs, ...]  # how many of these stay
     rules: tuple[Dependency, ...]
     kept: Flags
 
@@ -63,7 +72,9 @@ class Dependencies:
         codes = tuple(_codes(relation, name) for name in names)
         places = {name: at for at, name in enumerate(names)}
         rules = tuple(_dependency(number, one, places, codes, kept) for number, one in chosen)
-        return cls(names, codes, tuple(np.bincount(own, minlength=1) for own in codes), rules, kept)
+        common = tuple(np.bincount(own, minlength=1) for own in codes)
+        staying = tuple(np.bincount(own[kept], minlength=len(all_)) for own, all_ in zip(codes, common, strict=True))
+        return cls(names, codes, common, staying, rules, kept)
 
     def cells(self, rows: Longs) -> Longs:
         """The codes of some rows: (columns, rows)."""

@@ -145,9 +145,9 @@ def _fewest(contests: Sequence[Contest], alive: Flags) -> int:
     free, total, most = alive.copy(), 0, 0
     for contest in sorted(contests, key=lambda one: not isinstance(one, OneValue)):
         needed, used = contest.fewest(free, busy)
+        most = max(most, needed if total == 0 else contest.fewest(alive, busy)[0])
         total += needed
         free &= ~used
-        most = max(most, contest.fewest(alive, busy)[0])
     return max(total, most)
 
 

@@ -60,7 +60,8 @@ def prior_trust(relation: Relation, rules: Sequence[Rule], contests: Sequence[Co
     """What a row weighs before any rule has spoken.
 
     Half where it lacks a value in a column that others mostly have; less where two of its values, one on the left and
-    the one on the right of a dependency with several columns on the left, meet far less often than by chance.
+    the one on the right of a dependency with several columns on the left, meet far less often than by chance, or are
+    too rare to tell where others are not.
     """
     found = np.full(relation.n_rows, FULL, np.int64)
     for name in sorted({name for rule in rules if rule.nulls is Nulls.SQL for name in rule.constraint.columns}):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refute.blame.contest import Ids, Longs
+from refute.kernels.sort.distinct import numbered
 
 _LARGEST = 2**62
 
@@ -54,6 +55,13 @@ class TupleIndex:
         return np.where(missing, -1, self.numbers[found])
 
 
+def distinct(keys: Longs) -> tuple[Longs, Longs]:
+    """A number for each key, in order of appearance, and where each number appears first."""
+    found = numbered(keys, len(keys))
+    assert found is not None
+    return found[0].astype(np.int64), found[1]
+
+
 def matching(rows: Longs, columns: Sequence[Ids], asked: Sequence[Longs]) -> tuple[Longs, Longs, Longs]:
     """The rows whose values in all columns are those of one that is asked for, a number for each of these rows by its
     values, and the same for each that is asked for; equal numbers are equal values.
@@ -66,11 +74,17 @@ def matching(rows: Longs, columns: Sequence[Ids], asked: Sequence[Longs]) -> tup
         flags[wanted] = True
         rows = rows[flags[column[rows]]]
     count = len(asked[0]) if len(asked) else 0
-    keys = np.zeros(len(rows) + count, np.int64)
+    keys, found = np.zeros(len(rows) + count, np.int64), 1
     for column, wanted in zip(columns, asked, strict=True):
         values = np.concatenate([column[rows].astype(np.int64), wanted])
-        keys = np.unique(keys * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].astype(np.int64)
-    flags = np.zeros(int(keys.max(initial=0)) + 1, np.bool_)
+        size = int(values.max(initial=0)) + 1
+        if found * size > _LARGEST:
+            keys, firsts = distinct(keys)
+            found = len(firsts)
+        keys = keys * size + values
+        found *= size
+    keys, firsts = distinct(keys)
+    flags = np.zeros(len(firsts), np.bool_)
     flags[keys[len(rows) :]] = True
     there = flags[keys[: len(rows)]]
     return rows[there], keys[: len(rows)][there], keys[len(rows) :]

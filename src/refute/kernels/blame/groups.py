@@ -81,17 +81,27 @@ def lower_to_lift(
     """Lowers the `share` of rows whose two values meet less than half as often as by chance, to no less than a tenth.
 
     `counts` are the numbers of rows with each value on the left, on the right, and with each combination. Where fewer
-    than five were expected there is no opinion. O(points).
+    than five rows were expected nothing is known; that is held against a row only where most others are known well,
+    with fifty expected in the mean. O(points).
     """
     lefts, rights, boths = counts
     n = len(rows)
+    total = 0
+    for i in range(n):
+        total += lefts[left[i]] * rights[right[i]] // n
+    known = total >= 50 * n
     for i in range(n):
         expected = lefts[left[i]] * rights[right[i]]  # times n
         seen = boths[both[i]] * n
-        if expected >= 5 * n and 2 * seen < expected:
-            lift = max(seen // max(expected >> 16, 1), 6554)
-            if lift < share[rows[i]]:
-                share[rows[i]] = lift
+        lift = 1 << 16
+        if expected >= 5 * n:
+            if 2 * seen < expected:
+                exact = seen < 1 << 46
+                lift = max((seen << 16) // expected if exact else seen // (expected >> 16), 6554)
+        elif known:
+            lift = 6554
+        if lift < share[rows[i]]:
+            share[rows[i]] = lift
 
 
 @njit(cache=True, nogil=True)
