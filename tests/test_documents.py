@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/monitor.md run, and give what the comments beside them say."""
+"""The examples of README.md and of docs run, and give what the comments beside them say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = {"README.md": "## Watch rows come and go\n", "docs/monitor.md": ""}
+EXAMPLES = {"README.md": "## Watch rows come and go\n", "docs/monitor.md": "", "docs/suspects.md": ""}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -117,8 +117,6 @@ def command(
         elif file is not None:
             file.write(write(), opened)
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
-        if suspects_file is not None or quarantine is not None:
-            say(str(report.suspects))
         say(str(report))
         if shown is not None:
             print_clashes(report, shown)

@@ -31,6 +31,8 @@ from refute.runtime.threads import chosen_threads, together
 class LocalEngine:
     """Answers rules about one in-memory table."""
 
+    is_here = True  # the rows are in this process
+
     def __init__(
         self,
         table: Any,

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
+    suspects = report.first_suspects
+    if suspects is not None and suspects.count == 0:
+        suspects = None
     page = _template().render(
         report=report,
+        suspects=None if suspects is None else _shown(suspects, SHOWN),
         cards=[_card(result, report.data.rows) for result in report],
         passed=sum(result.passed for result in report),
     )
@@ -32,9 +36,13 @@ def render(report: Report) -> str:
 
 def render_suspects(suspects: Suspects, shown: int = SHOWN) -> str:
     """The first lines as a table, for notebooks."""
-    lines = list(islice(suspects, shown))
+    return in_html(_template("suspects.html").render(**_shown(suspects, shown)))
+
+
+def _shown(suspects: Suspects, shown: int) -> dict[str, Any]:
+    """What the template shows of suspects."""
     more = max(len(suspects) - shown, 0)
-    return in_html(_template("suspects.html").render(suspects=suspects, lines=lines, more=more, identity=identity))
+    return {"suspects": suspects, "lines": list(islice(suspects, shown)), "more": more, "identity": identity}
 
 
 @cache

@@ -32,6 +32,9 @@ class DataSummary:
         return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
 
 
+SMALL = 100_000  # rows of which suspects are shown unasked
+
+
 class Report:
     """Results of all rules, in their order. `rows` and `split` give tables of the kind that was checked."""
 
@@ -69,6 +72,16 @@ class Report:
         """
         blaming = [result.rule for result in self.results if result.finding.holds or not result.passed]
         return Suspects(self._engine.suspects(blaming))
+
+    @property
+    def first_suspects(self) -> Suspects | None:
+        """The suspects where a report shows them: those that were asked for, and of small tables in this process that
+        were counted; None otherwise, as finding them may take longer than the check."""
+        if "suspects" in self.__dict__:
+            return self.suspects
+        counted = all(result.finding.violations is not None for result in self.results)
+        here = getattr(self._engine, "is_here", False) and self.data.rows <= SMALL
+        return self.suspects if here and counted and not self.ok else None
 
     def split(self, blame: str = "suspects") -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column `refute` that says why each is one.
