@@ -24,8 +24,9 @@ RESULTS = Path(__file__).parent / "results.jsonl"
 @click.option(
     "--repeat", default=5, show_default=True, type=click.IntRange(min=1), help="Measured rounds per contestant."
 )
+@click.option("--alone", is_flag=True, help="Run Refute without its peers, to compare two versions of it.")
 @click.option("--out", default=RESULTS, show_default=True, type=click.Path(path_type=Path), help="Rows are added here.")
-def main(names: tuple[str, ...], listed: bool, repeat: int, out: Path) -> None:
+def main(names: tuple[str, ...], listed: bool, repeat: int, alone: bool, out: Path) -> None:
     """Run the cases whose names match (such as `import`, `detect` or `detect.*.c4`); all of them when none is named."""
     cases = [case for case in all_cases() if not names or any(_named(case.name, name) for name in names)]
     if not cases:
@@ -36,7 +37,7 @@ def main(names: tuple[str, ...], listed: bool, repeat: int, out: Path) -> None:
         return
     held = True
     for case in cases:
-        result = run_case(case, repeat)
+        result = run_case(case, repeat, alone=alone)
         show(result)
         held &= all(result.claims.values()) and not result.differing
         with out.open("a", encoding="utf-8") as file:

@@ -58,14 +58,16 @@ class Result:
             }
 
 
-def run_case(case: Case, repeat: int, warm: bool = True) -> Result:
+def run_case(case: Case, repeat: int, warm: bool = True, alone: bool = False) -> Result:
     """The result of a case: one unmeasured round to warm up, `repeat` rounds for the time, one for the memory.
 
-    Peers that are slow are not asked for their memory. A case that is run once has a single round for all.
+    Peers that are slow are not asked for their memory. A case that is run once has a single round for all. Run `alone`,
+    peers stay out and nothing is claimed: that is how two versions of Refute are measured.
     """
     if case.once:
         repeat, warm = 1, False
-    contestants = list(case.contestants())
+    contestants = [one for one in case.contestants() if not alone or one.name == US]
+    case = replace(case, claims=()) if alone else case
     present = [contestant for contestant in contestants if not contestant.absent]
     assert not present or present[0].name == US, f"{case.name} must name us first"
     runs: dict[str, list[Run]] = {contestant.name: [] for contestant in present}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from benchmarks.case import US, Case, Claim, Contestant, no_peer_faster
 from benchmarks.cases import all_cases
+from benchmarks.compare import Figures, figures, worse
 from benchmarks.dirt import KINDS, METHODS, Dependency, DirtyTable, scores, with_errors
 from benchmarks.measure import Measurement, Run, run_call, run_command
 from benchmarks.runner import run_case
@@ -167,3 +169,34 @@ def test_errors_of_a_seed_are_the_same_each_time_and_one_a_row(kind: str) -> Non
     wrong = np.sum(list(one.wrong.values()), axis=0)
     assert max(wrong) == 1
     assert 10 <= sum(wrong) <= 20
+
+
+def test_alone_leaves_peers_and_claims_out() -> None:
+    called: list[str] = []
+    contestants = [Contestant(name, call=lambda name=name: called.append(name)) for name in (US, "peer")]  # type: ignore[misc]
+    case = Case("alone", "", lambda: contestants, [Claim("needs the peer", lambda found: found["peer"].seconds > 0)])
+    result = run_case(case, repeat=1, alone=True)
+    assert set(called) == {US}
+    assert not result.claims
+
+
+def test_versions_are_compared_by_both_clocks_and_by_memory() -> None:
+    before = {name: Figures(1.0, 1.0, 100.0) for name in ("same", "slow", "busy", "large", "gone")}
+    after = {
+        "same": Figures(1.05, 1.09, 101.0),
+        "slow": Figures(1.2, 1.2, 90.0),
+        "busy": Figures(3.0, 1.0, None),  # other processes ran
+        "large": Figures(0.5, 0.5, 120.0),
+        "new": Figures(9.0, 9.0, 9.0),
+    }
+    assert worse(before, after) == {"slow": "slower", "large": "more memory"}
+
+
+def test_figures_of_a_file_are_medians_of_our_own_rows(tmp_path: Path) -> None:
+    rows = [
+        {"case": "a", "contestant": who, "seconds": time_, "cpu_seconds": 2 * time_, "peak_mb": peak}
+        for who, time_, peak in ((US, 1.0, None), (US, 3.0, 7.0), (US, 2.0, 5.0), ("peer", 90.0, 90.0))
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert figures(path) == {"a": Figures(2.0, 4.0, 6.0)}

@@ -12,10 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.discovery import discover
+from refute.discovery.evidence.agreements import Agreement
+from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
-from refute.discovery.options import Progress
+from refute.discovery.methods import searched
+from refute.discovery.options import Progress, SearchMethod, options_of
+from refute.discovery.space.predicates import predicate_space
+from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
+from refute.discovery.work import Budget
 from refute.language.render import render_text
+from refute.relation import Relation
 from strategies import tables
 from thorough import examples
 
@@ -24,6 +31,18 @@ def rules(table: pa.Table, method: str, tuning: Tuning | None = None, **options:
     found = discover(table, method=method, threads=2, tuning=tuning or IMPATIENT, **options)
     assert found.complete
     return [render_text(rule.constraint) for rule in found.rules]
+
+
+class Watched(LocalPairs):
+    """Pairs that note which few of them a search has seen instead of all that agree."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.asked: list[Agreement] = []
+
+    def seen(self, pairs: Agreement, budget: Budget) -> tuple[Evidence, bool]:
+        self.asked.append(pairs)
+        return super().seen(pairs, budget)
 
 
 IMPATIENT = Tuning(
@@ -73,9 +92,7 @@ def test_methods_agree_on_tables_with_errors(method: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cross", [False, True])
 @pytest.mark.parametrize("nulls", ["sql", "equal"])
-def test_rows_that_stand_for_others_settle_the_same_rules(
-    nulls: str, cross: bool, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_stand_for_others_settle_the_same_rules(nulls: str, cross: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
     size = 250
     state = random.integers(0, 4, size)
@@ -90,19 +107,17 @@ def test_rows_that_stand_for_others_settle_the_same_rules(
             "name": np.char.add("n", random.integers(0, 200, size).astype(str)),
         }
     )
-    tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0)  # so that settling always pays, but never at first
-    monkeypatch.setattr(LocalPairs, "agree", lambda self, chosen: 1e10)
-    asked: list[object] = []
-    seen = LocalPairs.seen
-
-    def spy(self: LocalPairs, pairs: object, budget: object) -> object:
-        asked.append(pairs)
-        return seen(self, pairs, budget)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(LocalPairs, "seen", spy)
-    options: dict[str, Any] = {"nulls": nulls, "cross_columns": cross, "shared_values": 0.0, "average_ratio": 0.0}
-    assert rules(table, "guided", tuning, **options) == rules(table, "tiles", **options)
-    assert asked
+    # Settling always pays, but never at first.
+    tuning = replace(IMPATIENT, witness_cost=1.0, peeled=0, first_pairs=0, first_pairs_of_row=0, gauge=size)
+    options = options_of(nulls=nulls, cross_columns=cross, shared_values=0.0, average_ratio=0.0, threads=2)
+    relation = Relation.of(table)
+    space = predicate_space(LocalTable(relation), options)[0]
+    pairs = Watched(relation, space, options, tuning)
+    outcome = searched(pairs, replace(options, method=SearchMethod.GUIDED), Budget(options), tuning)
+    expected = searched(pairs, replace(options, method=SearchMethod.TILES), Budget(options), tuning)
+    assert outcome.complete
+    assert np.array_equal(outcome.boxes, expected.boxes)
+    assert pairs.asked
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from refute.discovery import discover
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.guided.hunting import Witnesses
 from refute.discovery.guided.reduction import Reduction
 from refute.discovery.local import LocalPairs
-from refute.discovery.options import Options
+from refute.discovery.methods import searched
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Hunt
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.slots import mirror_masks
@@ -97,24 +99,33 @@ def test_witnesses_are_found_iff_some_pair_breaks_the_rule(seed: int, nulls: Nul
     assert reduced > 0
 
 
-def test_one_of_each_mirrored_pair_of_rules_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+class Hunted(LocalPairs):
+    """Pairs that note which boxes were searched for witnesses, and which are their mirror images."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hunted: set[bytes] = set()
+        self.mirrored: set[bytes] = set()
+
+    def hunt(self, masks: NDArray[np.uint8], budget: Budget) -> Hunt:
+        swapped = mirror_masks(self.space, masks)
+        self.hunted.update(one.tobytes() for one in masks)
+        self.mirrored.update(one.tobytes() for one in swapped[(masks != swapped).any(axis=1)])
+        return super().hunt(masks, budget)
+
+
+def test_one_of_each_mirrored_pair_of_rules_is_searched() -> None:
     random = np.random.default_rng(3)
     a = random.integers(0, 6, 3_000)
     table = pa.table({"a": a, "b": a // 2, "c": a + random.integers(0, 3, 3_000), "d": random.integers(0, 4, 3_000)})
-    hunted: list[bytes] = []
-    mirrored: list[bytes] = []
-    hunt = LocalPairs.hunt
-
-    def spy(self: LocalPairs, masks: NDArray[np.uint8], budget: Budget) -> Hunt:
-        swapped = mirror_masks(self.space, masks)
-        hunted.extend(one.tobytes() for one in masks)
-        mirrored.extend(one.tobytes() for one in swapped[(masks != swapped).any(axis=1)])
-        return hunt(self, masks, budget)
-
-    monkeypatch.setattr(LocalPairs, "hunt", spy)
-    monkeypatch.setattr(LocalPairs, "agree", lambda self, chosen: 1e15)  # so that nothing is settled
-    found = discover(table, method="guided", cross_columns=False)
-    expected = discover(table, method="tiles", cross_columns=False)
-    assert [rule.text for rule in found.rules] == [rule.text for rule in expected.rules]
-    assert mirrored
-    assert not set(hunted) & set(mirrored)
+    tuning = Tuning(first_pairs=0, first_pairs_of_row=0, pair_cost=1e6)  # so that nothing is settled
+    options = Options(cross_columns=False, method=SearchMethod.GUIDED)
+    relation = Relation.of(table)
+    pairs = Hunted(relation, predicate_space(LocalTable(relation), options)[0], options, tuning)
+    found = searched(pairs, options, Budget(options), tuning)
+    expected = searched(pairs, replace(options, method=SearchMethod.TILES), Budget(options))
+    assert found.complete
+    assert np.array_equal(found.boxes, expected.boxes)
+    assert not found.settled
+    assert pairs.mirrored
+    assert not pairs.hunted & pairs.mirrored

@@ -29,7 +29,6 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget
-from refute.errors import OptionError
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.render import render_text
@@ -131,20 +130,6 @@ def test_a_given_space_gives_the_rules_of_its_own_table(table: pa.Table, nulls: 
     assert texts(table, options, space) == texts(table, options)
     if nulls is Nulls.SQL:
         assert texts(table, options, space.widened(table.column_names)) == texts(table, options)
-
-
-@pytest.mark.parametrize("nulls", list(Nulls))
-def test_a_space_made_before_the_first_null_is_searched_once_it_is_widened(nulls: Nulls) -> None:
-    options = Options(cross_columns=False, nulls=nulls)
-    first = pa.table({"a": pa.array([1, 2, 2, 3]), "b": pa.array([1, 1, 2, 2])})
-    later = pa.concat_tables([first, pa.table({"a": pa.array([None, 3]), "b": pa.array([1, 1])})])
-    space = space_of(first, options)
-    with pytest.raises(OptionError, match="'a' holds nulls"):
-        texts(later, options, space)
-    assert texts(later, options, space.widened({"a"})) == texts(later, options)
-    assert space.widened({"a"}) == space_of(later, options)
-    with pytest.raises(OptionError, match="reads column 'b'"):
-        texts(later.select(["a"]), options, space.widened({"a"}))
 
 
 def agreeing_pairs(table: pa.Table, space: PredicateSpace, chosen: frozenset[int], options: Options) -> set[bytes]:

@@ -38,12 +38,12 @@ from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
 
-master, first, last, stays = sys.argv[1:]
+master, first, last, rules, stays, *settings = sys.argv[1:]
 spark = session(master=master)
 spark.conf.set("spark.sql.shuffle.partitions", "4")
-failures = check_many(spark, range(int(first), int(last)))
+failures = check_many(spark, range(int(first), int(last)), rules=int(rules))
 base = spark.range(60000, numPartitions=6).selectExpr("id", "cast(id%3 as int) g", "id*10 a", "id*10+5 b", "rand(3) r")
-for adaptive in ("true", "false"):
+for adaptive in settings:
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     engine = SparkEngine(base.repartition(6), key=["id"], budget=SparkBudget(driver_bytes=0, task_rows=20_000))
     (rule,) = RuleBook.of(stays)
@@ -87,12 +87,12 @@ def test_random_rules_have_them_through_connect_too(connect: SparkSession) -> No
 
 @pytest.mark.cluster
 def test_random_rules_have_them_on_a_cluster_of_three_processes(tmp_path: Path) -> None:
-    first, last = (2000, 2020) if THOROUGH else (2000, 2001)
+    cases = ("2000", "2020", "5", STAYS, "true", "false") if THOROUGH else ("2000", "2001", "2", STAYS, "true")
     tests = str(Path(__file__).parents[1])
     variables = environment()
     variables["PYTHONPATH"] = os.pathsep.join([tests, variables["PYTHONPATH"]])
     with standalone(tmp_path, workers=3, cores=1) as (master, _):
-        command = [sys.executable, "-W", "ignore", "-c", DRIVER, master, str(first), str(last), STAYS]
+        command = [sys.executable, "-W", "ignore", "-c", DRIVER, master, *cases]
         done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.strip().splitlines()[-1]) == []

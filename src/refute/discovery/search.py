@@ -20,7 +20,7 @@ from refute.discovery.result.discovery import Discovered, Discovery
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Ranks, ranks
-from refute.discovery.space.predicates import check_fits, predicate_space
+from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
@@ -38,10 +38,15 @@ _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
 
 def discover(
-    table: object, *, kinds: Iterable[str | RuleSort] | None = None, tuning: Tuning = STANDARD, **options: Any
+    table: object,
+    *,
+    kinds: Iterable[str | RuleSort] | None = None,
+    space: PredicateSpace | None = None,
+    tuning: Tuning = STANDARD,
+    **options: Any,
 ) -> Discovery:
     """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
-    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), tuning=tuning)
+    return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), space=space, tuning=tuning)
 
 
 def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
@@ -59,7 +64,8 @@ def search(
 ) -> Discovery:
     """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
 
-    A given `space` is searched as it is; else one is made from the table and the options.
+    A given `space` is searched whatever rows it was made from, and widened for the nulls of these; else one is made
+    from the table and the options. What was searched is the `space` of the result.
     """
     return _Search(table, options, space, tuning).run(kept)
 
@@ -99,8 +105,8 @@ class _Search:
 
     def _pairs(self) -> Pairs:
         if self._space is not None:
-            check_fits(self._table, self._space)
-            return self._table.pairs(self._space, self._options, self._tuning)
+            given = fitted(self._table, self._space, self._options.nulls)
+            return self._table.pairs(given, self._options, self._tuning)
         space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
         return self._table.pairs(space, self._options, self._tuning)

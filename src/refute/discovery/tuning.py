@@ -13,6 +13,8 @@ class Tuning:
     few_rows: int = 12_000  # rows up to which all pairs are the quickest way
     patience: float = 120.0  # seconds of tiles beyond which a guided search is never given up for them
     # guided search
+    first_pairs: int = 20_000_000  # pairs that agree on a slot up to which all of them are looked at first
+    first_pairs_of_row: int = 100  # such pairs per row, where that is more
     recut: int = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
     tried: int = 32  # new points from which that is estimated
     sets: int = 12  # sets of equalities looked at before the next inversion

@@ -97,10 +97,10 @@ class Guided:
     def _look(self) -> None:
         """First evidence: some rows against each other, selective groups, partners drawn for their values."""
         self._tell("sampling")
-        n = self._pairs.n_rows
+        few = max(self._tuning.first_pairs, self._tuning.first_pairs_of_row * self._pairs.n_rows)
         parts = [self._pairs.some(self._budget)]
         pairs = [k for k in range(len(self._space.slots)) if self._equal[k]]
-        cheap = self._bargain.overhead + self._pairs.costs.pair * max(20_000_000, 100 * n)
+        cheap = self._bargain.overhead + self._pairs.costs.pair * few
         costs = {k: self._bargain.cost(frozenset([k])) for k in pairs}
         for k in sorted(pairs, key=lambda k: (costs[k], k)):
             if costs[k] > cheap or self._budget.expired:

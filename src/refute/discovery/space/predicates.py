@@ -9,16 +9,19 @@ from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import SearchedTable
 from refute.errors import OptionError, did_you_mean
+from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
+from refute.relation.types import clash, constant_family
 
 
 def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSpace, tuple[str, ...]]:
     """The slots to search, and a sentence for each thing that is left out.
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
-    and which hold nulls. `PredicateSpace.widened` lets a space tell the nulls that come later.
+    and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
+    `PredicateSpace.widened` lets it tell the nulls that come later.
     """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
@@ -36,14 +39,34 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
     return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators)), notes
 
 
-def check_fits(table: SearchedTable, space: PredicateSpace) -> None:
-    """Raises OptionError unless the space can tell how the rows of the table compare."""
+def fitted(table: SearchedTable, space: PredicateSpace, nulls: Nulls) -> PredicateSpace:
+    """The space as this table needs it: widened for the nulls that it holds, and otherwise as it is.
+
+    Raises OptionError unless the columns are there, and compare as the space compares them.
+    """
     for slot in space.slots:
+        if slot.kind.nulls is not nulls:
+            raise OptionError(f"the space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}")
         for name in slot.columns:
             if name not in table.names:
                 raise OptionError(f"the space reads column {name!r}, which is not there")
-            if table.null_count(name) and slot.kind != slot.kind.widened:
-                raise OptionError(f"column {name!r} holds nulls, and the space does not tell them; widen it")
+        _check_types(table, slot)
+    return space.widened({name for slot in space.slots for name in slot.columns if table.null_count(name)})
+
+
+def _check_types(table: SearchedTable, slot: Slot) -> None:
+    """Raises OptionError unless the values of a slot compare in the way that the slot asks for."""
+    left, *other = (table.type_of(name) for name in slot.columns)
+    families = [kind.family for kind in (left, *other)]
+    if isinstance(slot.right, Constant):
+        families.append(constant_family(slot.right.value))
+    if Family.UNSUPPORTED in families or clash(families[0], families[-1]) is not None:
+        right = other[0] if other else slot.right.value if isinstance(slot.right, Constant) else left
+        raise OptionError(f"the space compares {left} with {right}, which cannot be compared")
+    if slot.kind.is_ordered and not all(
+        is_ordered(table, kind.name) for kind in (left, *other) if kind.family is not Family.NULL
+    ):
+        raise OptionError(f"the space orders column {left}, which holds no numbers, dates or timestamps")
 
 
 def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[str, ...]]:

@@ -53,7 +53,7 @@ class PredicateSpace:
     compared with each other, and which slots tell nulls. After that nothing depends on the rows: the same space gives
     boxes, points and clues the same meaning whatever rows come and go. Only the first null of a column needs more, a
     state of its own, which `widened` gives, without a second look at any pair. To tell nulls everywhere from the start
-    would be simpler, but costs: up to 16 times the time for tables of many columns, as fewer spaces fit a cube.
+    would be simpler, but costs: two to eight times the CPU for tables of many rules, as fewer spaces fit a cube.
     """
 
     slots: tuple[Slot, ...]

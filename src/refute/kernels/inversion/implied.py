@@ -27,26 +27,37 @@ class Nested(NamedTuple):
     width: NDArray[np.int64]  # (L,)
 
 
-@njit(cache=True, nogil=True)
-def implied_by_others(nested: Nested, rules: Array, mirrors: Array, closures: Array, which: Array, out: Array) -> Array:
-    """Mark the rules `which` that another rule implies; of rules that imply each other the earliest stays.
+class RuleWords(NamedTuple):
+    """Rules as words of accepted atoms over the same pairs of terms, and the keys that order them."""
 
-    rules, mirrors, closures: (N, W) words of accepted atoms over the same pairs of terms; nested: the rules and their
-    mirrors together; out: (N,) bool. A rule b, or b with the rows exchanged, implies rule a when everything that b asks
-    for follows from a: closure(a) lies within b. Cost per rule: the blocks whose union holds its closure, and theirs.
+    rules: NDArray[np.uint64]  # (N, W)
+    mirrors: NDArray[np.uint64]  # (N, W) with the rows exchanged
+    closures: NDArray[np.uint64]  # (N, W) what follows from them
+    keys: NDArray[np.uint64]  # (N, X)
+
+
+@njit(cache=True, nogil=True)
+def implied_by_others(nested: Nested, words: RuleWords, which: Array, out: Array) -> Array:
+    """Write which rule implies each of the rules `which`; of rules that imply each other the earliest has none.
+
+    nested: rules and their mirrors together; out: (N,) the number of a rule that implies this one, -1 as long as there
+    is none; rules that have one are passed over. A rule b, or b with the rows exchanged, implies rule a when everything
+    that b asks for follows from a: closure(a) lies within b. Cost per rule: the blocks whose union holds its closure,
+    and theirs.
     """
+    rules, mirrors, closures = words.rules, words.mirrors, words.closures
     levels = nested.width.shape[0]
-    total, words = nested.boxes.shape
+    total, width_of_box = nested.boxes.shape
     for at in range(which.shape[0]):
         a = which[at]
         start = 0
-        while start < total and not out[a]:
+        while start < total and out[a] < 0:
             level = levels - 1
             while level >= 0:
                 width = nested.width[level]
                 if start % width == 0:  # else the union of this level held it when its block began
                     block = nested.first[level] + start // width
-                    if not _within(closures[a], nested.unions[block], words):
+                    if not _within(closures[a], nested.unions[block], width_of_box):
                         break
                 level -= 1
             if level >= 0:
@@ -55,13 +66,23 @@ def implied_by_others(nested: Nested, rules: Array, mirrors: Array, closures: Ar
             stop = min(start + nested.width[0], total)
             for n in range(start, stop):
                 b = nested.owner[n]
-                if b != a and _within(closures[a], nested.boxes[n], words):
-                    mutual = _within(closures[b], rules[a], words) or _within(closures[b], mirrors[a], words)
-                    if b < a or not mutual:
-                        out[a] = True
+                if b != a and _within(closures[a], nested.boxes[n], width_of_box):
+                    mutual = _within(closures[b], rules[a], width_of_box) or _within(
+                        closures[b], mirrors[a], width_of_box
+                    )
+                    if not mutual or _before(words.keys[b], words.keys[a]):
+                        out[a] = b
                         break
             start = stop
     return out
+
+
+@njit(cache=True, nogil=True)
+def _before(one: Array, other: Array) -> bool:
+    for w in range(one.shape[0]):
+        if one[w] != other[w]:
+            return bool(one[w] < other[w])
+    return False
 
 
 @njit(cache=True, nogil=True)
