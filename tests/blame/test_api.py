@@ -14,8 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import refute as rf
+from random_cases import random_case
 from refute.cli.app import run
 from refute.errors import OptionError
+from thorough import THOROUGH
+
+CASES = 2_000 if THOROUGH else 60
 
 TABLE = pa.table(
     {
@@ -179,3 +183,13 @@ def test_frames_of_pandas_keep_their_index() -> None:
     frame = pd.DataFrame({"a": [1, 1, 1], "b": [2, 2, 3]}, index=["x", "y", "z"])
     clean, suspects = rf.check(frame, "a -> b").split()
     assert (list(clean.index), list(suspects.index)) == (["x", "y"], ["z"])
+
+
+def test_what_stays_of_random_tables_obeys_all_rules() -> None:
+    for seed in range(CASES):
+        table, rules = random_case(seed, rules=3)
+        suspects = rf.suspects(table, rules)
+        clean, blamed = suspects.split()
+        assert rf.check(clean, rules).ok, seed
+        assert blamed.num_rows == suspects.count >= suspects.bound, seed
+        assert clean.num_rows + blamed.num_rows == table.num_rows

@@ -72,17 +72,18 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
             contests.append(contest_of(rule, compiled.problem, partners, n))
     alive = ~forced
     even = np.full(n, FULL, np.int64)
-    kept_by = [contest.keep(even, alive) for contest in contests]
-    broken = [contest for contest, kept in zip(contests, kept_by, strict=True) if not np.array_equal(kept, alive)]
+    unweighed = [(contest, contest.keep(even, alive)) for contest in contests]
+    unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
+    broken = [contest for contest, _ in unweighed]
     if len(broken) == 1:
-        kept = next(kept for kept in kept_by if not np.array_equal(kept, alive))
+        kept = unweighed[0][1]
         if not broken[0].exact:
             kept = spared(broken, kept, alive, -broken[0].degrees(alive))
     elif broken:
-        weights = trust(broken, prior_trust(relation, rules, contests), alive)
+        weights = trust(unweighed, prior_trust(relation, rules, contests), alive)
         kept = alive.copy()
-        for contest in broken:
-            kept &= contest.keep(weights, alive)
+        for contest, known in unweighed:
+            kept &= contest.keep(weights, alive) if contest.exact else known
         kept = spared(broken, kept, alive, weights)
     else:
         kept = alive

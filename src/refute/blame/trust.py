@@ -26,17 +26,19 @@ ROUNDS = 8
 STILL = 65  # a thousandth: votes that change no row's trust by more are final
 
 
-def trust(contests: Sequence[Contest], prior: Longs, alive: Flags) -> Longs:
-    """The trust in each row after all rounds of votes, at least 1."""
+def trust(contests: Sequence[tuple[Contest, Flags]], prior: Longs, alive: Flags) -> Longs:
+    """The trust in each row after all rounds of votes, at least 1.
+
+    Each rule comes with the rows that it keeps where all weigh the same; one that does not weigh rows keeps these.
+    """
     weights = prior
-    aside = [None if isinstance(one, OneValue) or one.exact else one.keep(prior, alive) for one in contests]
     for _ in range(ROUNDS):
         share = np.full(len(prior), FULL, np.int64)
-        for contest, known in zip(contests, aside, strict=True):
+        for contest, unweighed in contests:
             if isinstance(contest, OneValue):
                 _vote(contest, np.where(alive, weights, 0), share)
             else:
-                kept = contest.keep(weights, alive) if known is None else known
+                kept = contest.keep(weights, alive) if contest.exact else unweighed
                 share[~kept] = np.minimum(share[~kept], LITTLE)
         voted = np.maximum((prior * share) >> 16, 1)
         change = int(np.abs(voted - weights).max(initial=0))
