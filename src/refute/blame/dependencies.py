@@ -83,7 +83,9 @@ class Dependencies:
 
 def _is_dependency(contest: Contest) -> bool:
     problem = contest.problem
-    return isinstance(contest, OneValue) and len(problem.differ) == 1 and len(problem.equal) > 0
+    if not isinstance(contest, OneValue) or contest.groups.count == 0:  # a rule that is about no row says nothing
+        return False
+    return len(problem.differ) == 1 and len(problem.equal) > 0
 
 
 def _codes(relation: Relation, name: str) -> Ids:
@@ -107,11 +109,7 @@ def _dependency(number: int, contest: Contest, places: dict[str, int], codes: Se
     pair_said = np.full(groups.count, -1, np.int64)
     pair_said[group_of[staying]] = groups.pairs[staying]
     by_pair, members = groups.sums(np.ones(len(kept), np.int64))
-    agreeing = np.where(pair_said < 0, 0, by_pair[pair_said]) if len(by_pair) else pair_said
+    agreeing = np.where(pair_said < 0, 0, by_pair[pair_said])
     support = np.bincount(group_of[staying], minlength=groups.count)
-    index = TupleIndex.of([codes[at][first] for at in left], sizes) if groups.count else _nothing(len(left))
+    index = TupleIndex.of([codes[at][first] for at in left], sizes)
     return Dependency(number, left, right, groups, index, said, support, donors, agreeing, members)
-
-
-def _nothing(columns: int) -> TupleIndex:
-    return TupleIndex((((1,) * columns, np.array([-1])),), np.zeros(1, np.int64))

@@ -52,8 +52,10 @@ def without_harm(
         if number not in dependent and read & changed:
             harmed = _clashes(contest, rows, sources, known.kept) & (contest.violations(rows, known.kept) == 0)
             harm.append((read, harmed))
+    for contest in contests:
+        harm.append(_newly_meant(relation, contest, rows, sources))
     for rule in rules:
-        read = frozenset(rule.constraint.columns)
+        read = frozenset(name for name, _ in _read(relation, rule))
         if rule.constraint.is_single_row and read & changed:
             harm.append((read, _broken(relation, rule, rows, sources)))
     bad = np.zeros(len(cells.rows), np.bool_)
@@ -62,6 +64,26 @@ def without_harm(
         reads = np.isin(cells.columns, [place for place, name in enumerate(known.names) if name in names])
         bad |= reads & flags[at] & (rows[at] == cells.rows)
     return replace(cells, donors=np.where(bad, -1, cells.donors))
+
+
+def _newly_meant(
+    relation: Relation, contest: Contest, rows: Longs, sources: Mapping[str, Longs]
+) -> tuple[frozenset[str], Flags]:
+    """The columns by which a rule chooses its rows, and rows that it might choose after a change, and not before.
+
+    These are the columns of its conditions, and others where a value takes the place of a null.
+    """
+    rule = contest.rule
+    conditions = set() if rule.where is None else set(columns_of(rule.where))
+    for predicate in rule.constraint.predicates:
+        if not predicate.is_two_row:
+            conditions.update(column.name for column in predicate.columns)
+    names = [name for name in (*rule.constraint.columns, *conditions) if name in sources]
+    found = np.zeros(len(rows), np.bool_)
+    for name in names:
+        moved = sources[name] != rows
+        found |= moved if name in conditions else moved & relation.is_null(name)[rows]
+    return frozenset(names), found
 
 
 def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
@@ -89,6 +111,8 @@ def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: 
     for role in (0, 1):
         side, other = (problem.s, problem.t) if role == 0 else (problem.t, problem.s)
         mine, theirs = side.row_numbers(), other.row_numbers()
+        if len(mine) == 0:
+            continue
         standing = _places(mine, rows)[1]
         staying = np.flatnonzero(kept[theirs])
         unsure = np.zeros(len(rows), np.bool_)
@@ -105,8 +129,6 @@ def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: 
                 unsure |= ~there
                 own, rest = one.codes[role][places], one.codes[1 - role][staying]
                 compared[-1].append(one.over(*((own, rest) if role == 0 else (rest, own)), one.size))
-        if len(mine) == 0:
-            continue
         new, old = ProblemSide.beyond(contest.n_rows, len(rows)), ProblemSide(len(staying), theirs[staying])
         asked = Problem(
             s=new if role == 0 else old,
