@@ -71,14 +71,15 @@ def _newly_meant(
 ) -> tuple[frozenset[str], Flags]:
     """The columns by which a rule chooses its rows, and rows that it might choose after a change, and not before.
 
-    These are the columns of its conditions, and others where a value takes the place of a null.
+    These are the columns of its conditions, and those whose nulls keep rows out, where a value takes the place of one.
     """
     rule = contest.rule
+    barred = Form.of(rule).barred()
     conditions = set() if rule.where is None else set(columns_of(rule.where))
     for predicate in rule.constraint.predicates:
         if not predicate.is_two_row:
             conditions.update(column.name for column in predicate.columns)
-    names = [name for name in (*rule.constraint.columns, *conditions) if name in sources]
+    names = [name for name in (*barred, *conditions) if name in sources]
     found = np.zeros(len(rows), np.bool_)
     for name in names:
         moved = sources[name] != rows

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import refute
 from refute.display import in_json
 from refute.errors import OptionError
-from refute.report.suspects_as_text import identity
 from refute.writing import replacing, replacing_folder, write_text
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ def written(suspects: refute.Suspects, place: Place) -> str:
         return (
             in_json(json.dumps([_plain(line) for line in suspects], indent=1, default=str, ensure_ascii=False)) + "\n"
         )
+    from refute.report.suspects_as_text import identity  # which loads what reports are made of
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([name for part in _HEADER for name in part])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from refute.blame.lines import SuspectFinding
 from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.explaining import plan_rules
@@ -26,6 +25,9 @@ from refute.plan.share import Share
 from refute.relation import Relation
 from refute.relation.binding import check_column
 from refute.runtime.threads import chosen_threads, together
+
+if TYPE_CHECKING:
+    from refute.blame.lines import SuspectFinding
 
 
 class LocalEngine:
@@ -131,6 +133,8 @@ class LocalEngine:
 
     def suspect_finding(self, rules: Sequence[Rule]) -> SuspectFinding:
         """The same by row numbers."""
+        from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
+
         self._check_fit(rules)
         share = Share(threads=self._threads)
 

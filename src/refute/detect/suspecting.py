@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from refute.blame.lines import SuspectFinding
 from refute.detect.identity import Identity
 from refute.detect.marking import split_by_mask
+
+if TYPE_CHECKING:
+    from refute.blame.lines import SuspectFinding
 
 
 class LocalSuspects:
