@@ -1,4 +1,4 @@
-"""How large files and folders may grow, and that a class name means one thing."""
+"""How large files and folders may grow, that a class name means one thing, and that threads come from one place."""
 
 from __future__ import annotations
 
@@ -49,3 +49,8 @@ def test_no_folder_has_too_many_modules() -> None:
         if file.name != "__init__.py":
             modules[file.parent.relative_to(ROOT).as_posix()].append(file.stem)
     assert not {folder: names for folder, names in modules.items() if len(names) > MOST_MODULES}
+
+
+def test_pools_of_threads_are_made_in_one_place() -> None:
+    makers = [file for file in FILES if "ThreadPoolExecutor" in file.read_text(encoding="utf-8")]
+    assert [file.relative_to(ROOT).as_posix() for file in makers] == ["runtime/threads.py"]

@@ -16,6 +16,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
 ROWS = (
     ("errors", "data"),
+    ("faults",),
     ("writing", "display", "runtime"),
     ("language",),
     ("kernels",),

@@ -1,4 +1,4 @@
-"""Every error a user can meet: one root, facts as attributes, messages that end in what to do next."""
+"""Every error a user can meet: one root, facts by name, messages that say what to do next."""
 
 from __future__ import annotations
 
@@ -14,13 +14,27 @@ _MOST_LINES = 100
 class RefuteError(Exception):
     """The root of all errors that Refute raises on purpose.
 
-    Its text is no longer than a reader could follow. It often comes after `refute:` or a line number, so it begins in
-    lower case, and has no full stop at its end. `facts` are the things that it speaks of, by name.
+    The message says what is wrong and, where it can, what to do about it. It often follows `refute:` or a line number,
+    so it begins in lower case and does not end in a full stop; long messages are cut when they are shown.
+
+    `facts` holds what the message is about, by name, so a program need not parse it. The names are stable:
+
+    - `column`, `columns`, `key`: names of columns; `rule`, `rules`: names of rules; `known`: the names that exist
+    - `option`, `value`: an argument or flag, and what was given for it; `most`: the largest number that is allowed
+    - `table`: what messages call a table; `path`, `paths`: files or folders; `address`: where Spark is, reads or writes
+    - `line`: a line of a file or rule, from 1 on; `position`: a place in a rule, from 0 on; `text`: what stands there
+    - `row`, `rows`: positions of rows, from 0 on; `values`: what a row holds, by column; `count`: how many there are
+    - `type`, `expected`: the type or form that was found, and the one that was expected
+    - `package`, `extra`: a Python package that is missing, and the extra of refute that installs it
+    - `reason`: what another program said, such as Spark, Arrow or the operating system
+    - `problems`: several mistakes at once: the facts of each, or for rule files a `RuleMistake` each
+
+    Facts that are not known are left out.
     """
 
     def __init__(self, message: str = "", **facts: object) -> None:
         super().__init__(message.removesuffix(".") if not message.endswith("..") else message)
-        self.facts = facts
+        self.facts = {name: fact for name, fact in facts.items() if fact is not None}
 
     def __str__(self) -> str:
         return shortened(super().__str__())
@@ -39,11 +53,11 @@ class DataError(RefuteError):
 
 
 class OptionError(RefuteError):
-    """An argument or flag whose value makes no sense."""
+    """An argument or flag with a value that is not allowed."""
 
 
 class EngineError(RefuteError):
-    """The machinery below is missing or failed: no Java, no cluster, no optional package."""
+    """Something that Refute depends on is missing or failed: Java, a cluster, an optional package."""
 
 
 class InferredTypesWarning(UserWarning):
@@ -91,5 +105,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def whole_number(name: str, value: object) -> int:
     """The value of an option that counts something; raises OptionError for anything but an integer."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise OptionError(f"{name} must be a whole number, not {value!r}")
+        raise OptionError(f"{name} must be a whole number, not {value!r}", option=name, value=value)
     return operator.index(value)

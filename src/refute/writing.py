@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from refute.errors import OptionError
+from refute.faults import unwritable
 
 _LONGEST = 60  # letters of a name that its draft shows; file systems take 255 bytes
 _LINKS = 40  # that are followed, as the system does
@@ -80,10 +80,10 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OptionError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
+        raise unwritable(os.fspath(path), error.strerror or str(error)) from error
     except ValueError as error:
         if "\0" in str(path):
-            raise OptionError(f"cannot write {str(path)!r}: a path has no zero byte") from error
+            raise unwritable(str(path), "a path cannot contain a zero byte") from error
         raise
 
 

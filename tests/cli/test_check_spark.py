@@ -143,7 +143,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
         ((data, "zipp -> city"), "no column 'zipp'"),
         ((str(tmp_path / "none.csv"), CLASH), "there is no file or folder"),
         ((str(tmp_path / "*.tsv"), CLASH), "no file matches"),
-        ((str(bad), CLASH), "a row with more or fewer cells than its header: '2,b,c'"),
+        ((str(bad), CLASH), "a row with too many or too few cells: '2,b,c'"),
         ((nested, CLASH), "struct"),
         ((str(tmp_path / "map.parquet"), CLASH), "map"),
         ((data, CLASH, "--key", "zip"), "is not unique: 3 rows have zip = '10115'"),
@@ -161,6 +161,6 @@ def test_a_wrong_place_for_spark_is_one_message(tmp_path: Path, capsys: pytest.C
         (("--master", "sparc://host:7077"), "'sparc://host:7077' is not a Spark master"),
         (("--master", "spark://127.0.0.1:1"), "Spark master 'spark://127.0.0.1:1' does not answer"),
         (("--remote", "sc://127.0.0.1:1"), "Spark Connect server 'sc://127.0.0.1:1' does not answer"),
-        (("--remote", "host:1"), "'host:1' is not a Spark Connect server"),
+        (("--remote", "host:1"), "'host:1' is not the address of a Spark Connect server"),
     ):
         assert told in failure(capsys, data, CLASH, *place)

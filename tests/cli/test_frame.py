@@ -77,7 +77,7 @@ def test_a_missing_argument_is_one_message(capsys: pytest.CaptureFixture[str]) -
 
 def test_two_places_for_spark_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     told = failure(capsys, "demo", "--master", "local[1]", "--remote", "sc://x")
-    assert "--master and --remote exclude each other" in told
+    assert "--master and --remote cannot be used together" in told
 
 
 def test_an_error_of_ours_is_its_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,4 +67,4 @@ def test_several_files_are_all_looked_at(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_missing_file_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lint", "nowhere.yaml"]) == 3
-    assert capsys.readouterr().err == "refute: cannot read nowhere.yaml: No such file or directory\n"
+    assert capsys.readouterr().err == "refute: there is no file or folder 'nowhere.yaml'\n"

@@ -44,7 +44,7 @@ def test_a_place_that_only_spark_knows_is_refused_without_it(
     data: str, flag: str, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = failure(capsys, "check", data, CLASH, "--engine", "local", flag, place)
-    assert told.startswith(f"refute: {flag} {place}: only Spark writes there")
+    assert told.startswith(f"refute: {flag} {place}: only Spark can write there")
     assert [path.name for path in Path().iterdir()] == [data]
 
 
@@ -55,7 +55,7 @@ def test_tables_and_rule_files_elsewhere_are_refused_without_spark(
         ("check", data, CLASH, "--violations", "table:dq.clashes"),
         ("discover", data, "--out", "s3://bucket/rules.yaml"),
     ):
-        assert "only Spark writes there" in failure(capsys, *arguments, "--engine", "local")
+        assert "only Spark can write there" in failure(capsys, *arguments, "--engine", "local")
     assert [path.name for path in Path().iterdir()] == [data]
 
 
@@ -78,10 +78,10 @@ def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None
 def test_what_cannot_be_written_is_told_before_the_check(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     for flag, place, told in (
-        ("--json", "folder", "cannot write folder: it is a folder, and --json takes a file"),
-        ("--html", "none/r.html", "cannot write none/r.html: there is no folder none"),
-        ("--violations", data, f"cannot write to {data}: it is a file, and --violations takes a folder"),
-        ("--json", "file://elsewhere/r.json", "'file://elsewhere/r.json' is not a file of this machine"),
+        ("--json", "folder", "cannot write to 'folder': it is a folder, and --json takes a file"),
+        ("--html", "none/r.html", "cannot write to 'none/r.html': there is no folder none"),
+        ("--violations", data, f"cannot write to {data!r}: it is a file, and --violations takes a folder"),
+        ("--json", "file://elsewhere/r.json", "'file://elsewhere/r.json' is not on this machine"),
         ("--junit", "table:x", "'table:x' is not a file or an address."),
         ("--violations", "table:", "'table:' is not a folder, an address or table:schema.name."),
     ):
@@ -93,7 +93,7 @@ def test_reports_and_rule_books_of_the_library_never_make_folders_of_addresses(d
     report = rf.check(pa.table({"zip": ["10115", "10115"], "city": ["Berlin", "Bernau"]}), CLASH)
     for place in FOREIGN:
         for write in (report.to_json, report.to_html, report.to_junit, rf.RuleBook.of(CLASH).to_yaml):
-            with pytest.raises(OptionError, match=r"is not a file of this machine; write the text that this returns"):
+            with pytest.raises(OptionError, match=r"is not on this machine; write the text that this returns"):
                 write(place)
     assert [path.name for path in Path().iterdir()] == [data]
     assert json.loads(report.to_json(Path("r.json").absolute().as_uri())) == json.loads(Path("r.json").read_text())
@@ -118,8 +118,8 @@ def test_paths_and_addresses_are_told_apart() -> None:
         (["--conf", "spark.x"], "'spark.x' is not of the form NAME=VALUE, as in spark.executor.memory=4g."),
         (["--conf", "=1"], "'=1' is not of the form NAME=VALUE"),
         (["--conf", "a b=1"], "'a b=1' is not of the form NAME=VALUE"),
-        (["--conf", "fs.s3a.key=1"], "'fs.s3a.key' is not a setting of Spark, whose names begin with 'spark.'."),
-        (["--conf", "spark.master=local"], "spark.master has a flag of its own: --master."),
+        (["--conf", "fs.s3a.key=1"], "'fs.s3a.key' is not a Spark setting; their names begin with 'spark.'."),
+        (["--conf", "spark.master=local"], "spark.master has its own flag: --master."),
         (["--conf", "spark.a=1", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
         (["--py-files", "a.zip", "--engine", "local"], "so --master, --remote, --conf and --py-files have no"),
     ],
@@ -134,6 +134,6 @@ def test_convert_writes_files_of_this_machine_alone(data: str, capsys: pytest.Ca
     book = Path("rules.yaml")
     rf.RuleBook.of(CLASH).to_yaml(book)
     told = failure(capsys, "convert", str(book), "--to", "sql", "--out", "s3://bucket/rules.sql")
-    assert "'s3://bucket/rules.sql' is not a file of this machine; convert writes files of this machine" in told
+    assert "'s3://bucket/rules.sql' is not on this machine; convert writes to a file on this machine" in told
     assert run(["convert", str(book), "--to", "sql", "--out", Path("r.sql").absolute().as_uri()]) == Exit.HOLDS
     assert "zip" in Path("r.sql").read_text(encoding="utf-8")

@@ -93,12 +93,12 @@ def test_a_table_that_is_not_one_of_violations_is_never_written_over(
 ) -> None:
     spark.read.parquet(str(Path(data).absolute())).write.saveAsTable(f"{schema}.sales")
     told = failure(capsys, "check", data, "nothing -> at_all", "--violations", f"table:{schema}.sales")
-    assert f"'{schema}.sales' is a table already, and not one of violations" in told
+    assert f"'{schema}.sales' already exists and is not a table of violations" in told
     assert spark.table(f"{schema}.sales").count() == 4
     told = failure(capsys, "check", data, "nothing -> at_all", "--violations", "table:no_such.clashes")
-    assert "the catalog has no schema 'no_such' for the table 'no_such.clashes'; make it first" in told
+    assert "the catalog has no schema 'no_such' for the table 'no_such.clashes'; create it first" in told
     told = failure(capsys, "check", data, "nothing -> at_all", "--violations", "table:a b")
-    assert "'a b' cannot be the name of a table" in told
+    assert "'a b' is not a valid table name" in told
 
 
 def test_settings_reach_the_session_that_the_command_finds(
@@ -110,5 +110,5 @@ def test_settings_reach_the_session_that_the_command_finds(
     assert before is not None
     spark.conf.set("spark.sql.shuffle.partitions", before)
     told = failure(capsys, "check", data, CLASH, "--conf", "spark.executor.memory=1g")
-    assert "takes the setting 'spark.executor.memory' only when it starts" in told
-    assert "there is no file 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")
+    assert "accepts the setting 'spark.executor.memory' only when it starts" in told
+    assert "there is no file or folder 'none.zip'" in failure(capsys, "check", data, CLASH, "--py-files", "none.zip")

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from problems import listed, naive_matches, naive_pairs, problems, random_problem, within
 from refute.detect import sweep
 from refute.detect.sweep import Tuning
-from refute.plan.problem import Comparison, Problem
+from refute.detect.sweep.points import Points
+from refute.detect.sweep.trees import dual_tree, leading_order
+from refute.plan.problem import Comparison, Problem, ProblemSide
 from refute.plan.share import Share
 from thorough import examples
 
@@ -26,6 +28,7 @@ WAYS = {
     "dividing": Tuning(cells=0, tree_steps=0, brute=4, patience=0, probe=0),
     "dividing in place": Tuning(cells=0, tree_steps=0, brute=1, patience=0, probe=0, arena=60),
     "boxes": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, probe=1, divided=0),
+    "boxes along one order": Tuning(cells=0, tree_steps=0, subsets=0, leaf=1, leading=1, probe=1, divided=0),
     "sampling": Tuning(cells=0.1, tree_steps=0, probe=1, brute=1, leaf=2, divided=0),
     "threads": Tuning(parallel=0, tree_steps=0, leaf=2, probe=0, cells=0),
 }
@@ -182,3 +185,37 @@ def test_an_order_read_from_the_top_or_shifted_by_one_is_the_order_over_arrays_m
     assert down.picked(some, some, together=True).same_codes
     turned = down.mirrored()
     assert ((down.s[:, None] < down.t) == (turned.s[:, None] < turned.t).T).all()
+
+
+def points_of(*orders: np.ndarray) -> Points:
+    """The points of a table with itself that has these orders, as ranks."""
+    ranks = [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in orders]
+    rows = len(ranks[0])
+    return Points.of(within(rows, (), tuple(Comparison(each, each, rows) for each in ranks), (), False))
+
+
+def test_boxes_are_cut_first_along_an_order_that_another_falls_against() -> None:
+    random = np.random.default_rng(2)
+    x, y, z, noise = random.random((4, 20_000))
+    assert leading_order(points_of(y, x, z, -x)) == 1
+    assert leading_order(points_of(y, x + 0.1 * y, x + 0.1 * z, -x - 0.1 * y)) == 1
+    assert leading_order(points_of(x, y, z, noise)) is None
+    assert leading_order(points_of(x, y, z, -(x + y + z))) is None
+    assert leading_order(points_of(x, x, x, -x)) is None  # cuts in turn are as good there
+    assert leading_order(points_of(x, -x)) is None  # two orders are swept
+
+
+def test_boxes_are_cut_in_turn_where_neighbours_do_not_follow_an_order_that_others_follow() -> None:
+    random = np.random.default_rng(2)
+    x, y, z = random.random((3, 200_000))
+    noisy = [x + 0.002 * side for side in (y, z, random.random(200_000))]
+    assert leading_order(points_of(*noisy, -sum(noisy))) is None
+
+
+def test_a_side_without_neighbours_has_no_leading_order_to_fear() -> None:
+    x, y, z = np.random.default_rng(3).random((3, 6_000))
+    ranks = [np.argsort(np.argsort(values)).astype(np.int32) for values in (y, x, z, -x)]
+    far = [np.full(5_000, rank.max(), np.int32) for rank in ranks]
+    order = tuple(Comparison(rank, other, 6_000) for rank, other in zip(ranks, far, strict=True))
+    points = Points.of(Problem(ProblemSide(6_000), ProblemSide(5_000), (), order, (), False))
+    assert dual_tree(points, leading=1).count() == dual_tree(points).count()

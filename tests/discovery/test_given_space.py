@@ -107,7 +107,7 @@ def test_a_column_may_lose_all_its_values_and_its_type() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1, 2]}, "reads column 'b'"),
+        ({"a": [1, 2]}, "uses column 'b'"),
         ({"a": ["u", "v"], "b": ["u", "v"]}, "orders column 'a'"),
         ({"a": [1, 2], "b": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}, "compares 'a' .int64. with 'b' .date32"),
         ({"a": [[1], [2]], "b": [1, 2]}, "compares 'a' .*with 'a'"),

@@ -162,7 +162,7 @@ def test_numbers_out_of_use_are_given_up() -> None:
         assert not len(gained)
     assert len(rules._boxes) < 2 * len(boxes) + 1024
     assert np.array_equal(rules.boxes, kept)
-    with pytest.raises(AssertionError, match="there already"):
+    with pytest.raises(AssertionError, match="exists already"):
         rules.change(boxes[:0], boxes[:1], budget)
 
 

@@ -26,12 +26,12 @@ class Given:
     rows: Longs
     n_groups: int
 
-    def forest(self, leaf: int, *, turned: bool = False) -> Forest:
+    def forest(self, leaf: int, *, turned: bool = False, leading: int | None = None) -> Forest:
         """These points alone as a forest; `turned` gives the same values from codes that are read downwards."""
         n_points, top = len(self.rows), int(self.columns.max(initial=0)) + 3
         columns = [(top - each, True, top) if turned else (each, False, 0) for each in self.columns]
         groups = (self.groups, self.n_groups)
-        return Forest.build(n_points, columns, groups=groups, rows=self.rows, leaf=leaf)
+        return Forest.build(n_points, columns, groups=groups, rows=self.rows, leaf=leaf, leading=leading)
 
 
 def matches(s: Given, t: Given, n_order: int, lag: Longs) -> NDArray[np.bool_]:
@@ -85,7 +85,11 @@ def test_all_answers_equal_those_of_all_pairs(
     dims = len(s.columns)
     n_order = data.draw(st.integers(0, dims))
     lag = np.array([data.draw(st.integers(0, 1)) if place < n_order else 0 for place in range(dims)], np.int32)
-    s_forest, t_forest = s.forest(leaf), t.forest(3, turned=True)
+    leading = st.none() | st.integers(0, dims - 1) if dims else st.none()
+    s_forest, t_forest = (
+        s.forest(leaf, leading=data.draw(leading)),
+        t.forest(3, turned=True, leading=data.draw(leading)),
+    )
     threads = data.draw(st.sampled_from([1, 2]))
     assert_all_answers_right(DualTree.of(s_forest, t_forest, n_order, lag), s, t, threads=threads, chunk=chunk)
     assert_all_answers_right(DualTree.of(s_forest, s_forest, n_order), s, s, chunk=chunk)
@@ -108,8 +112,9 @@ def test_answers_stay_right_on_thousands_of_points(shape: str, threads: int) -> 
         groups = draw.integers(0, n_groups, n)
         s = Given(np.stack(columns), groups, rising, n_groups)
         t = Given(np.stack(columns[::-1])[:, 500:], groups[:1500], rising[500:], n_groups)
-        for n_order in (0, 3, 4):
-            assert_all_answers_right(DualTree.of(s.forest(8), t.forest(12), n_order), s, t, threads=threads)
+        for n_order, leading in ((0, None), (3, 2), (4, None), (4, 0)):
+            trees = DualTree.of(s.forest(8, leading=leading), t.forest(12, leading=leading), n_order)
+            assert_all_answers_right(trees, s, t, threads=threads)
 
 
 def test_a_forest_that_was_built_once_meets_any_other() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,27 +141,47 @@ def test_first_uses_at_once_never_swap_their_entries(fresh: Callable[[], Any], t
     assert len(kept(tmp_path)) == 2
 
 
+_NOWHERE = """
+import importlib.util, sys, warnings
+
+def load():
+    spec = importlib.util.spec_from_file_location("doubling", sys.argv[1])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.twice
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert (load()(21), load()(0.25)) == (42, 0.5)
+for warning in caught:
+    print(warning.category.__name__, warning.message)
+"""
+
+
 def test_without_any_folder_kernels_live_in_memory_and_that_is_said_once(
-    fresh: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "package" / "__pycache__").write_text("in the way", encoding="utf-8")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "package" / "__pycache__"))
-    monkeypatch.setattr(compiled, "_warned", False)
-    with pytest.warns(compiled.UncachedKernelsWarning, match="compiled kernels cannot be kept"):
-        assert fresh()(21) == 42
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert fresh()(0.25) == 0.5
+    blocked = tmp_path / "package" / "__pycache__"
+    blocked.write_text("in the way", encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", _NOWHERE, str(tmp_path / "package" / "doubling.py")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(blocked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (said,) = ran.stdout.splitlines()
+    assert said.startswith("UncachedKernelsWarning compiled kernels cannot be kept")
     assert not kept(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::refute.kernels.compiled.UncachedKernelsWarning")
 def test_a_cache_that_is_no_absolute_path_is_not_used(
     fresh: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "package" / "__pycache__").write_text("in the way", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setattr(compiled, "_warned", True)
     assert fresh()(21) == 42
     assert not kept(tmp_path)
 

@@ -6,8 +6,9 @@ import gc
 import threading
 
 import numpy as np
+import pytest
 
-from refute.runtime.arrays import empty, full, give_back
+from refute.runtime.arrays import empty, full, give_back, zeros
 
 SIZE = 1 << 17  # bytes that are kept
 
@@ -58,3 +59,13 @@ def test_shapes_and_types_are_as_asked() -> None:
         assert array.dtype == dtype
         assert array.flags.c_contiguous
         assert array.flags.writeable
+
+
+@pytest.mark.parametrize("shape", [0, 5, (3, 2), 1 << 20, (1 << 19, 3)])
+def test_zeros_are_zero_can_be_written_and_have_the_shape_asked_for(shape: int | tuple[int, ...]) -> None:
+    found = zeros(shape, np.int64)
+    assert found.shape == np.zeros(shape).shape
+    assert found.flags.c_contiguous
+    assert not found.any()
+    found += 1
+    assert found.all()

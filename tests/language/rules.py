@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rules and conditions with arbitrary names and constants."""
+"""Hypothesis strategies for rules and conditions with arbitrary names and constants, and the short form of a rule."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.language.render import render_sugar, render_text
+from refute.language.sugar import recognise
 
 WORDS = (
     "a",
@@ -70,3 +72,9 @@ def _joined(parts: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]
 
 
 conditions: st.SearchStrategy[Condition] = st.recursive(tests, _joined, max_leaves=6)
+
+
+def short_form(constraint: DenialConstraint) -> str:
+    """`zip -> city` and its like where there is one for the constraint, else its text."""
+    sugar = recognise(constraint)
+    return render_text(constraint) if sugar is None else render_sugar(sugar)

@@ -130,7 +130,7 @@ def test_a_row_rule_stands_for_the_constraints_of_its_negation(text: str, expect
 
 
 def test_a_row_rule_that_null_breaks_is_an_error() -> None:
-    with pytest.raises(RuleError, match="'a' is null, which no denial constraint can say"):
+    with pytest.raises(RuleError, match="'a' is null break this row rule"):
         parse_rule("row(a is not null)")
 
 

@@ -29,9 +29,9 @@ def bomb(levels: int, width: int) -> str:
 @pytest.mark.parametrize(
     ("text", "problem", "line"),
     [
-        (bomb(9, 9), "aliases here make more than 10 times the file", 5),
-        (bomb(30, 2), "aliases here make more than 10 times the file", 14),
-        (f"x: &x {'n' * 9000}\nrules: [{{name: a, unique: [{'*x, ' * 900} b]}}]", "aliases here make", 2),
+        (bomb(9, 9), "aliases here expand to more than 10 times the size of the file", 5),
+        (bomb(30, 2), "aliases here expand to more than 10 times the size of the file", 14),
+        (f"x: &x {'n' * 9000}\nrules: [{{name: a, unique: [{'*x, ' * 900} b]}}]", "aliases here expand to", 2),
         ("rules: " + "[" * 100_000, "nested deeper than 50 levels", 1),
         ("rules:\n" + "- " * 5000 + "x", "nested deeper than 50 levels", 2),
         ("".join(" " * i + "a:\n" for i in range(1200)), "nested deeper than 50 levels", 51),
@@ -72,7 +72,7 @@ def test_aliases_that_people_write_are_read() -> None:
         ("text", f"not (s.a = 1.{'9' * 100_000})", "line 1: .*more than 1000 digits"),
         ("text", f"not (s.a = {'9' * 100_000})", "line 1: .*more than 1000 digits"),
         ("text", "row(" + "(" * 3000 + "a = 1" + ")" * 3000 + ")", "line 1: .*nested too deeply"),
-        ("text", "x" * 1_000_001, "a rule has at most 1,000,000"),
+        ("text", "x" * 1_000_001, "a rule may have at most 1,000,000"),
     ],
 )
 def test_other_formats_have_the_same_bounds(name: str, text: str, problem: str) -> None:
@@ -82,7 +82,7 @@ def test_other_formats_have_the_same_bounds(name: str, text: str, problem: str) 
 
 
 def test_a_file_longer_than_any_of_rules_is_refused() -> None:
-    with pytest.raises(RuleBookError, match="a file of rules has at most 8,000,000 characters"):
+    with pytest.raises(RuleBookError, match="more than 8,000,000 characters"):
         read_rules("a -> b\n" * (MAX_CHARACTERS // 7 + 1))
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from language.rules import short_form
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import parse, parse_condition
-from refute.language.render import Dialect, SqlWriter, render_english, render_logic, render_rule, render_text
+from refute.language.render import Dialect, SqlWriter, render_english, render_logic, render_text
 from refute.language.rulebook import Rule
 
 FIXTURES = Path(__file__).parent / "renderings.txt"
@@ -27,7 +28,7 @@ def _asked(
 
 NOTATIONS: dict[str, Callable[[DenialConstraint], str]] = {
     "text": render_text,
-    "rule": render_rule,
+    "rule": short_form,
     "logic": render_logic,
     "english": render_english,
     "ansi count": _asked(ANSI.count_query),

@@ -125,9 +125,9 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     assert [line for line, _ in found] == [3, 5, 6, 8, 11]
     severty, syntax, twice, fatal, both = (message for _, message in found)
     assert severty == "rule 'zip_fixes_city' has an unknown key 'severty'. Did you mean 'severity'?"
-    assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'.")
+    assert syntax.startswith("rule 'pay': dc: expected a column such as s.zip or a constant; found ')'")
     assert syntax.endswith("not (s.state = t.state and s.salary > )\n" + " " * 40 + "^")
-    assert twice == "the name 'pay' is given twice, first on line 4"
+    assert twice == "the name 'pay' is used twice, first on line 4"
     assert fatal == "rule 'pay': severity: expected error or warn, not 'fatal'"
     assert both.endswith("needs exactly one of dc, fd, unique, order, no_overlap, row; it has fd and unique")
 
@@ -139,10 +139,10 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("a: [", 1, "not valid YAML"),
         ("rules: []", 1, "there are no rules"),
         ("version: 1", 1, "there are no rules"),
-        ("- x", 1, "the rule file is a mapping of keys to values, not a list"),
+        ("- x", 1, "the rule file must be a mapping of keys to values, not a list"),
         ("rules: 5", 1, "expected a list of rules, not 5"),
-        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this Refute reads version 1, not 2"),
-        ("rules:\n  - 5", 2, "rule number 1 is a mapping of keys to values, not 5"),
+        ("version: 2\nrules: [{name: a, unique: a}]", 1, "this version of Refute reads format version 1, not 2"),
+        ("rules:\n  - 5", 2, "rule number 1 must be a mapping of keys to values, not 5"),
         ("rules:\n  - unique: a", 2, "rule number 1 has no name"),
         ("rules:\n  - name: a", 2, "it has none"),
         ("rules:\n  - name: 5\n    unique: a", 2, "expected text, not 5; put it in quotes"),
@@ -192,7 +192,7 @@ def test_the_message_of_an_error_has_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_one_clear_sentence() -> None:
-    with pytest.raises(RuleError, match=r"cannot read nowhere/rules\.yaml: No such file"):
+    with pytest.raises(RuleError, match=r"there is no file or folder 'nowhere/rules\.yaml'"):
         load_rules("nowhere/rules.yaml")
 
 
@@ -205,13 +205,13 @@ def test_books_are_made_of_texts_constraints_and_rules() -> None:
     assert RuleBook.of(book) is book
     assert Rule.of("not (s.a > 5)").kind is RuleKind.DC
     assert Rule.of(rule) is rule
-    with pytest.raises(RuleError, match="this stands for 2: zip_fixes_city, zip_fixes_state"):
+    with pytest.raises(RuleError, match=r"this stands for 2 \(zip_fixes_city, zip_fixes_state\)"):
         Rule.of("zip -> city, state")
     with pytest.raises(RuleError, match="two rules have the same name: 'mine'"):
         RuleBook.of([rule, rule])
     with pytest.raises(RuleError, match="expected a rule, its text or a rule file, not int"):
         RuleBook.of([5])
-    with pytest.raises(RuleError, match="there is no rule"):
+    with pytest.raises(RuleError, match="there are no rules"):
         RuleBook.of([])
     with pytest.raises(KeyError, match="Did you mean 'mine'"):
         book["mines"]
@@ -297,7 +297,7 @@ def test_advice_finds_rules_that_are_of_no_use() -> None:
         }
     )
     assert [str(item) for item in advise(book)] == [
-        "rule 'never' can never be broken: its comparisons exclude each other",
+        "rule 'never' can never be broken: its comparisons contradict each other",
         "rule 'same' says the same as rule 'base'",
         "rule 'longer' follows from rule 'base'",
         "rule 'spare' does not need s.x <= t.x: the rest of the rule implies it",

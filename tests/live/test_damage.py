@@ -175,7 +175,9 @@ def newer_rows(folder: Path) -> Path:
 def test_a_newer_format_is_refused(folder: Path, newer: Callable[[Path], Path]) -> None:
     file = newer(folder)
     assert_refused(folder, file)
-    with pytest.raises(DataError, match=f"has format {VERSION + 1}, and this version of Refute reads up to {VERSION}"):
+    with pytest.raises(
+        DataError, match=f"has format {VERSION + 1}, and this version of Refute reads .* up to {VERSION}"
+    ):
         rf.Monitor.open(folder)
 
 
@@ -184,7 +186,7 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"letters\.txt"):
         rf.Monitor.open(tmp_path, list(RULES), key="id")
     assert (tmp_path / "letters.txt").read_text() == "dear"
-    with pytest.raises(DataError, match="holds no monitor"):
+    with pytest.raises(DataError, match="does not hold a monitor"):
         rf.Monitor.open(tmp_path)
 
 

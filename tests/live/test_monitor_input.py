@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -125,12 +126,12 @@ def test_keys_of_two_columns(keys: Any) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ([(1,)], r"key 0 of the list is \(1,\); keys come as a table with the columns a, b, or as a list of tuples"),
-        ([1], "key 0 of the list is 1; keys come as"),
-        ([{"a": 1}], "the keys lack 'b'; a key here is a, b"),
-        (pa.table({"a": [1]}), "the keys lack 'b'; a key here is a, b"),
-        (pa.array([1]), "the keys lack 'b'; a key here is a, b"),
-        ([("x", 1)], "column 'a' holds int64 here, and what came is string; convert it to int64 first"),
+        ([(1,)], r"key 0 of the list is \(1,\); give keys as a table with the columns a, b, or as a list of tuples"),
+        ([1], "key 0 of the list is 1; give keys as"),
+        ([{"a": 1}], "the given keys lack the column 'b'; the key is a, b"),
+        (pa.table({"a": [1]}), "the given keys lack the column 'b'; the key is a, b"),
+        (pa.array([1]), "the given keys lack the column 'b'; the key is a, b"),
+        ([("x", 1)], "column 'a' holds int64, but string was given; convert it to int64 first"),
         ([(1, None)], "the key column 'b' is null in 1 row"),
         ([(9, "x")], "there are no rows with these keys: a = 9, b = 'x'. Nothing was changed"),
     ],
@@ -144,10 +145,10 @@ def test_wrong_keys_of_two_columns_are_told(keys: Any, said: str) -> None:
 
 def test_a_key_is_never_another_value_made_to_fit() -> None:
     monitor = watching()
-    with pytest.raises(SchemaError, match="column 'id' holds int64 here, and double came that does not fit"):
+    with pytest.raises(SchemaError, match="column 'id' holds int64, and the given double does not fit"):
         monitor.delete([1.5])
     for keys in (["1"], [True], [dt.date(1970, 1, 2)]):
-        with pytest.raises(SchemaError, match="column 'id' holds int64 here, and what came is"):
+        with pytest.raises(SchemaError, match="column 'id' holds int64, but"):
             monitor.delete(keys)
     assert len(monitor) == 3
 
@@ -155,7 +156,7 @@ def test_a_key_is_never_another_value_made_to_fit() -> None:
 @pytest.mark.parametrize("keys", ["ab", b"ab", 1, None, {"id": [1]}])
 def test_a_single_key_is_no_sequence_of_keys(keys: Any) -> None:
     monitor = watching(pa.table({"id": ["a", "b", "ab"], "zip": ["a"] * 3, "city": ["x"] * 3}))
-    with pytest.raises(DataError, match="keys come as a table with the column id, or as a list of values, not as"):
+    with pytest.raises(DataError, match="give keys as a table with the column id, or as a list of values, not as"):
         monitor.delete(keys)
     assert len(monitor) == 3
 
@@ -208,7 +209,7 @@ def test_keys_of_all_types(column: pa.Array, keys: Any) -> None:
 def test_values_that_would_become_others_are_refused(there: pa.Array, coming: pa.Array) -> None:
     monitor = rf.Monitor("unique(id)", key="id")
     monitor.insert(pa.table({"id": [1], "v": there}))
-    with pytest.raises(SchemaError, match=r"column 'v' holds .* here, and "):
+    with pytest.raises(SchemaError, match=r"column 'v' holds .*(was given|does not fit|would round)"):
         monitor.insert(pa.table({"id": [2], "v": coming}))
     assert len(monitor) == 1
 
@@ -251,7 +252,7 @@ def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
     monitor = watching()
     for change in (monitor.insert, monitor.update, monitor.delete, monitor.apply):
         assert not change([])
-    with pytest.raises(DataError, match="the first rows say which columns there are, and none came"):
+    with pytest.raises(DataError, match="the first rows define the columns, and none came"):
         rf.Monitor("zip -> city", key="id").insert([])
 
 
@@ -292,7 +293,7 @@ def test_would_violate_refuses_what_insert_refuses() -> None:
     for ids in ([9, 9], [9, None], [9, 1]):
         rows = pa.table({"id": ids, "zip": ["a", "a"], "city": ["q", "q"]})
         for change in (monitor.insert, monitor.would_violate):
-            with pytest.raises(DataError, match=r"more than once|is null in 1 row|are there already: id = 1"):
+            with pytest.raises(DataError, match=r"more than once|is null in 1 row|already exist: id = 1"):
                 change(rows)
 
 
@@ -314,7 +315,7 @@ def test_rows_without_a_key_keep_their_numbers() -> None:
     [
         ([7], "there is no row 7. Nothing was changed"),
         ([-1], "there is no row -1"),
-        ([0, 0], "row 0 is named more than once"),
+        ([0, 0], "row 0 is listed more than once"),
         ([None], "the number of a row is null"),
     ],
 )
@@ -341,17 +342,27 @@ def test_a_rule_is_known_by_name_text_or_constraint() -> None:
         assert monitor.count(rule) == len(list(monitor.violations(rule))) == 2
     with pytest.raises(OptionError, match=r"no rule 'zip_fixes_cit'. Did you mean 'zip_fixes_city'"):
         monitor.count("zip_fixes_cit")
-    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its rules are zip_fixes_city"):
+    with pytest.raises(OptionError, match=r"no rule 'city -> zip'. Its rules are 'zip_fixes_city'"):
         monitor.count("city -> zip")
 
 
 def test_the_last_rule_stays() -> None:
     monitor = watching()
-    with pytest.raises(OptionError, match="this is the only rule of the monitor; add another before it is dropped"):
+    with pytest.raises(OptionError, match="this is the monitor's only rule; add another before you drop it"):
         monitor.drop(RULE)
     assert monitor.add("city -> zip") == {"city_fixes_zip": 0}
     monitor.drop("zip -> city")
     assert monitor.counts == {"city_fixes_zip": 0}
+
+
+def test_a_rule_without_a_name_gets_one_that_is_free() -> None:
+    monitor = rf.Monitor("not (s.zip < t.zip and s.city > t.city)", key="id")
+    monitor.insert(ROWS)
+    assert list(monitor.add("not (s.zip < t.zip and s.city < t.city)")) == ["zip_city_2"]
+    for again in ("not (s.zip < t.zip and s.city > t.city)", replace(monitor.rules[1], name="zip_city")):
+        with pytest.raises(OptionError, match="already has a rule 'zip_city'"):
+            monitor.add(again)
+    assert list(monitor.counts) == ["zip_city", "zip_city_2"]
 
 
 def test_functions_take_a_monitor_as_a_table() -> None:
@@ -361,7 +372,7 @@ def test_functions_take_a_monitor_as_a_table() -> None:
     clean, broken = monitor.report().split(blame="all")
     assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
     assert rf.discover(monitor).rules
-    assert "<html" in monitor._repr_html_()
+    assert "<td>zip_fixes_city</td><td>2</td>" in monitor._repr_html_()
     assert repr(monitor) == "Monitor(1 rule, 3 rows, 2 violations)"
     for options in ({"engine": "spark"}, {"engine": "nowhere"}, {"schema": "a int"}, {"key": "zip"}):
         with pytest.raises(OptionError):
@@ -391,7 +402,7 @@ def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
     rf.Monitor.open(tmp_path, "zip -> city", **given).close()
     rf.Monitor.open(tmp_path, nulls="equal").close()
     wrong: list[tuple[str | None, dict[str, Any], str]] = [
-        ("zip -> city", {}, "under 'zip_fixes_city'"),
+        ("zip -> city", {}, "a rule 'zip_fixes_city' with other predicates or options"),
         (None, {"nulls": "sql"}, "leave nulls= out"),
         (None, {"store": "counts"}, "leave store= and most_pairs= out"),
         (None, {"method": "lt_tree"}, "leave method= out"),
@@ -401,7 +412,7 @@ def test_a_monitor_is_opened_again_as_what_it_is(tmp_path: Path) -> None:
     for rules, options, said in wrong:
         with pytest.raises(OptionError, match=said):
             rf.Monitor.open(tmp_path, rules, **options)
-    with pytest.raises(OptionError, match="'s3://b/c' is not a file of this machine; a monitor needs a folder"):
+    with pytest.raises(OptionError, match="'s3://b/c' is not on this machine; a monitor needs a folder"):
         rf.Monitor.open("s3://b/c", "zip -> city")
 
 
@@ -418,7 +429,7 @@ def test_a_monitor_answers_as_an_engine_does() -> None:
     assert (only_verified.finding.holds, only_verified.finding.violations) == (False, None)
     assert "read the violations that the monitor keeps" in str(rf.explain(monitor, "zip -> city"))
     assert "sweep" in str(rf.explain(monitor, "city -> zip"))
-    with pytest.raises(rf.errors.OptionError, match="no method can be chosen"):
+    with pytest.raises(rf.errors.OptionError, match="a method cannot be chosen"):
         rf.check(monitor, "zip -> city", method="refine")
     with pytest.raises(rf.errors.SchemaError, match=r"(?s)zipp.*cityy"):
         rf.check(monitor, ["zipp -> city", "zip -> cityy"])

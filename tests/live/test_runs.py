@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexes import rule_sets, run
-from refute.index.levels import Levels, Merging
+from refute.index.levels import Levels, Merging, Upkeep
 from refute.index.run import Asking, Bound, Run, RunShape
 from refute.language.operators import Operator
 from refute.live.index import Longs, Watched
@@ -101,14 +101,25 @@ def test_levels_hold_what_came_and_was_not_taken_back(rows: list[tuple[int, int]
             levels.add(Run.build(shape, [np.array([group]), np.array([value])], np.array([~(slot - 1)])))
             alive[slot - 1] = 0
     assert len(levels) == alive.sum()
-    groups = np.array([[group] for group in range(5)])
-    found = levels.find(groups, alive)
-    for group in range(5):
-        own = [slot for slot, (mine, _) in enumerate(rows) if mine == group and alive[slot]]
-        assert found[group] in own if own else found[group] == -1
     levels.settle()
     assert sum(map(len, levels.runs)) >= alive.sum()
     assert len(levels) == alive.sum()
+
+
+def test_large_merges_of_levels_that_share_their_upkeep_take_turns() -> None:
+    shape, upkeep = RunShape(1, 1), Upkeep()
+    many = [Levels(shape, (), Merging(at_once=1 << 10), upkeep) for _ in range(4)]
+    random = np.random.default_rng(4)
+    most = 0
+    for start in range(0, 60_000, 500):
+        for levels in many:
+            levels.add(Run.build(shape, list(random.integers(0, 1 << 40, (2, 500))), np.arange(start, start + 500)))
+            held = [merge.nbytes for one in many for merge in upkeep.of(one) if len(merge.one) > 20_000]
+            most = max(most, sum(size > 0 for size in held))
+    assert most == 1
+    for levels in many:
+        levels.settle()
+        assert len(levels) == sum(map(len, levels.runs)) == 60_000
 
 
 def test_no_addition_waits_for_a_large_merge() -> None:

@@ -60,14 +60,14 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
     [
         ("none.csv", None, "there is no file"),
         ("*.csv", None, "no file matches"),
-        ("t.csv", "a,b\n1\n", "cannot read"),
+        ("t.csv", "a,b\n1\n", "too few cells: '1'"),
         ("empty.csv", "", "is empty"),
         ("t.parquet", "no parquet", "cannot read"),
         ("t.json", "{no json", "cannot read"),
         ("t.orc", "no orc", "cannot read"),
         ("t.arrow", "no arrow", "cannot read"),
-        ("t.xlsx", "?", "cannot detect the format"),
-        ("t", "?", "cannot detect the format"),
+        ("t.xlsx", "?", "cannot tell the format"),
+        ("t", "?", "cannot tell the format"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str | None, expected: str, tmp_path: Path) -> None:

@@ -135,8 +135,8 @@ ODD_JSON: dict[str, tuple[bytes, str]] = {
     "lists": (b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n", "line 1 nests values more than 500 levels deep"),
     "objects": (b'{"a":1}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP, "line 2 nests values more than 500 levels deep"),
     "uneven": (b'{"a":' + b"[[]," * DEEP, "line 1 nests values more than 500 levels deep"),
-    "bytes": (b'{"a":"\xff"}\n', "not text in UTF-8"),
-    "name": (b'{"\xff":1}\n', "not text in UTF-8"),
+    "bytes": (b'{"a":"\xff"}\n', "not UTF-8 text"),
+    "name": (b'{"\xff":1}\n', "not UTF-8 text"),
     "half": (b'{"a":"\\ud800"}\n', "surrogate"),
     "cut": (b'{"a":1}\n{"a"', "JSON parse error"),
     "empty": (b"", "Empty JSON file"),
@@ -206,7 +206,7 @@ def test_a_cell_may_be_longer_than_what_arrow_reads_at_once(size: int, tmp_path:
 def test_a_line_of_very_many_cells_is_one_short_error(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + "1," * 1_000_000 + "\n2,y\n")
-    with pytest.raises(DataError, match="Expected 2 columns, got 1000001") as raised:
+    with pytest.raises(DataError, match="too many or too few cells") as raised:
         read_local(file)
     assert len(str(raised.value)) < 600
 
@@ -216,7 +216,7 @@ def test_a_name_that_is_not_utf_8_is_refused_also_where_a_glob_or_folder_finds_i
     Path(name).write_text("a\n1\n")
     for path in (name, str(tmp_path / "n*.csv"), str(tmp_path)):
         for ask in (rf.count, rf.check):
-            with pytest.raises(DataError, match="is not UTF-8; rename it") as raised:
+            with pytest.raises(DataError, match="is not UTF-8; rename the file") as raised:
                 ask(path, "unique(a)", engine="local")
             assert str(raised.value).isprintable()
 

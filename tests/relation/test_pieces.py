@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from refute.relation import Relation
-from refute.relation.encode import pieces
+from refute.relation.encode.columns import encode_columns
+from refute.relation.encode.pieces import Cutting, Pieces
 from refute.relation.encode.string_table import StringTable
 from refute.runtime.arrays import empty, full
-from refute.runtime.threads import together
 
 ROWS = 3_000
 
@@ -45,23 +43,16 @@ def _same_partition(left: np.ndarray, right: np.ndarray) -> bool:
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
-@pytest.fixture
-def tiny_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "WORTH_CUTTING", 10)
-    monkeypatch.setattr(pieces, "_SMALL_CHUNK", 1)
+TINY = Cutting(worth=10, small_chunk=1)
 
 
-@pytest.mark.usefixtures("tiny_pieces")
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("ends", [[], [1], [7, 7, 2_000], [1_000, 2_000, 2_999]])
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("column", list(_columns()))
-def test_codes_do_not_depend_on_chunks_or_threads(
-    column: str, ordered: bool, ends: list[int], threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codes_do_not_depend_on_chunks_or_threads(column: str, ordered: bool, ends: list[int], threads: int) -> None:
     array = _columns()[column]
-    found = Relation.of(pa.table({"x": _chunked(array, ends)})).encode("x", ordered=ordered, threads=threads)
-    monkeypatch.undo()
+    (found,) = encode_columns([_chunked(array, ends)], ordered=ordered, dense=False, threads=threads, cutting=TINY)
     plain = Relation.of(pa.table({"x": array})).encode("x", ordered=True, dense=True)
     nulls = plain.values < 0
     assert np.array_equal(found.values < 0, nulls)
@@ -74,19 +65,17 @@ def test_codes_do_not_depend_on_chunks_or_threads(
         assert _same_partition(found.values, plain.values)
 
 
-@pytest.mark.usefixtures("tiny_pieces")
 def test_columns_compared_with_each_other_share_codes_over_their_pieces() -> None:
     array = _columns()["name"]
-    table = pa.table({"x": _chunked(array, [500, 1_700]), "y": _chunked(array, [40])})
-    x, y = Relation.of(table).encode_joint(("x", "y"), ordered=False, threads=3)
+    columns = [_chunked(array, [500, 1_700]), _chunked(array, [40])]
+    x, y = encode_columns(columns, ordered=False, dense=False, threads=3, cutting=TINY)
     assert np.array_equal(x.values, y.values)
 
 
-@pytest.mark.usefixtures("tiny_pieces")
 def test_shares_cover_all_pieces_once() -> None:
     column = _chunked(_columns()["small"], [10, 20, 2_000])
     for threads in (1, 2, 3, 7):
-        cut = pieces.Pieces.of([column], threads)
+        cut = Pieces.of([column], threads, TINY)
         covered = [index for share in cut.shares() for index in range(share.start, share.stop)]
         assert covered == list(range(len(cut.arrays)))
 
@@ -97,25 +86,6 @@ def test_a_full_string_table_says_so() -> None:
     offsets = np.frombuffer(array.buffers()[1], np.int32)[:4]
     table = StringTable(1, 2)
     assert not table.number(data, offsets, np.zeros(0, np.uint8), np.empty(3, np.int32))
-
-
-def test_calls_run_side_by_side_and_may_do_so_themselves() -> None:
-    gate = threading.Barrier(2, timeout=20)
-
-    def meet() -> int:
-        return gate.wait()
-
-    assert sorted(together(2, [meet, meet])) == [0, 1]
-    nested = together(4, [lambda: sum(together(4, [lambda: 1] * 8))] * 16)
-    assert nested == [8] * 16
-
-
-def test_a_failing_call_ends_the_others_and_is_raised() -> None:
-    def fail() -> None:
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        together(2, [fail] * 50)
 
 
 def test_memory_is_writable_and_of_the_asked_size() -> None:

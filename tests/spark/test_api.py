@@ -164,7 +164,7 @@ def test_options_of_files_are_refused_where_there_are_none(spark: SparkSession, 
         for how in ({"schema": "a int"}, {"header": False}):
             with pytest.raises(OptionError, match="apply to files only"):
                 rf.count(table, "a -> b", **how)
-    with pytest.raises(OptionError, match="'pairs' is a table of the catalog, which has its own schema"):
+    with pytest.raises(OptionError, match="'pairs' is a catalog table, which has its own schema"):
         rf.count("pairs", "a -> b", schema="a int, b int")
     with pytest.raises(OptionError, match="a file without a header needs a schema"):
         rf.count(write(tmp_path / "a.csv", "1,2\n"), "a -> b", header=False)
@@ -252,7 +252,7 @@ def test_rows_of_a_database_are_checked_through_a_dataframe(spark_kind: SparkSes
 
 def test_a_stream_and_an_empty_name_are_one_sentence(spark_kind: SparkSession) -> None:
     stream = spark_kind.readStream.format("rate").load()
-    with pytest.raises(DataError, match="the DataFrame is a stream, which is not supported yet; write it to a table"):
+    with pytest.raises(DataError, match="the DataFrame is a stream, and streams are not supported"):
         rf.count(stream, "not (s.value = t.value)")
     for engine in ("spark", "local"):
         for name in ("", " "):

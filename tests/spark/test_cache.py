@@ -16,6 +16,7 @@ from refute.spark.session.archive import ClassArchive
 from refute.spark.session.cache import UntrustedCacheWarning, cache_directory, own_folder
 from refute.spark.session.java import Java, find_java
 from refute.spark.session.session import _places
+from refute.writing import write_text
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_cache_that_others_can_write_is_not_used_and_that_is_said(cache: Path,
 def test_a_cache_of_another_user_is_not_used_and_that_is_said(cache: Path) -> None:
     cache.mkdir(mode=0o700)
     os.chown(cache, 65534, 65534)
-    with pytest.warns(UntrustedCacheWarning, match="belongs to somebody else"):
+    with pytest.warns(UntrustedCacheWarning, match="belongs to another user"):
         assert cache_directory() != cache
 
 
@@ -192,7 +193,6 @@ def test_workers_have_the_current_folder_on_their_path_exactly_if_this_process_h
 def test_the_rehearsal_imports_nothing_from_the_current_folder(
     cache: Path, hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "_REHEARSE", "import sys, numpy, hashlib, json; print(sys.argv)")
     asked = []
     run_it = subprocess.run
 
@@ -205,7 +205,7 @@ def test_the_rehearsal_imports_nothing_from_the_current_folder(
 
     monkeypatch.setattr(subprocess, "run", note)
     archive = ClassArchive(Java(Path("/no/java"), "17"), cache_directory() / "classes" / "x")
-    assert archive.make() is False
+    assert archive.make("import sys, numpy, hashlib, json; print(sys.argv)") is False
     assert [arguments[0] for arguments in asked] == ["/no/java", sys.executable]
     assert not hostile.exists()
 
@@ -215,14 +215,17 @@ def test_no_command_starts_a_process_that_outlives_it() -> None:
     assert not [file for file in sources if "start_new_session" in file.read_text(encoding="utf-8")]
 
 
-def test_preparing_says_what_it_did(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ClassArchive, "make", lambda archive: True)
-    assert run(["prepare"]) == 0
-    assert "made in 0 s" in capsys.readouterr().out
-    assert run(["prepare", "--quiet"]) == 0
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(ClassArchive, "make", lambda archive: False)
+def test_preparing_says_what_it_did(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = ClassArchive.of(find_java())
+    own_folder(cache, "classes", archive.folder.name)
+    lock = archive.folder / "lock"
+    lock.touch()  # as another process has it that makes one
     assert run(["prepare"]) == 3
     assert "Spark works without it" in capsys.readouterr().err
+    lock.unlink()
+    for file, text in ((archive.base, "java"), (archive.top, "spark"), (archive.seal, "4 5")):
+        write_text(file, text, mode=0o600)
+    assert run(["prepare"]) == 0
+    assert "it was there already" in capsys.readouterr().out
+    assert run(["prepare", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")

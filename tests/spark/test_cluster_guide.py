@@ -171,7 +171,7 @@ def test_a_connect_server_on_the_cluster_checks(master: str, here: Path, pythons
         assert_checked(run(waited + check, here, pythons["whole"], more))
         refused = run(check.replace("spark.sql.shuffle.partitions", "spark.executor.memory"), here, "", more)
         assert refused.returncode == 3
-        assert "takes the setting 'spark.executor.memory' only when it starts" in refused.stderr
+        assert "accepts the setting 'spark.executor.memory' only when it starts" in refused.stderr
     finally:
         run(stop, here, pythons["whole"], more)
 

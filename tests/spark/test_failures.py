@@ -48,7 +48,7 @@ def told(text: str) -> str:
 
 def test_another_python_on_executors_is_named_with_its_version() -> None:
     said = told(TRACE.replace("LAST", MISMATCH))
-    assert said.startswith("the Python of Spark's executors is version 3.9, and that of this process 3.11")
+    assert said.startswith("Spark's executors run Python 3.9 and this process 3.11")
     assert "PYSPARK_PYTHON" in said
 
 

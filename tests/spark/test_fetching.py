@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,8 +13,10 @@ from pyspark.sql import SparkSession
 
 import oracle
 import refute as rf
+from refute.detect.local import LocalEngine
 from refute.language.nulls import Nulls
 from refute.language.rulebook import RuleBook
+from refute.spark.answer.holding import Holding
 from refute.spark.budget import SparkBudget, largest_result
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
@@ -44,8 +47,8 @@ def _table() -> pa.Table:
 
 
 def _engine(frame: object) -> SparkEngine:
-    """An engine that keeps no columns of this table, and fetches them for one answer."""
-    return SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=ROWS * 60, sample_rows=1))
+    """An engine that has room for the columns of about one rule, and looks at the first rows before it fetches them."""
+    return SparkEngine(frame, key=["id"], budget=SparkBudget(driver_bytes=ROWS * 60, counted_bytes=0, sample_rows=1))
 
 
 @pytest.mark.parametrize(("parts", "nulls"), [(1, "sql"), (3, "equal"), (8, "sql")])
@@ -82,10 +85,18 @@ def test_a_condition_chooses_among_fetched_rows(spark: SparkSession) -> None:
     assert _engine(frame_of(table, spark)).count(rule) == rf.count(kept, RULES[0])
 
 
-def test_no_more_is_fetched_than_spark_lets_come_here(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+class Narrow(SparkBudget):
+    """A budget for a Spark that sends little."""
+
+    def most_bytes(self, session: SparkSession) -> int:
+        return 64
+
+
+def test_no_more_is_fetched_than_spark_lets_come_here(spark: SparkSession) -> None:
     assert largest_result(spark) >= 1 << 28
-    monkeypatch.setattr("refute.spark.answer.gathering.largest_result", lambda _: 64)
-    engine = _engine(frame_of(_table(), spark))
+    assert SparkBudget(driver_bytes=1 << 60).most_bytes(spark) == largest_result(spark)
+    assert SparkBudget(driver_bytes=7).most_bytes(spark) == 7
+    engine = SparkEngine(frame_of(_table(), spark), key=["id"], budget=Narrow(driver_bytes=ROWS * 60, sample_rows=1))
     assert engine.prepared(RuleBook.of(RULES[0])[0]).way.name != "gather"
 
 
@@ -96,3 +107,76 @@ def test_limits_of_results_are_read_as_spark_writes_them() -> None:
 
     sizes = {"1g": 512 << 20, "512m": 256 << 20, "0": 512 << 20, "2048": 1024, "1024KB": 1 << 19}
     assert {text: largest_result(Session(text)) for text in sizes} == sizes  # type: ignore[arg-type]
+
+
+def _held(columns: dict[str, range]) -> LocalEngine:
+    return LocalEngine(pa.table(columns))
+
+
+def test_what_is_here_is_not_brought_again_and_ids_only_where_asked_for() -> None:
+    holding, brought = Holding(1 << 20), []
+
+    def bring(names: tuple[str, ...], identified: bool) -> LocalEngine | None:
+        def made() -> LocalEngine:
+            brought.append((names, identified))
+            return _held(dict.fromkeys(names, range(9)))
+
+        with holding.used(names, identified=identified, size=72, bring=made) as rows:
+            return rows
+
+    both = bring(("a", "b"), False)
+    assert bring(("b",), False) is both
+    with_ids = bring(("a",), True)
+    assert with_ids is not both
+    assert bring(("a",), False) is bring(("a",), True) is with_ids
+    assert brought == [(("a", "b"), False), (("a",), True)]
+    assert holding.known(("b",), identified=True) is None
+    holding.forget()
+    assert holding.known(("a",), identified=False) is None
+
+
+def test_what_was_not_asked_about_for_longest_makes_room() -> None:
+    holding = Holding(3 * 8 * 100)
+    for name in ("a", "b", "c", "a", "d"):
+        with holding.used((name,), identified=False, size=800, bring=lambda name=name: _held({name: range(100)})):  # type: ignore[misc]
+            pass
+    assert [holding.known((name,), identified=False) is not None for name in "abcd"] == [True, False, True, True]
+
+
+def test_rows_in_use_are_waited_for_and_one_that_is_larger_than_all_room_comes_alone() -> None:
+    holding, here, most = Holding(1000), 0, 0
+    lock = threading.Lock()
+
+    def ask(number: int) -> None:
+        nonlocal here, most
+
+        def bring() -> LocalEngine:
+            nonlocal here, most
+            with lock:
+                here += 1
+                most = max(most, here)
+            return _held({f"c{number}": range(200)})
+
+        with holding.used((f"c{number}",), identified=False, size=1600, bring=bring), lock:
+            here -= 1
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert (here, most) == (0, 1)
+
+
+def test_what_cannot_be_brought_is_not_held() -> None:
+    holding = Holding(1000)
+    with holding.used(("a",), identified=False, size=8, bring=lambda: None) as rows:
+        assert rows is None
+    with pytest.raises(ValueError, match="lost"), holding.used(("a",), identified=False, size=8, bring=_lost):
+        pass
+    with holding.used(("a",), identified=False, size=8, bring=lambda: _held({"a": range(1)})) as rows:
+        assert rows is not None
+
+
+def _lost() -> LocalEngine:
+    raise ValueError("lost")

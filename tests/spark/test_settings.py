@@ -63,7 +63,7 @@ def test_a_session_that_runs_takes_what_may_change_and_refuses_the_rest(spark_ki
         adjust(spark_kind, {"spark.sql.shuffle.partitions": "7", "spark.sql.catalog.mine": "x"}, "it")
         assert spark_kind.conf.get("spark.sql.shuffle.partitions") == "7"
         for name in ("spark.executor.memory", "spark.sql.warehouse.dir", "spark.no.such.thing", "spark.hadoop.a.b"):
-            with pytest.raises(OptionError, match=f"it takes the setting '{name}' only when it starts, or does not"):
+            with pytest.raises(OptionError, match=f"it accepts the setting '{name}' only when it starts, or does not"):
                 adjust(spark_kind, {name: "1"}, "it")
     finally:
         assert before is not None
@@ -78,13 +78,15 @@ def test_the_running_session_is_adjusted_where_no_place_is_named(spark: SparkSes
     assert spark.conf.get("spark.sql.shuffle.partitions") == "6"
     assert before is not None
     spark.conf.set("spark.sql.shuffle.partitions", before)
-    with pytest.raises(OptionError, match=r"that runs already takes the setting 'spark\.driver\.memory' only when"):
+    with pytest.raises(
+        OptionError, match=r"the running Spark session accepts the setting 'spark\.driver\.memory' only when"
+    ):
         session(settings={"spark.driver.memory": "2g"})
 
 
 def test_a_python_file_that_cannot_be_sent_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"there is no file 'none\.zip' to send to executors"):
+    with pytest.raises(OptionError, match=r"there is no file or folder 'none\.zip'"):
         check_files(["none.zip"])
-    with pytest.raises(OptionError, match=r"'rules\.yaml' is not a Python file for executors; those end in \.py"):
+    with pytest.raises(OptionError, match=r"'rules\.yaml' is not a Python file for executors; their names end in \.py"):
         check_files(["rules.yaml"])
     check_files(["hdfs://node/refute.zip"])

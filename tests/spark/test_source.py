@@ -234,7 +234,7 @@ def test_a_dataframe_that_scans_files_has_positions_and_any_other_asks_for_a_key
     for other in (frame.where("n > 3"), frame.orderBy("n"), frame.union(frame), frame.distinct(), frame.limit(3)):
         source = open_source(other)
         assert not source.has_identity
-        with pytest.raises(DataError, match=r"no position, .* key=\['id'\]"):
+        with pytest.raises(DataError, match=r"needs row ids, .* key="):
             source.identified()
 
 
@@ -247,7 +247,7 @@ def test_a_cut_into_other_tasks_than_before_is_an_error_and_never_a_wrong_positi
     rows = source.identified()
     spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")
     try:
-        with pytest.raises(EngineError, match="different tasks than a moment ago"), plain_failures():
+        with pytest.raises(EngineError, match=r"split the input.* differently than before"), plain_failures():
             rows.collect()
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
@@ -283,16 +283,16 @@ def test_keys_are_the_ids_of_rows_alone_or_together(spark_kind: SparkSession) ->
     assert both.has_identity
     both.check_key()
     assert sorted(tuple(row["__row"]) for row in both.identified().collect()) == [(1, "a"), (1, "b"), (2, "a")]
-    with pytest.raises(DataError, match=r"the key of the DataFrame is not unique: 2 rows have id = 1"):
+    with pytest.raises(DataError, match=r"the key id is not unique: 2 rows have id = 1"):
         open_source(frame, key=["id"]).check_key()
     nulls = spark_kind.createDataFrame([(1.0, 1), (None, 2), (float("nan"), 3)], "id double, n int")
-    with pytest.raises(DataError, match=r"null in some rows \(id = None\)"):
+    with pytest.raises(DataError, match=r"the key column 'id' is null in 2 rows"):
         open_source(nulls, key=["id"]).check_key()
     open_source(nulls, key=["n"]).check_key()
-    with pytest.raises(SchemaError, match=r"no key column 'iid' in the DataFrame\. Did you mean 'id'\?"):
+    with pytest.raises(SchemaError, match=r"there is no key column 'iid'\. Did you mean 'id'\?"):
         open_source(frame, key=["iid"])
     nested = frame.select(F.array("id").alias("a"))
-    with pytest.raises(SchemaError, match=r"'a' of the DataFrame is of type array<int>"):
+    with pytest.raises(SchemaError, match=r"'a' has a type that cannot be compared"):
         open_source(nested, key=["a"])
 
 
@@ -304,8 +304,8 @@ def test_columns_that_spark_cannot_tell_apart_are_named(spark: SparkSession) -> 
 
 
 BAD_FILES = {
-    "cells.csv": ("a,b\n1,2\n1,2,3\n", "cells.csv' has a row with more or fewer cells than its header: '1,2,3'"),
-    "short.csv": ("a,b\n1\n", "short.csv' has a row with more or fewer cells"),
+    "cells.csv": ("a,b\n1,2\n1,2,3\n", "cells.csv' has a row with too many or too few cells: '1,2,3'"),
+    "short.csv": ("a,b\n1\n", "short.csv' has a row with too many or too few cells"),
     "empty.csv": ("", "empty.csv' is empty"),
     "empty.json": ("", "empty.json' is empty"),
     "twice.csv": ("a,a\n1,2\n", "more than one column 'a'"),
@@ -314,7 +314,7 @@ BAD_FILES = {
     "broken.orc": ("ORC and nothing else", "cannot read '.*broken.orc'"),
     "broken.csv.gz": ("not packed", "cannot read '.*broken.csv.gz'"),
     "table.feather": ("x", "Spark does not read Arrow files"),
-    "notes.txt": ("x", "cannot detect the format of '.*notes.txt'"),
+    "notes.txt": ("x", "cannot tell the format of '.*notes.txt'"),
 }
 
 
@@ -407,7 +407,7 @@ def test_failures_of_spark_are_told_in_one_sentence(
 
     column = raised(lambda: spark_kind.range(3).select("idd"))
     assert isinstance(column, SchemaError)
-    assert str(column) == "there is no column 'idd' on 'the data'. Its columns are id"
+    assert str(column) == "there is no column 'idd'. Did you mean 'id'?"
 
     def boom(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fails in Spark's worker, which cannot import this module."""

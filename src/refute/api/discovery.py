@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from refute.api.tables import ENGINES, check_driver_bytes, given_schema, is_monitor, is_path, on_spark, spark_table
+from refute.api.tables import (
+    ENGINES,
+    IN_PROCESS,
+    check_driver_bytes,
+    given_schema,
+    is_monitor,
+    is_path,
+    on_spark,
+    spark_table,
+)
 from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
-from refute.errors import OptionError, did_you_mean
+from refute.faults import needing, unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
@@ -48,12 +57,12 @@ def discover(
 ) -> Discovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
-    The table is what `check` takes: one in memory, a path or glob, a catalog table, a Spark DataFrame. Few rows of
-    Spark are searched in this process, many where they are. `where` keeps some rows: SQL on Spark, else a condition as
-    rules have it. `kinds` keeps only rules of the named kinds (`key`, `functional dependency`, `order rule`,
-    `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and `persist` are those of `check`.
-    The other options are those of `refute.discovery.Options`. On Ctrl-C, or after `time_limit` seconds, the rules
-    verified by then are returned, flagged partial.
+    The table can be anything that `check` accepts: a table in memory, a path or glob, a catalog table, a Spark
+    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows: by SQL on
+    Spark, otherwise by a condition as in rules. `kinds` keeps only rules of the named kinds (`key`, `functional
+    dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and
+    `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or after `time_limit`
+    seconds, the rules verified so far are returned, marked as partial.
     """
     options = options_of(
         columns=columns,
@@ -77,17 +86,16 @@ def discover(
     )
     kept = kinds_of(kinds)
     if engine is not None and engine not in ENGINES:
-        raise OptionError(
-            f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
-        )
+        raise unknown_choice("engine", engine, ENGINES)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
-        raise OptionError(f"where must be a condition as text, not {where!r}")
+        raise wrong_value("where", "a condition as text", where)
     given = given_schema(table, schema, header)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine):
-        from refute.spark.discovery import GATHERED, discover_on_spark
-        from refute.spark.source.opening import open_source
+        with needing("Spark", "spark", IN_PROCESS):
+            from refute.spark.discovery import GATHERED, discover_on_spark
+            from refute.spark.source.opening import open_source
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes

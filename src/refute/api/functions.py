@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.api.tables import as_key, engine_for, name_of, opened_engine
 from refute.detect.results import Verdict
-from refute.errors import OptionError
+from refute.faults import several_rules, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
@@ -32,7 +32,7 @@ def verify(
     driver_bytes: int | None = None,
     persist: bool = False,
 ) -> Verdict:
-    """Whether the rule holds on the table, with one clash where it does not; stops at the first clash."""
+    """Whether the rule holds on the table, with one clash if it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
     with opened_engine(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading) as found:
@@ -74,10 +74,10 @@ def violations(
     driver_bytes: int | None = None,
     persist: bool = False,
 ) -> Violations:
-    """The clashing rows, lazily: at most `limit` of them, at a cost in proportion to what is read.
+    """The clashing rows, lazily: at most `limit` of them; only what is read is computed.
 
-    With `persist` Spark keeps the columns that the rule reads until `close()` of what is returned, which also serves in
-    a `with` block, or until it is garbage-collected; the DataFrame of `to_spark()` evaluates the table again then.
+    With `persist`, Spark keeps the columns that the rule reads until the result is closed (`close()`, or the end of a
+    `with` block) or garbage-collected; after that, the DataFrame of `to_spark()` evaluates the table again.
     """
     chosen = _one(rule, nulls)
     reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
@@ -104,20 +104,20 @@ def check(
 ) -> Report:
     """A report with one result per rule. With `counts=False` rules are only verified, which is cheaper.
 
-    `schema` says which columns of CSV and JSON files to read, and of which types: a text such as `id bigint, name
-    string`, a mapping of names to types, or a StructType of Spark. A CSV file that does not begin with the names of
-    its columns is read with `header=False`; the schema then names them all. The other functions take both as well.
+    `schema` sets the columns of CSV and JSON files to read, and their types: a text such as `id bigint, name string`, a
+    mapping of names to types, or a Spark StructType. For a CSV file without a header, pass `header=False` and a schema
+    that names all columns. The other functions take both options too.
 
-    `driver_bytes` bounds what of a Spark table may come to this process to be answered here, where that is faster; with
-    0 all is answered where the rows are, and nothing comes but answers and a sample by which the work is cut.
+    `driver_bytes` limits how much of a Spark table is fetched into this process, where small tables are checked faster.
+    With 0, everything is answered on the executors, and only answers and a sample to divide the work are fetched.
 
-    With `persist` Spark evaluates the table once and keeps it, in memory or on disk, until the report is there; that
-    is for tables that are costly to evaluate, or that give other rows each time. The report shows rows with all their
-    columns, so all are kept; the other functions keep those that they read.
+    With `persist`, Spark evaluates the table once and keeps it, in memory or on disk, until the report is ready. Use it
+    for tables that are costly to evaluate or may return different rows each time. A report shows rows with all their
+    columns, so all columns are kept; the other functions keep only the columns they read.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     if progress is not None and not callable(progress):
-        raise OptionError(f"progress must be a function that takes a rule, not {progress!r}")
+        raise wrong_value("progress", "a function that takes a rule", progress)
     options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
     with opened_engine(
         table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
@@ -170,9 +170,9 @@ def explain(
     header: bool = True,
     driver_bytes: int | None = None,
 ) -> Plan:
-    """How the rules would be answered: shape, method, the steps of `verify`, `count` and `check`, and the worst.
+    """How the rules would be answered: shape, method, the steps of `verify`, `count` and `check`, and the worst case.
 
-    A table in memory is made ready as for an answer, so the steps are those that would run; nothing is searched.
+    A table in memory is encoded as for an answer, so the steps are those that would run; no pairs are searched for.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
@@ -183,10 +183,7 @@ def _one(rule: Any, nulls: str | Nulls | None) -> Rule:
     """The single rule meant; several at once belong to `check`."""
     book = _with_nulls(RuleBook.of(rule), nulls)
     if len(book) != 1:
-        raise OptionError(
-            f"this stands for {len(book)} constraints ({', '.join(one.name for one in book)}); "
-            "give one of them, or use check() for all"
-        )
+        raise several_rules(book.names)
     return next(iter(book))
 
 

@@ -1,19 +1,21 @@
-"""Violations of rules, kept true while rows are inserted, deleted and updated."""
+"""Violations of rules, kept up to date while rows are inserted, deleted and updated."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.api.functions import check, suspects
+from refute.api.functions import check
 from refute.api.tables import as_key
-from refute.errors import DataError, OptionError, RefuteError, did_you_mean, whole_number
+from refute.errors import DataError, OptionError, RefuteError, whole_number
+from refute.faults import no_monitor, unknown_choice, unknown_rule, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -24,26 +26,24 @@ from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import Change, State
-from refute.report import Report
+from refute.report import Report, Suspects
 from refute.report.numbers import plural
-from refute.report.suspects import Suspects
 from refute.report.violations import Violations
 
 METHODS = ("auto", "runs", "lt_tree")
 STORES = ("auto", "pairs", "counts")
-MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 160 MB
+MOST_PAIRS = 10_000_000  # of a rule that are kept with `store="auto"`: 80 MB
 
 
 class Monitor:
-    """Rows that come and go, and at every moment the violations of all rules among them.
+    """Rows that come and go, and the violations of all rules among them at any time.
 
-    `key` names the columns by which rows are known; without one, rows are known by their number in the order in which
-    they came. Every change is whole or not at all: what cannot be done is refused with a message that names the first
-    offenders, and nothing has changed then. Several threads may use a monitor: a change waits for the one before, and
-    what is read is of a whole number of changes.
+    `key` names the columns that identify a row; without a key, rows are numbered in the order of their arrival. A
+    change is made completely or not at all: an error names the first offending rows, and then nothing is changed.
+    Several threads can use a monitor: changes are made one at a time, and readers never see part of one.
 
-    `store` says whether violations are kept as pairs or only counted: `auto` keeps up to `most_pairs` of a rule, and
-    counts those of a rule that has more.
+    `store` sets whether violations are kept as pairs or only counted: `auto` keeps up to `most_pairs` pairs of a rule,
+    and only counts those of a rule with more.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class Monitor:
         store: str | None = None,
         most_pairs: int | None = None,
     ) -> Monitor:
-        """The monitor that a folder holds, as of its last commit; with `rules`, a new one where there is none.
+        """The monitor in a folder, as of its last commit; if there is none, a new one with these rules.
 
-        Changes are on the disk once `commit()` has returned; those since are gone when the process ends. In a `with`
-        block the end commits, unless an error ends it. `verify` holds every file against its checksum first. Other
-        options are those of `Monitor`; where there is a monitor, it must have what is given.
+        Changes are on disk once `commit()` returns; later changes are lost when the process ends. A `with` block
+        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first. The
+        other options are those of `Monitor`; an existing monitor must match the options given.
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        place = local_path(folder, "a monitor needs a folder of this machine")
+        place = local_path(folder, "a monitor needs a folder on this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
             directory, state = Directory.open(place, verify=verify)
@@ -101,24 +101,23 @@ class Monitor:
                 raise
             return found
         if rules is None:
-            raise DataError(
-                f"{place} holds no monitor: it has no {MANIFEST}; give rules, and a key, to begin one there",
-                file=str(place),
-            )
+            raise no_monitor(str(place), MANIFEST, "; give rules, and a key, to start one there")
         begun = cls(rules, key=key, **options)
         found._setup(begun._state, Directory.create(place, begun._state))
         return found
 
     def commit(self) -> None:
-        """Brings all changes since the last commit to the disk; they outlive the process once this returns."""
+        """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
         with self._lock:
             self._in_use()
             if self._directory is None:
-                raise OptionError("this monitor lives in memory; use Monitor.open(folder, rules, key=...) to keep one")
+                raise OptionError(
+                    "this monitor is in memory only; use Monitor.open(folder, rules, key=...) for one on disk"
+                )
             self._directory.commit(self._state)
 
     def close(self) -> None:
-        """Lets the folder go. What was not committed is not kept. The monitor can still be asked, but not changed."""
+        """Releases the folder, without a commit. The monitor can still be queried, but not changed."""
         with self._lock:
             if not self._closed and self._directory is not None:
                 self._directory.close()
@@ -135,24 +134,33 @@ class Monitor:
             self.close()
 
     def add(self, rules: Any) -> dict[str, int]:
-        """Watches more rules, over the rows that are there too; how many violations each of them has."""
+        """Adds rules and checks them on the rows that are there; how many violations each of them has.
+
+        A rule without a name gets one that no other has; one that is watched already is refused.
+        """
         with self._lock:
             self._in_use()
-            new = list(RuleBook.of(rules))
-            known = {rule.name for rule in self.rules}
-            for rule in new:
-                if rule.name in known:
-                    raise OptionError(f"the monitor has a rule {rule.name!r} already; drop it first", rule=rule.name)
+            known = {rule.name: rule for rule in self.rules}
+            given = list(rules) if isinstance(rules, Iterator) else rules
+            new = list(RuleBook.of(given, taken=known))
+            for rule, suggested in zip(new, RuleBook.of(given), strict=True):
+                there = known.get(suggested.name)
+                same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
+                if rule.name in known or same:
+                    name = suggested.name
+                    raise OptionError(f"the monitor already has a rule {name!r}; drop it first", rule=name)
             self._replace([*self.rules, *new])
             return {rule.name: self.count(rule) for rule in new}
 
     def drop(self, rule: Any) -> None:
-        """Watches a rule no longer."""
+        """Removes a rule."""
         with self._lock:
             self._in_use()
             number = self._number(rule)
             if len(self.rules) == 1:
-                raise OptionError("this is the only rule of the monitor; add another before it is dropped")
+                raise OptionError(
+                    "this is the monitor's only rule; add another before you drop it", rule=self.rules[number].name
+                )
             self._replace([one for place, one in enumerate(self.rules) if place != number])
 
     def _replace(self, rules: list[Rule]) -> None:
@@ -169,15 +177,29 @@ class Monitor:
     ) -> None:
         """Raises OptionError where something is given that the monitor in the folder does not have."""
         if key is not None and as_key(key) != self.key:
-            raise OptionError(f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out")
+            raise OptionError(
+                f"the monitor there has the key {', '.join(self.key) or 'none'}; leave key= out",
+                option="key",
+                value=key,
+                key=self.key,
+            )
         if method is not None:
             _one_of("method", method, METHODS)
             if method != self._state.method:
-                raise OptionError(f"the monitor there has the method {self._state.method}; leave method= out")
+                raise OptionError(
+                    f"the monitor there has the method {self._state.method}; leave method= out",
+                    option="method",
+                    value=method,
+                    expected=self._state.method,
+                )
         if store is not None or most_pairs is not None:
             bound = _bound(store or "auto", MOST_PAIRS if most_pairs is None else most_pairs)
             if bound != self._state.most:
-                raise OptionError("the monitor there keeps more or fewer pairs; leave store= and most_pairs= out")
+                raise OptionError(
+                    "the monitor there keeps another number of pairs; leave store= and most_pairs= out",
+                    option="store",
+                    value=store,
+                )
         known = {_said(rule): rule.name for rule in self.rules}
         if rules is not None:
             book = RuleBook.of(rules)
@@ -185,12 +207,18 @@ class Monitor:
             asked = {_said(rule): rule.name for rule in book}
             for said in asked.keys() ^ known.keys():
                 name = (asked | known)[said]
-                told = f"has no rule {name!r}" if said in asked else f"has a rule {name!r} more"
+                told = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
                 if name in asked.values() and name in known.values():
-                    told = f"has another rule, condition, tolerance, severity or way with nulls under {name!r}"
-                raise OptionError(f"the monitor there {told}; leave rules out, then use add() and drop()")
+                    told = f"has a rule {name!r} with other predicates or options"
+                raise OptionError(
+                    f"the monitor there {told}; leave rules out, then use add() and drop()",
+                    option="rules",
+                    known=tuple(rule.name for rule in self.rules),
+                )
         elif nulls is not None and any(rule.nulls is not Nulls.of(nulls) for rule in self.rules):
-            raise OptionError("the rules of the monitor there read nulls in another way; leave nulls= out")
+            raise OptionError(
+                "the rules of the monitor there treat nulls differently; leave nulls= out", option="nulls", value=nulls
+            )
 
     def _in_use(self) -> None:
         if self._closed:
@@ -203,7 +231,7 @@ class Monitor:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which rows are known."""
+        """The columns that identify a row."""
         return self._state.key
 
     @property
@@ -216,44 +244,47 @@ class Monitor:
             return self._state.n_rows
 
     def insert(self, table: Any) -> Changes:
-        """Adds rows whose keys are new: a table, or a list with one dict for each row."""
+        """Adds rows with new keys: a table, or a list with one dict per row."""
         with self._lock:
             self._in_use()
             rows = arrow_of(table, self._state.schema)
             return self._changed(self._state.inserting(rows))
 
     def delete(self, keys: Any) -> Changes:
-        """Takes the rows of these keys away.
+        """Removes the rows with these keys.
 
-        Keys are a table with the key columns, or a list: of values for a key of one column, else of tuples or dicts.
-        Without a key, they are the numbers of rows.
+        Keys are a table with the key columns, or a list: of values if the key is one column, otherwise of tuples or
+        dicts. Without a key, they are row numbers.
         """
         with self._lock:
             self._in_use()
             return self._changed(self._state.deleting(self._keys(keys)))
 
     def update(self, table: Any) -> Changes:
-        """Puts rows in the place of those that have their keys. A pair that clashes as before is not a change."""
+        """Replaces the rows that have the same keys. A pair that clashed before and still does is not reported."""
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError("rows are known by their number here, so none can be updated; give the monitor a key")
+                raise OptionError(
+                    "rows have numbers instead of keys here, so none can be updated; give the monitor a key",
+                    option="key",
+                )
             rows = arrow_of(table, self._state.known_schema())
             return self._changed(self._state.updating(rows))
 
     def apply(self, changes: Any, *, op: str = "op") -> Changes:
-        """Carries a feed of changes out, in its order, as one change.
+        """Applies a feed of changes in order, as a single change.
 
-        The column `op` says `insert`, `update` or `delete` for each row; for the last only the key columns matter.
+        The column `op` holds `insert`, `update` or `delete` for each row; to delete, only the key columns matter.
         """
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError("a feed of changes needs a key by which rows are known; give the monitor one")
+                raise OptionError("a feed of changes needs a key to identify rows; give the monitor one", option="key")
             return self._changed(net_changes(self._state, changes, op))
 
     def would_violate(self, table: Any) -> Changes:
-        """What `insert` of these rows would change; nothing is."""
+        """What inserting these rows would change, without inserting them."""
         with self._lock:
             rows = arrow_of(table, self._state.schema)
             return self._told(self._state.supposed(rows))
@@ -270,13 +301,13 @@ class Monitor:
             return {rule.name: store.count for rule, store in zip(self._state.rules, self._state.stores, strict=True)}
 
     def violations(self, rule: Any, limit: int | None = None) -> Violations:
-        """The clashing rows of a rule, as `refute.violations` gives them."""
+        """The clashing rows of a rule, as `refute.violations` returns them."""
         with self._lock:
             return Violations(self.live_engine(), self._state.rules[self._number(rule)], limit)
 
     @property
     def rows(self) -> pa.Table:
-        """The rows that are in some violation, with a column `refute` that says in which, as a report has it."""
+        """The rows in any violation, with a column `refute` that lists the rules they break, as in a report."""
         with self._lock:
             marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
@@ -284,21 +315,20 @@ class Monitor:
     @property
     def suspects(self) -> Suspects:
         """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are."""
-        with self._lock:
-            return suspects(self, RuleBook.of(list(self.rules)))
+        return self.report().suspects
 
     def table(self) -> pa.Table:
-        """All rows, in the order in which they came."""
+        """All rows, in the order of their arrival."""
         with self._lock:
             return self._state.living()[1]
 
     def report(self) -> Report:
-        """The report of all rules, as `refute.check` gives it."""
+        """The report of all rules, as `refute.check` returns it."""
         with self._lock:
             return check(self, RuleBook.of(list(self.rules)))
 
     def live_engine(self) -> LiveEngine:
-        """The rows of this moment, as the one who answers for them."""
+        """The engine for the rows as they are now."""
         with self._lock:
             return LiveEngine.of(self._state)
 
@@ -308,7 +338,10 @@ class Monitor:
             return key_table(keys, schema, self.key)
         column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
         if column.null_count:
-            raise DataError("the number of a row is null; rows are numbered from 0 on, in the order in which they came")
+            raise DataError(
+                "the number of a row is null; rows are numbered from 0, in the order in which they came",
+                count=int(column.null_count),
+            )
         return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
@@ -326,9 +359,7 @@ class Monitor:
             for number, one in enumerate(self._state.rules):
                 if (one.constraint, one.where) == (wanted.constraint, wanted.where):
                     return number
-        told = name or str(rule)
-        hint = did_you_mean(told, names) or f" Its rules are {', '.join(names)}"
-        raise OptionError(f"the monitor has no rule {told!r}.{hint}", rule=told)
+        raise unknown_rule(name or str(rule), names, "monitor")
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
@@ -344,7 +375,10 @@ class Monitor:
         return f"Monitor({', '.join(plural(number, noun) for number, noun in parts)})"
 
     def _repr_html_(self) -> str:
-        return self.report().to_html()
+        """What is known of each rule: a report would look at all rows for the rules that are only counted."""
+        lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
+        head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
+        return f"<table>{head}{''.join(lines)}</table>"
 
 
 def _bound(store: str, most_pairs: int) -> int:
@@ -352,7 +386,7 @@ def _bound(store: str, most_pairs: int) -> int:
     _one_of("store", store, STORES)
     most = whole_number("most_pairs", most_pairs)
     if most < 1:
-        raise OptionError(f"most_pairs must be at least 1, not {most_pairs}")
+        raise wrong_value("most_pairs", "at least 1", most_pairs)
     return {"auto": most, "pairs": 1 << 62, "counts": 0}[store]
 
 
@@ -363,4 +397,4 @@ def _said(rule: Rule) -> tuple[object, ...]:
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise OptionError(f"unknown {what} {value!r}; choose from {', '.join(known)}.{did_you_mean(str(value), known)}")
+        raise unknown_choice(what, value, known)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refute.errors import OptionError, SchemaError, did_you_mean, whole_number
+from refute.errors import OptionError, whole_number
+from refute.faults import needing, repeated_key_column, unknown_choice, wrong_value
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.read.files import read_local
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from refute.language.rulebook import Rule
 
 ENGINES = ("spark", "local")
+IN_PROCESS = ", or pass engine='local' to work in this process"
 
 
 def engine_for(
@@ -41,19 +43,18 @@ def engine_for(
     """
     chosen = MethodName.of(method)
     if engine is not None and engine not in ENGINES:
-        raise OptionError(
-            f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}.{did_you_mean(engine, ENGINES)}"
-        )
+        raise unknown_choice("engine", engine, ENGINES)
     threads = None if threads is None else whole_number("threads", threads)
     if threads is not None and threads < 1:
-        raise OptionError(f"threads must be at least 1, not {threads}.")
+        raise wrong_value("threads", "at least 1", threads)
     check_driver_bytes(driver_bytes)
     names = as_key(key)
     given = given_schema(table, schema, header)
     if is_monitor(table):
         return _of_monitor(table, names, engine, chosen)
     if on_spark(table, engine):
-        from refute.spark import SparkBudget, SparkEngine
+        with needing("Spark", "spark", IN_PROCESS):
+            from refute.spark import SparkBudget, SparkEngine
 
         held = spark_table(table)
         budget = SparkBudget() if driver_bytes is None else SparkBudget(driver_bytes=driver_bytes)
@@ -68,12 +69,23 @@ def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None, method: Me
     """The engine for the rows of a monitor, whose key is its own."""
     if engine == "spark":
         raise OptionError(
-            "a monitor keeps its rows in this process, so Spark cannot answer for them; leave engine= out"
+            "a monitor keeps its rows in this process, so Spark cannot answer for them; leave engine= out",
+            option="engine",
+            value=engine,
         )
     if method is not MethodName.AUTO:
-        raise OptionError("a monitor answers by what it keeps, so no method can be chosen; leave method= out")
+        raise OptionError(
+            "a monitor answers from what it keeps, so a method cannot be chosen; leave method= out",
+            option="method",
+            value=method.value,
+        )
     if tuple(key) not in ((), monitor.key):
-        raise OptionError(f"the key of the monitor is {', '.join(monitor.key) or 'none'}; leave key= out")
+        raise OptionError(
+            f"the key of the monitor is {', '.join(monitor.key) or 'none'}; leave key= out",
+            option="key",
+            value=tuple(key),
+            key=monitor.key,
+        )
     answering: Engine = monitor.live_engine()
     return answering
 
@@ -97,7 +109,8 @@ def spark_table(table: Any) -> Any:
     """The table for Spark: a path or DataFrame as it is, a table in memory as a DataFrame."""
     if is_spark(table) or is_path(table):
         return table
-    from refute.spark import frame_of
+    with needing("Spark", "spark", IN_PROCESS):
+        from refute.spark import frame_of
 
     return frame_of(Relation.of(table).arrow)
 
@@ -105,14 +118,16 @@ def spark_table(table: Any) -> Any:
 def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
     """The schema to read files by; raises OptionError for tables that are not files."""
     if not is_path(table) and (schema is not None or not header):
-        raise OptionError("schema= and header= apply to files only; leave them out")
+        raise OptionError(
+            "schema= and header= apply to files only; leave them out", option="header" if schema is None else "schema"
+        )
     return Schema.of(schema, header=header)
 
 
 def check_driver_bytes(number: int | None) -> None:
     """Raise OptionError for anything but a number of bytes."""
     if number is not None and whole_number("driver_bytes", number) < 0:
-        raise OptionError(f"driver_bytes must be at least 0, not {number}; with 0, no rows come to this process")
+        raise wrong_value("driver_bytes", "at least 0", number, "; with 0, no rows come to this process")
 
 
 def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -122,9 +137,9 @@ def as_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(key) if isinstance(key, Iterable) else (key,)
     for place, name in enumerate(names):
         if not isinstance(name, str):
-            raise OptionError(f"key= takes a column name or a list of them, not {name!r}.")
+            raise wrong_value("key", "a column name or a list of them", name)
         if name in names[:place]:
-            raise SchemaError(f"the key column {name!r} is listed twice; list each key column once")
+            raise repeated_key_column(name)
     return names
 
 

@@ -60,7 +60,7 @@ def app() -> None:
     """Finds the pairs of rows that refute your data's rules, and the rules your data obeys.
 
     Exit codes: 0 all rules hold, 1 a rule of severity error failed, 2 only warn rules failed, 3 could not run,
-    4 finished partly.
+    4 finished only in part.
     """
 
 

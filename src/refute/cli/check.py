@@ -33,8 +33,8 @@ from refute.cli.terminal import hand_over, say
     "violations",
     callback=as_folder_or_table,
     metavar="DIR",
-    help="Write all violations as Parquet, one file (on Spark, one folder) per rule; or to table:schema.name, one "
-    "table of Spark's catalog for all.",
+    help="Write all violations as Parquet, one file (on Spark, one folder) per rule; or into one catalog table: "
+    "table:schema.name.",
 )
 @click.option(
     "--suspects",
@@ -77,8 +77,7 @@ def command(
     """Check the rows of DATA against RULES.
 
     DATA is a path or glob of CSV, JSON, Parquet or ORC files. RULES is a file of rules, or the text of one rule.
-    On Spark, what is written may go to an address such as s3://bucket/folder: a report becomes the only file of a
-    folder there.
+    On Spark, output may go to an address such as s3://bucket/folder, where a report is the only file of a folder.
     """
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key

@@ -13,7 +13,8 @@ import click
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.terminal import hand_over, say
-from refute.errors import DataError, OptionError
+from refute.errors import OptionError
+from refute.faults import missing_file, unreadable
 from refute.language.addresses import local_path
 from refute.language.formats import (
     FORMATS,
@@ -36,7 +37,7 @@ from refute.writing import write_text
 @click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
 @click.option("--out", metavar="F", help="Write to this file instead of stdout.")
-@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
+@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")
 @click.option("--table", default="data", show_default=True, help="The name of the table, for sql.")
 @shared
 def command(
@@ -44,7 +45,7 @@ def command(
 ) -> Exit:
     """Write the rules of IN (a file, or - for stdin) in another format.
 
-    A rule that the format has no words for is an error that names it.
+    A rule that the format cannot express is an error that names it.
     """
     columns = read_header(header) if header is not None else TableFacts()
     return convert(
@@ -83,7 +84,7 @@ def convert(
     if out is None:
         hand_over(written)
         return Exit.HOLDS
-    write_text(local_path(out, "convert writes files of this machine, or to stdout without --out"), written)
+    write_text(local_path(out, "convert writes to a file on this machine, or without --out to stdout"), written)
     if not quiet:
         say(f"{out}: {len(book)} rules, {named(chosen).title} to {target.title}", err=True)
     return Exit.HOLDS
@@ -97,14 +98,14 @@ def read_header(given: str) -> TableFacts:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 cells = next(csv.reader(stream), [])
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise DataError(f"cannot read the header of {path}: {error}") from None
+            raise unreadable(str(path), f"its header is not CSV ({error})") from None
     elif path.suffix.lower() == ".csv":
-        raise OptionError(f"there is no file {given}")
+        raise missing_file(given, OptionError)
     else:
         cells = next(csv.reader([given]), [])
     pairs = [_typed(cell.strip()) for cell in cells]
     if not pairs or not all(name for name, _ in pairs):
-        raise OptionError(f"the header {given!r} has a column without a name")
+        raise OptionError(f"--header must name every column, not {given!r}", option="--header", value=given)
     return TableFacts(tuple(name for name, _ in pairs), tuple(kind for _, kind in pairs))
 
 

@@ -28,25 +28,29 @@ _SHOWN = 20
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     metavar="G1",
-    help="The share of row pairs that may break a rule.",
+    help="The share of row pairs allowed to break a rule.",
 )
-@click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="The most comparisons in one rule.")
-@click.option("--columns", metavar="C,..", help="Look at these columns only.")
-@click.option("--where", metavar="CONDITION", help="Look only at rows like this: \"state = 'NY' and salary > 0\".")
+@click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
+@click.option("--columns", metavar="C,..", help="Use only these columns.")
+@click.option("--where", metavar="CONDITION", help="Use only rows that match, e.g. \"state = 'NY' and salary > 0\".")
 @click.option(
-    "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Compare different columns too."
+    "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Also compare different columns."
 )
-@click.option("--one-row", is_flag=True, help="Compare the columns of one row too.")
+@click.option("--one-row", is_flag=True, help="Also compare columns within a row.")
 @click.option(
-    "--constants", type=click.IntRange(min=0), default=0, metavar="N", help="Compare with N frequent values too."
+    "--constants",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also compare with N frequent values.",
 )
 @click.option(
     "--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Also list rules broken by at most N pairs."
 )
 @click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
-@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds, with the rules verified by then.")
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds and show the rules verified so far.")
 @click.option(
-    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best."
+    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
 @click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
 @persist_option
@@ -75,9 +79,9 @@ def command(
 ) -> Exit:
     """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
 
-    DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a table of the catalog. Few rows are searched in this
-    process, many by Spark.
-    With --out all of them go to a rule file, as proposals to read and to keep or to drop.
+    DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a catalog table. Small
+    tables are searched in this process, large ones by Spark. With --out, all rules are written to a rule file, as
+    proposals to keep or drop.
     """
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)

@@ -21,13 +21,13 @@ from refute.language.rulebook.advice import advise
 @click.command("lint")
 @click.argument("rules", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RULES...")
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of the files. Default: detected.")
-@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, for formats with numbers.")
+@click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")
 @shared
 def command(options: SharedOptions, rules: tuple[Path, ...], source_format: str | None, header: str | None) -> Exit:
-    """Check files of rules without any data.
+    """Check rule files without reading any data.
 
-    Every mistake is shown as file:line. Rules that are legal but of no use (never broken, said twice, implied by
-    another, with a comparison too many) are warnings. The exit code is 3 if there is a mistake, else 0.
+    Every mistake is shown as file:line. Rules that are valid but useless (never broken, repeated, implied by
+    another, with a redundant comparison) are warnings. The exit code is 3 if there is a mistake, otherwise 0.
     """
     names = None if header is None else read_header(header).columns
     return lint(rules, source_format=source_format, header=names, nulls=options.nulls, quiet=options.quiet)

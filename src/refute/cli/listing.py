@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import refute
 from refute.cli.terminal import say
 from refute.display import in_one_line
-from refute.errors import OptionError
+from refute.faults import unwritable
 from refute.writing import replacing_folder, write_text
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
         found = [(result.name, report.violations(result).to_spark()) for result in _broken(report)]
         # A table without rows says that all rules hold, and takes the place of what an earlier run has found.
         first = report.results[0]
-        write_table(data.session, place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
+        write_table(place.table, found or [(first.name, report.violations(first, 1).to_spark().limit(0))])
         return
     elsewhere = _elsewhere(data, place)
     taken = {_FINISHED.casefold()}
@@ -90,7 +90,7 @@ def _made(place: Place) -> Path:
     try:
         place.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"cannot write to {place.text}: {error.strerror or error}") from error
+        raise unwritable(place.text, error.strerror or str(error)) from error
     return place.path
 
 

@@ -14,6 +14,7 @@ from refute.cli.places import Place, as_file
 from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
 from refute.errors import OptionError
+from refute.faults import unwritable
 from refute.language.addresses import local_path
 from refute.language.render import render_condition, render_english, render_text
 from refute.language.rulebook import Rule
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 
 @click.command("monitor")
 @click.argument("folder", metavar="DIR")
-@click.option("--json", "json_file", callback=as_file, metavar="F", help="Write it as JSON (- for stdout).")
-@click.option("--verify", is_flag=True, help="Read all files and hold them against their checksums.")
+@click.option("--json", "json_file", callback=as_file, metavar="F", help="Write the overview as JSON (- for stdout).")
+@click.option("--verify", is_flag=True, help="Read all files and verify their checksums.")
 @shared
 def command(options: SharedOptions, folder: str, json_file: Place | None, verify: bool) -> Exit:
     """Show the rules, rows and open violations of the monitor in DIR, as of its last commit.
 
-    DIR is a folder of `refute.Monitor.open`. It may be in use: nothing is locked, and nothing is changed. The exit code
-    is 3 if there is no monitor or a file of it is damaged, else 0, whether rules are broken or not.
+    DIR is a folder of `refute.Monitor.open`. It may be in use: nothing is locked or changed. The exit code is 3 if
+    there is no monitor or one of its files is damaged, and 0 otherwise, whether rules are broken or not.
     """
     from refute.live.durable.overview import Overview  # with the loops that a monitor runs, which help does not need
 
     target = None if json_file is None or json_file.is_stdout else _checked(json_file)
-    found = Overview.of(local_path(folder, "a monitor is in a folder of this machine"), verify=verify)
+    found = Overview.of(local_path(folder, "a monitor needs a folder on this machine"), verify=verify)
     if json_file is not None:
         text = json.dumps(_plain(found), indent=2, ensure_ascii=False) + "\n"
         if target is None:
@@ -52,10 +53,14 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
 def _checked(place: Place) -> Path:
     """The file to write; raises OptionError where it cannot be one of this machine."""
     if place.address is not None:
-        raise OptionError(f"--json {place.text}: only Spark writes there; name a file of this machine")
+        raise OptionError(
+            f"--json {place.text}: only Spark can write there; name a file on this machine",
+            option="--json",
+            value=place.text,
+        )
     if place.path.is_dir() or not place.path.parent.is_dir():
         why = "it is a folder" if place.path.is_dir() else f"there is no folder {place.path.parent}"
-        raise OptionError(f"cannot write {place.text}: {why}")
+        raise unwritable(place.text, why)
     return place.path
 
 

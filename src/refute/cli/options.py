@@ -31,10 +31,10 @@ class SharedOptions:
     def __post_init__(self) -> None:
         if self.master is not None and self.remote is not None:
             raise click.UsageError(
-                "--master and --remote exclude each other: one names a cluster, one a Connect server."
+                "--master and --remote cannot be used together: one names a cluster, the other a Connect server."
             )
         if self.quiet and self.verbose:
-            raise click.UsageError("--quiet and --verbose exclude each other.")
+            raise click.UsageError("--quiet and --verbose cannot be used together.")
 
 
 def _settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -46,9 +46,9 @@ def _settings(context: click.Context, option: click.Parameter, given: tuple[str,
         if not equals or not name or len(name.split()) != 1:
             raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE, as in spark.executor.memory=4g.")
         if not name.startswith("spark."):
-            raise click.BadParameter(f"{name!r} is not a setting of Spark, whose names begin with 'spark.'.")
+            raise click.BadParameter(f"{name!r} is not a Spark setting; their names begin with 'spark.'.")
         if name in _OWN_FLAGS:
-            raise click.BadParameter(f"{name} has a flag of its own: {_OWN_FLAGS[name]}.")
+            raise click.BadParameter(f"{name} has its own flag: {_OWN_FLAGS[name]}.")
         found[name] = value.strip()
     return found
 
@@ -66,11 +66,11 @@ _OPTIONS = (
         multiple=True,
         metavar="K=V",
         callback=_settings,
-        help="A setting of Spark, e.g. spark.executor.memory=4g. May be repeated.",
+        help="A Spark setting, e.g. spark.executor.memory=4g. May be repeated.",
     ),
     click.option("--py-files", metavar="F,..", callback=_files, help="Python files or archives for Spark's executors."),
-    click.option("-q", "--quiet", is_flag=True, help="Only errors and the exit code."),
-    click.option("-v", "--verbose", is_flag=True, help="Show what Spark says, and tracebacks."),
+    click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+    click.option("-v", "--verbose", is_flag=True, help="Show Spark's own messages, and tracebacks."),
     click.option("--nulls", type=click.Choice(["sql", "equal"]), help="sql: null never matches; equal: null = null."),
 )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from refute.errors import OptionError
+from refute.faults import unwritable
 from refute.language.addresses import is_address, is_local_address, local_path
 from refute.writing import write_text as write_whole
 
@@ -54,8 +55,10 @@ class Place:
             return
         if data.session is None:
             raise OptionError(
-                f"{self.flag} {self.text}: only Spark writes there, and --engine local runs without it; name a path of "
-                "this machine, or leave out --engine local."
+                f"{self.flag} {self.text}: only Spark can write there, not --engine local; name a path on this "
+                "machine, or leave out --engine local",
+                option=self.flag,
+                value=self.text,
             )
         from refute.spark.source.places import require_file_system, require_table
 
@@ -67,11 +70,11 @@ class Place:
     def _require_here(self) -> None:
         path = self.path
         if self.is_folder and path.exists() and not path.is_dir():
-            raise OptionError(f"cannot write to {self.text}: it is a file, and {self.flag} takes a folder")
+            raise unwritable(self.text, f"it is a file, and {self.flag} takes a folder")
         if not self.is_folder and not self.is_stdout and path.is_dir():
-            raise OptionError(f"cannot write {self.text}: it is a folder, and {self.flag} takes a file")
+            raise unwritable(self.text, f"it is a folder, and {self.flag} takes a file")
         if not self.is_folder and not path.parent.is_dir():
-            raise OptionError(f"cannot write {self.text}: there is no folder {path.parent}")
+            raise unwritable(self.text, f"there is no folder {path.parent}")
 
     def write(self, text: str, data: Opened) -> None:
         """Write a text: on this machine as a file, elsewhere as the only file of a folder."""

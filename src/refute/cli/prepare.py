@@ -11,33 +11,31 @@ from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
 from refute.cli.terminal import say
 from refute.errors import EngineError
+from refute.faults import needing
 
 
 @click.command("prepare")
 @shared
 def command(options: SharedOptions) -> Exit:
-    """Make the archive of Java classes with which Spark starts in about half the time.
+    """Make an archive of Java classes, so that Spark starts in about half the time.
 
-    It takes a minute or so and 200 MB in the user's cache (REFUTE_CACHE_DIR), and is made again when Java or Spark
-    change and this is called again. Nothing needs it.
+    This is optional. It takes about a minute and 200 MB in the user's cache (REFUTE_CACHE_DIR). Run it again after an
+    upgrade of Java or Spark.
     """
-    try:
+    with needing("Spark", "spark"):
         from refute.spark.session.archive import ClassArchive
         from refute.spark.session.java import find_java
-    except ImportError as error:
-        raise EngineError(
-            f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`."
-        ) from error
     archive = ClassArchive.of(find_java())
     started = time.monotonic()
     with waiting("Preparing", options.quiet):
         there, made = archive.exists, archive.make()
     if not made:
         raise EngineError(
-            f"the class archive could not be made in {archive.folder}: another process is making it, the folder is not "
-            "writable, or Java has no such archives. Spark works without it."
+            f"cannot make the class archive in {archive.folder}: another process is making it, the folder is not "
+            "writable, or this Java does not support such archives. Spark works without it",
+            path=str(archive.folder),
         )
     if not options.quiet:
-        took = "it was there already" if there else f"made in {time.monotonic() - started:.0f} s"
+        took = "already there" if there else f"made in {time.monotonic() - started:.0f} s"
         say(f"{archive.folder}: {took}")
     return Exit.HOLDS

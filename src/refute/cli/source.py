@@ -15,7 +15,8 @@ import click
 from refute.cli.options import SharedOptions
 from refute.cli.progress import shows_progress
 from refute.cli.terminal import say
-from refute.errors import EngineError, OptionError
+from refute.errors import OptionError
+from refute.faults import needing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,19 +98,16 @@ def open_data(
         if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(
                 "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no "
-                "effect."
+                "effect",
+                option="--engine",
+                value="local",
             )
         from refute.relation import Relation, read_local
 
         return Opened(Relation.of(read_local(data, given)))
-    try:
+    with needing("Spark", "spark", ", or add --engine local to read DATA in this process"):
         from refute.spark.session import session
         from refute.spark.session.warning import ignore_pandas_warning
-    except ImportError as error:
-        raise EngineError(
-            f"Spark is not installed ({error.name} is missing): run `pip install 'refute[spark]'`, "
-            "or add --engine local to read DATA in this process."
-        ) from error
     ignore_pandas_warning()
     running = _aside(
         lambda: session(
@@ -148,7 +146,7 @@ def _hint_at_preparing() -> None:
     from refute.spark.session.java import find_java
 
     if not ClassArchive.of(find_java()).exists:
-        say("refute: Spark starts in about half the time after `refute prepare`, which is needed once", err=True)
+        say("refute: run `refute prepare` once, and Spark starts in about half the time", err=True)
 
 
 def size_of(data: str) -> int:

@@ -30,9 +30,17 @@ def require_suspects_file(place: Place | None) -> None:
         return
     kind = next((kind for kind in _KINDS if place.text.lower().endswith(kind)), None)
     if kind is None:
-        raise OptionError(f"{place.flag} {place.text}: name a file that ends in .csv, .json or .parquet.")
+        raise OptionError(
+            f"{place.flag} {place.text}: name a file that ends in .csv, .json or .parquet",
+            option=place.flag,
+            value=place.text,
+        )
     if kind == ".parquet" and place.address is not None:
-        raise OptionError(f"{place.flag} {place.text}: a Parquet file of suspects is written on this machine only.")
+        raise OptionError(
+            f"{place.flag} {place.text}: a Parquet file of suspects is written on this machine only",
+            option=place.flag,
+            value=place.text,
+        )
 
 
 def require_quarantine(place: Place | None) -> None:
@@ -42,7 +50,9 @@ def require_quarantine(place: Place | None) -> None:
     others = sorted(file.name for file in place.path.iterdir() if file.name not in (_KEPT, _SUSPECTS, _FINISHED))
     if others:
         raise OptionError(
-            f"{place.flag} {place.text} replaces the whole folder, and it holds {others[0]}; name another folder."
+            f"{place.flag} {place.text} replaces the whole folder, and it holds {others[0]}; name another folder",
+            option=place.flag,
+            value=place.text,
         )
 
 

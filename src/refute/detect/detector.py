@@ -121,16 +121,17 @@ class Detector:
     def _ways_to_count(self, rule: Rule, problem: Problem) -> Iterator[CountingWay]:
         """The ways to count, in turn until one gives the number; each is made ready when its turn comes."""
         method, share = self._run(), self.share
-        simple = _counts_as_it_verifies(problem)
+        simple, broken = _counts_as_it_verifies(problem), False
         if not _takes_one_pass(problem) and not (simple and self.relation.n_rows < FEW_ROWS):
             summary = self._summary(rule, MANY_REPEATS)
             if summary is None and not simple:
                 yield UnlessNone(method, problem, share)
+                broken = True
             summary = summary or self._summary(rule, FEW_REPEATS)
             if summary is not None:
                 yield ByDistinctRows(summary, rule, share)
                 return
-        yield ByMethod(method, problem, share)
+        yield ByMethod(method, problem, share, broken)
 
     def pairs(self, rule: Rule, limit: int | None = None) -> Iterator[tuple[Rows, Rows | None]]:
         """The violations in chunks of row numbers; the second array is None for a rule about one row."""

@@ -30,7 +30,7 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
     shared = [f"  column {name}: encoded once for {count} rules" for name, count in readers.items() if count > 1]
     notes = ["shared between rules", *shared] if shared else []
     notes += [
-        f"{rule.name} can never be violated: its comparisons exclude each other"
+        f"{rule.name} can never be violated: its comparisons contradict each other"
         for rule in rules
         if Closure(rule.constraint.predicates, rule.nulls).contradictory
     ]
@@ -39,16 +39,16 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
 
 def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
     """The plan of one rule."""
-    detector.relation.bind(rule.constraint, rule=rule.name)
+    detector.relation.bind(rule.constraint, rule=rule.name, where=rule.where)
     rows = detector.relation.n_rows
     if rule.constraint.is_single_row:
-        steps = ("hold each row against the comparisons",)
+        steps = ("evaluate the comparisons for each row",)
         return RulePlan.of(rule, rows=rows, method="scan", steps=steps, worst="n rows")
     method = detector.method
     verify = tuple(map(str, detector.verify_steps(rule)))  # first rows are encoded before all, and then on their own
     problem = detector.compiled(rule).problem
     if problem is None:
-        steps = ("nothing to look for: its comparisons exclude each other",)
+        steps = ("nothing to search: its comparisons contradict each other",)
         return RulePlan.of(rule, rows=rows, method=method.value, steps=steps, worst="nothing")
     return RulePlan.of(
         rule,
@@ -57,7 +57,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
         steps=tuple(map(str, _preparation(detector, rule, problem))),
         verify=verify,
         count=tuple(map(str, detector.count_steps(rule))),
-        check=("verify it as above, and go on if it is broken", *map(str, detector.extent_steps(rule))),
+        check=("verify the rule as above; continue if it is broken", *map(str, detector.extent_steps(rule))),
         worst=_at_worst(Shape.of_problem(problem), method),
     )
 
@@ -68,12 +68,12 @@ def _preparation(detector: Detector, rule: Rule, problem: Problem) -> Iterator[S
     n = detector.relation.n_rows
     if problem.s.size < n or problem.t.size < n:
         on_t = "" if problem.aligned else f" as s, {problem.t.size:,} as t"
-        yield Step(f"keep the rows that may stand in a pair: {problem.s.size:,}{on_t}")
+        yield Step(f"keep the rows that can be part of a pair: {problem.s.size:,}{on_t}")
     points = reduce(problem, detector.share) if detector.method is not MethodName.REFINE else None
     if points is not None and points.group is not None:
         yield Step(f"group the rows by {named(problem.equal)}: {_counted(points.groups, 'group')}")
         if points.s_pick is not None or points.t_pick is not None:
-            yield Step(f"drop rows whose group has no other: {_left(points)}")
+            yield Step(f"drop the rows that are alone in their group: {_left(points)}")
 
 
 def _left(points: Points) -> str:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.detect.detector import Detector
-from refute.errors import DataError, SchemaError, did_you_mean
+from refute.errors import DataError
+from refute.faults import null_key, repeated_key, unknown_column, unusable_key
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
@@ -20,6 +21,7 @@ from refute.relation import Relation
 from refute.relation.arrays import combined, numbers, row_numbers
 from refute.relation.keys.key_index import KeyIndex, is_repeat, keys_of
 from refute.relation.shown import shown
+from refute.relation.types import Family
 
 
 class Identity:
@@ -30,8 +32,9 @@ class Identity:
         self.key = tuple(key)
         for name in self.key:
             if not relation.has(name):
-                hint = did_you_mean(name, relation.names)
-                raise SchemaError(f"there is no key column {name!r}.{hint}", column=name, columns=relation.names)
+                raise unknown_column(name, relation.names, kind="key column")
+            if relation.type_of(name).family is Family.UNSUPPORTED:
+                raise unusable_key(name)
         if self.key:
             self._check_unique()
 
@@ -76,21 +79,22 @@ class Identity:
         for name in self.key:
             missing = self._relation.null_count(name)
             if missing:
-                where = "1 row" if missing == 1 else f"{missing:,} rows"
-                raise DataError(f"the key column {name!r} is null in {where}; key columns must not be null", key=name)
+                raise null_key(name, missing)
         same_key = DenialConstraint(
             tuple(Predicate.of(Column(Row.S, name), Operator.EQ, Column(Row.T, name)) for name in self.key)
         )
         verdict = Detector(self._relation).verify(Rule.of(same_key))
         if verdict.witness is not None:
-            s, t = sorted(verdict.witness)
-            values = ", ".join(f"{name} = {shown(self._relation.column(name)[s])!r}" for name in self.key)
-            raise DataError(
-                f"the key {', '.join(self.key)} is not unique: rows {s} and {t} both have {values}. "
-                "Choose columns that identify a row, or leave the key out to use row positions",
-                key=self.key,
-                rows=(s, t),
-            )
+            raise self._repeated()
+
+    def _repeated(self) -> DataError:
+        """The error for the first key, in order of values, that several rows have."""
+        codes = [self._relation.encode(name, ordered=True).values for name in self.key]
+        order = np.lexsort(codes[::-1])
+        same = np.logical_and.reduce([column[order[1:]] == column[order[:-1]] for column in codes])
+        first = int(same.argmax())
+        others = int((~same[first:]).argmax()) or len(same) - first
+        return repeated_key(self.values(int(order[first]), self.key), others + 1)
 
 
 def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
@@ -102,12 +106,13 @@ def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
 def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.int64]:
     """Positions as they are, if each is one of a row and none comes twice."""
     if column.null_count:
-        raise DataError("a position is null; give the number of a row, from 0 on")
+        raise DataError("a position is null; give the number of a row, from 0 on", count=int(column.null_count))
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        raise DataError(f"there is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0.")
+        message = f"there is no row {outside[0]:,}; the table has {n_rows:,} rows, and the first is row 0"
+        raise DataError(message, row=int(outside[0]), count=n_rows)
     repeated = rows[is_repeat(rows)]
     if len(repeated):
-        raise DataError(f"row {repeated[0]:,} is asked for more than once.")
+        raise DataError(f"row {repeated[0]:,} is listed more than once", row=int(repeated[0]))
     return rows

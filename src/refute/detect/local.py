@@ -15,7 +15,6 @@ from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.methods import sweep
 from refute.detect.results import Finding, Timed, Verdict, Witness
 from refute.detect.suspecting import LocalSuspects
-from refute.errors import SchemaError
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -23,7 +22,7 @@ from refute.plan.plan import Plan
 from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 from refute.relation import Relation
-from refute.relation.binding import check_column
+from refute.relation.binding import check_rules
 from refute.runtime.threads import chosen_threads, together
 
 if TYPE_CHECKING:
@@ -97,22 +96,8 @@ class LocalEngine:
                 progress(rule)
             return Timed(_with_witness(finding, named), values, seconds)
 
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         return together(self._threads, [partial(run, rule) for rule in rules])
-
-    def _check_fit(self, rules: Sequence[Rule]) -> None:
-        """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
-        problems: list[str] = []
-        for rule in rules:
-            try:
-                self.relation.bind(rule.constraint, rule=rule.name)
-                read = () if rule.where is None else columns_of(rule.where)
-                for name in (name for name in read if not self.relation.has(name)):
-                    check_column(self.relation, name, f" (in the condition of {rule.name})")
-            except SchemaError as error:
-                problems.append(str(error))
-        if problems:
-            raise SchemaError("\n".join(problems))
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """How many partners each row has in each role."""
@@ -135,7 +120,7 @@ class LocalEngine:
         """The same by row numbers."""
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
 
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         share = Share(threads=self._threads)
 
         def partners(problem: Problem) -> tuple[Rows, Rows]:
@@ -145,7 +130,7 @@ class LocalEngine:
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         return plan_rules(self._detector, rules)
 
     def close(self) -> None:

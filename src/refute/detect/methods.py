@@ -26,10 +26,10 @@ class Method(Protocol):
     def exists_steps(self, problem: Problem, share: Share | None = None, *, first_rows: bool = True) -> Iterator[Step]:
         """The steps that `exists` takes, none of them taken."""
 
-    def count(self, problem: Problem, share: Share | None = None) -> int:
-        """The number of violating ordered pairs."""
+    def count(self, problem: Problem, share: Share | None = None, *, broken: bool = False) -> int:
+        """The number of violating ordered pairs; with `broken` the caller has found that there is one."""
 
-    def count_steps(self, problem: Problem, share: Share | None = None) -> Iterator[Step]:
+    def count_steps(self, problem: Problem, share: Share | None = None, *, broken: bool = False) -> Iterator[Step]:
         """The steps that `count` takes, none of them taken."""
 
     def partners(self, problem: Problem, share: Share | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -50,7 +50,7 @@ class SweepMethod(Method, Protocol):
     def involved(
         self, problem: Problem, share: Share | None = None
     ) -> tuple[int, NDArray[np.bool_], NDArray[np.bool_]]:
-        """The number of violating ordered pairs, and which points of side s, and of side t, are in one."""
+        """The number of violating ordered pairs, of which there is one, and which points of each side are in one."""
 
     def involved_steps(self, problem: Problem, share: Share | None = None) -> Iterator[Step]:
         """The steps that `involved` takes, none of them taken."""

@@ -1,4 +1,4 @@
-"""What detection gives back about one rule."""
+"""What detection returns about one rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The exact extent to which a table violates a rule. Counts are None where only a verdict was asked for."""
+    """The exact extent to which a table violates a rule. Counts are None if only a verdict was computed."""
 
     holds: bool
     violations: int | None

@@ -29,19 +29,20 @@ class CountingWay(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByMethod:
-    """As the method counts."""
+    """As the method counts; `broken` where a pair was found before."""
 
     method: Method
     problem: Problem
     share: Share
+    broken: bool = False
 
     def steps(self) -> Iterator[Step]:
         """Those of the method."""
-        return self.method.count_steps(self.problem, self.share)
+        return self.method.count_steps(self.problem, self.share, broken=self.broken)
 
     def count(self) -> int | None:
         """The number of violations."""
-        return self.method.count(self.problem, self.share)
+        return self.method.count(self.problem, self.share, broken=self.broken)
 
 
 @dataclass(frozen=True, slots=True)

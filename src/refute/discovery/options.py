@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 
@@ -17,7 +18,7 @@ Member = TypeVar("Member", bound=Enum)
 
 
 class SearchMethod(Enum):
-    """How evidence is gathered. All methods give equal rules."""
+    """How evidence is gathered. All methods return the same rules."""
 
     AUTO = "auto"
     TILES = "tiles"
@@ -52,14 +53,14 @@ class Progress:
 class Options:
     """The options of a discovery.
 
-    `columns`: the columns to look at, None for all. `cross_columns`: whether two different columns are compared across
+    `columns`: the columns to use, None for all. `cross_columns`: whether two different columns are compared across
     rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
     `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
     column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
     `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. The search for g1 is
     complete; for g2 and g3, which are measured rule by rule on all rows, it ends after 20,000 candidates, and a note
-    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which what is
-    verified so far is returned.
+    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which
+    the rules verified so far are returned.
     """
 
     columns: tuple[str, ...] | None = None
@@ -86,29 +87,33 @@ class Options:
         for name in ("shared_values", "average_ratio", "constant_share", "error"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
-                raise OptionError(f"{name} must be between 0 and 1, not {value}")
+                raise wrong_value(name, "between 0 and 1", value)
         if self.error >= 1.0:
-            raise OptionError("error must be below 1: at 1 every rule holds")
+            raise wrong_value("error", "below 1", self.error, "; at 1, every rule holds")
         for name in ("max_predicates", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise OptionError(f"{name} must be at least 1, not {value}")
+                raise wrong_value(name, "at least 1", value)
         for name in ("constants", "almost", "seed"):
             if getattr(self, name) < 0:
-                raise OptionError(f"{name} must not be negative, got {getattr(self, name)}")
+                raise wrong_value(name, "at least 0", getattr(self, name))
         for name in ("constants", "almost", "max_predicates", "threads", "seed"):
             if (getattr(self, name) or 0) > _MOST:
-                raise OptionError(f"{name} must be at most {_MOST:,}, not {getattr(self, name)}")
+                raise wrong_value(name, f"at most {_MOST:,}", getattr(self, name))
         for name in self.columns or ():
             if not isinstance(name, str):
-                raise OptionError(f"columns must be names of columns, not {name!r}")
+                raise wrong_value("columns", "names of columns", name)
         if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit must be above 0 seconds, not {self.time_limit}")
+            raise wrong_value("time_limit", "above 0 seconds", self.time_limit)
         if not self.operators:
-            raise OptionError("operators must name at least one comparison")
+            raise OptionError("operators must name at least one comparison", option="operators", value=())
         if self.error and self.method in (SearchMethod.GUIDED, SearchMethod.HYDRA):
             method = self.method.value
-            raise OptionError(f"approximate rules need counts of all pairs; use method='tiles', not {method!r}")
+            raise OptionError(
+                f"approximate rules need counts of all pairs; use method='tiles', not {method!r}",
+                option="method",
+                value=method,
+            )
 
     def _check_types(self) -> None:
         """Raises OptionError for a value that is not of the kind its option takes."""
@@ -117,9 +122,9 @@ class Options:
                 value = getattr(self, name)
                 missing = value is None and name in _OPTIONAL
                 if not missing and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-                    raise OptionError(f"{name} must be {what}, not {value!r}")
+                    raise wrong_value(name, what, value)
         if self.progress is not None and not callable(self.progress):
-            raise OptionError(f"progress must be a function that takes a Progress, not {self.progress!r}")
+            raise wrong_value("progress", "a function that takes a Progress", self.progress)
 
 
 _MOST = 2**31 - 1
@@ -144,13 +149,11 @@ def chosen(kind: type[Member], value: object, name: str) -> Member:
     try:
         return kind(value)
     except ValueError:
-        known = [str(member.value) for member in kind]
-        hint = did_you_mean(str(value), known)
-        raise OptionError(f"{name} must be one of {', '.join(known)}, not {value!r}.{hint}") from None
+        raise unknown_choice(name, value, [str(member.value) for member in kind]) from None
 
 
 def options_of(**given: Any) -> Options:
-    """The options, where enumerations may be named by their values; raises OptionError for values there are not."""
+    """The options, where enumerations may be named by their values; raises OptionError for unknown values."""
     for name, kind in (("measure", Measure), ("method", SearchMethod), ("nulls", Nulls)):
         if name in given:
             given[name] = chosen(kind, given[name], name)

@@ -95,7 +95,7 @@ class _Search:
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
             boxes = boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
             found = len(outcome.boxes)
-            self._notes.append(f"of {found:,} rules verified in time the shortest {_KEPT_PARTIAL:,} were kept")
+            self._notes.append(f"of {found:,} rules verified in time, only the {_KEPT_PARTIAL:,} shortest were kept")
         with self._budget.patiently():
             boxes = self._minimal(space, boxes)
             if kept is not None:

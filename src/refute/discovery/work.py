@@ -5,16 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from refute.discovery.options import Options, Progress
-from refute.runtime.threads import chosen_threads
+from refute.runtime.threads import chosen_threads, watched
 
-_BEAT = 0.05  # seconds between looks at the clock
 State = TypeVar("State")
 Task = TypeVar("Task")
 
@@ -90,41 +88,27 @@ class Crew(Generic[State, Task]):
 
     def run(self, tasks: Iterable[Task]) -> tuple[list[State], bool]:
         """The final state of every thread, and whether all tasks were done."""
-        queue = iter(tasks)
-        lock = threading.Lock()
         left = threading.Event()
 
-        def loop() -> State:
-            state = self._start()
-            while True:
-                with lock:
-                    task = next(queue, _NOTHING)
-                if isinstance(task, _Nothing):
-                    return state
+        def in_time() -> Iterator[Task]:
+            for task in tasks:
                 if self._budget.expired:
                     left.set()
-                    return state
-                state = self._work(state, task)
+                    return
+                yield task
 
-        with ThreadPoolExecutor(self._budget.threads) as pool:
-            futures = [pool.submit(loop) for _ in range(self._budget.threads)]
-            try:
-                while wait(futures, timeout=_BEAT).not_done:
-                    self._budget.halt[0] = self._budget.expired
-            except KeyboardInterrupt:
-                self._budget.interrupt()
-                self._budget.halt[0] = 1
-                wait(futures)
-            finally:
-                halted = bool(self._budget.halt[0])
-                self._budget.halt[0] = 0
-        if halted:
-            left.set()
-        return [future.result() for future in futures], not left.is_set()
+        try:
+            states = watched(self._budget.threads, in_time(), self._start, self._work, self)
+        finally:
+            halted = bool(self._budget.halt[0])
+            self._budget.halt[0] = 0
+        return states, not (halted or left.is_set())
 
+    def look(self) -> None:
+        """Tell the kernels that run whether to go on."""
+        self._budget.halt[0] = self._budget.expired
 
-class _Nothing:
-    """No task is left."""
-
-
-_NOTHING = _Nothing()
+    def interrupt(self) -> None:
+        """Let kernels stop at once, and all other work after the task at hand."""
+        self._budget.interrupt()
+        self._budget.halt[0] = 1

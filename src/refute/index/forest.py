@@ -42,14 +42,16 @@ class Forest:
         groups: tuple[Ints, int] | None = None,
         rows: Ints | None = None,
         leaf: int = LEAF,
+        leading: int | None = None,
     ) -> Forest:
         """The forest over `size` points, at least one, of these columns; values, codes and rows fit 32 bits.
 
         `groups` are a number for each point and a bound above all. `rows` name the points, so that those of two forests
-        that are one row never pair; without them, positions do.
+        that are one row never pair; without them, positions do. Boxes are halved along all columns in turn; along the
+        `leading` one before all others, if there is one.
         """
         give_back(size)
-        codes, bound = _cells(size, columns)
+        codes, bound = _cells(size, columns, leading)
         order = sorted_positions(codes, bound)
         give_back(size)
         starts = np.array([0, size], np.int64)
@@ -86,14 +88,14 @@ class Forest:
         return self.points, self.nodes, self.boxes, lag
 
 
-def _cells(size: int, columns: Sequence[Column]) -> tuple[NDArray[np.int64], int]:
+def _cells(size: int, columns: Sequence[Column], leading: int | None) -> tuple[NDArray[np.int64], int]:
     """A number per point that sorts close points together, and a bound above all of them."""
     bounds = [int(codes.max()) + 1 for codes, _, _ in columns]
     values = []
     for (codes, _, _), bound in zip(columns, bounds, strict=True):
         values.append(dense_ranks(codes, codes, bound)[2])
         give_back(size)
-    tables, top = bit_tables(values)
+    tables, top = bit_tables(values, leading)
     cells = full(size, 0, np.int64)
     for (codes, turned, _), bound, n_values, table in zip(columns, bounds, values, tables, strict=True):
         ranks = dense_ranks(codes, codes, bound)[0]  # once more, as keeping all of them would double the memory

@@ -7,8 +7,8 @@ does (section 4.7, Theorem 2, Algorithm 6). For existence a second comparison be
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from refute.kernels.range_search import range_tree as tree_kernel
 from refute.kernels.range_search import sort_reduced as kernel
 from refute.kernels.sort.sorting import segment_order, segment_starts, sorted_positions
+from refute.runtime.threads import together
 
 Ints = NDArray[np.signedinteger]
 Int32s = NDArray[np.int32]
@@ -75,12 +76,8 @@ class SortedSides:
         """The number of matching pairs, and for each point of t its number of partners."""
         found = np.zeros(len(self.t_order), np.int64)
         args = self.ranks, self.corners, self.upto, (self.s_starts, self.t_starts)
-        spans = self._spans(threads)
-        if len(spans) == 1:
-            total = int(kernel.count_partners(*args, spans[0], found))
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                total = sum(pool.map(lambda span: int(kernel.count_partners(*args, span, found)), spans))
+        calls = [partial(kernel.count_partners, *args, span, found) for span in self._spans(threads)]
+        total = sum(map(int, together(threads, calls)))
         by_point = np.empty_like(found)
         by_point[self.t_order] = found
         return total, by_point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +14,15 @@ from refute.kernels.runs import probe, rows
 from refute.kernels.runs.probe import Query
 from refute.kernels.runs.rows import Arrays, Lines, Longs
 from refute.language.operators import Operator
+from refute.runtime.arrays import zeros
 
 Alive = NDArray[np.uint8]
 Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares with a point's, and which of its cells
 
-_PER_BUCKET = 4  # lines that share a start, on average
+_PER_BUCKET = 1  # lines that share a start, on average
+_MANY = 1 << 16  # lines of a run that is made little by little
 _ROOM = 2  # pairs for each point for which there is room at first
-_NOBODY, _NOWHERE = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
+_NOBODY, _NOWHERE, _NO_NETS = np.empty(0, np.uint8), np.empty((2, 0), np.int64), np.empty(0, np.int64)
 _KINDS = {
     Operator.LT: probe.BELOW,
     Operator.LE: probe.AT_MOST,
@@ -55,6 +57,7 @@ class Run:
     def __init__(self, shape: RunShape, arrays: Arrays) -> None:
         self.shape = shape
         self.arrays = arrays
+        self.size = len(arrays.lines)
 
     @classmethod
     def build(cls, shape: RunShape, columns: Sequence[Longs], slots: Longs) -> Run:
@@ -62,20 +65,18 @@ class Run:
         lines = np.empty((len(slots), shape.width), np.int64)
         for place, column in enumerate((*columns, slots)):
             lines[:, place] = column
-        order, spare = np.empty(len(lines), np.int64), np.empty(len(lines), np.int64)
-        rows.arrange(lines, shape.n_equal, shape.leading, order, spare)
         arrays = room_for(shape, len(lines))
-        rows.copy_lines(lines, order, arrays.lines)
-        return cls(shape, described(arrays))
+        negative = rows.build(lines, shape.leading, arrays)
+        return cls(shape, with_nets(arrays) if negative else arrays)
 
     def taken_back(self) -> Run:
-        """The run that takes all rows of this one back."""
+        """The run that takes all rows of this one back, which takes none back itself."""
         lines = self.arrays.lines.copy()
         np.invert(lines[:, -1], out=lines[:, -1])
-        return Run(self.shape, with_nets(self.arrays._replace(lines=lines)))
+        return Run(self.shape, self.arrays._replace(lines=lines, nets=-np.arange(len(lines) + 1)))
 
     def __len__(self) -> int:
-        return len(self.arrays.lines)
+        return self.size
 
     @property
     def nbytes(self) -> int:
@@ -103,26 +104,24 @@ class Run:
         """For each point whether it has a row."""
         return self.counts(query) > 0
 
-    def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, Lines]:
-        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number."""
-        found = np.empty((2, min(most, 64 + _ROOM * len(query.lines))), np.int64)
-        total = int(probe.pairs(self.arrays, query, alive, most, found)) if len(self) else 0
+    def pairs(self, query: Query, alive: Alive, most: int, room: Lines | None = None) -> tuple[int, Lines]:
+        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number.
+
+        Few are put into `room`, if that is given.
+        """
+        found = room_for_pairs(query, most) if room is None else room
+        total = int(probe.pairs(self.arrays, query, alive, most, found)) if self.size else 0
         if found.shape[1] < total <= most:
             found = np.empty((2, total), np.int64)
             probe.pairs(self.arrays, query, alive, most, found)
         return total, found[:, : min(total, most)]
 
-    def find(self, groups: Lines, alive: Alive, slots: Longs) -> None:
-        """Puts the slot of an alive row of each group into `slots`, where there is one."""
-        if len(self):
-            probe.find(self.arrays, groups, alive, slots)
-
 
 class Asking(NamedTuple):
     """What is asked of runs of a shape by points of another: bounds for cells, in the order that kernels want."""
 
-    cells: Longs  # which cell of a point each bound is about
-    kinds: Longs
+    cells: Lines  # which cell of a point each bound is about, for each way in which points ask
+    kinds: Lines
     columns: Longs
     differs: NDArray[np.bool_]
 
@@ -131,52 +130,63 @@ class Asking(NamedTuple):
         """The bounds of rows in a group: those for the first axis come first, and of these a difference last."""
         ordered = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
         return cls(
-            np.array([cell for _, _, cell in ordered], np.int64),
-            np.array([_KINDS[op] for _, op, _ in ordered], np.int64),
+            np.array([[cell for _, _, cell in ordered]], np.int64),
+            np.array([[_KINDS[op] for _, op, _ in ordered]], np.int64),
             np.array([shape.n_equal + axis for axis, _, _ in ordered], np.int64),
             np.array([op is Operator.NE for _, op, _ in ordered], np.bool_),
         )
 
     def by(self, lines: Lines) -> Query:
-        """The query of these points."""
-        low, high = np.empty((len(lines), len(self.cells)), np.int64), np.empty((len(lines), len(self.cells)), np.int64)
-        probe.bound(lines, self.cells, self.kinds, low, high)
-        return Query(lines, low, high, self.columns, self.differs)
+        """The query of these points: all of them as they ask first and, if there is another way, all of them again."""
+        ways, n_bounds = self.cells.shape
+        bounds = np.empty((2, ways * len(lines), n_bounds), np.int64)
+        probe.bound(lines, self.cells, self.kinds, bounds[0], bounds[1])
+        return Query(lines if ways == 1 else np.concatenate((lines, lines)), bounds[0], bounds[1], *self[2:])
+
+    def with_other(self, other: Asking) -> Asking | None:
+        """What asks in both ways; None where they are not about the same cells of a row."""
+        if np.array_equal(self.columns, other.columns) and np.array_equal(self.differs, other.differs):
+            cells, kinds = np.concatenate((self.cells, other.cells)), np.concatenate((self.kinds, other.kinds))
+            return self._replace(cells=cells, kinds=kinds)
+        return None
+
+
+def room_for_pairs(query: Query, most: int) -> Lines:
+    """Room for the pairs of a query, if these are few."""
+    return np.empty((2, min(most, 64 + _ROOM * len(query.lines))), np.int64)
 
 
 def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
     """Arrays for a run of up to n rows, with room for its lines unless they are given."""
-    bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if shape.n_equal else 1
-    levels = [0]
-    boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if shape.n_axes else 0
-    while boxes:
-        levels.append(levels[-1] + boxes)
-        boxes = 0 if boxes == 1 else (boxes + (1 << rows.FAN_BITS) - 1) >> rows.FAN_BITS
-    if len(levels) == 1:
-        levels.append(0)
+    bits, levels = _layout(n, shape.n_equal > 0, shape.n_axes > 0)
+    room = zeros if n > _MANY else np.empty
     return Arrays(
-        np.empty((n, shape.width), np.int64) if lines is None else lines,
+        room((n, shape.width), np.int64) if lines is None else lines,
         np.zeros((1 << bits) + 1, np.int32),
-        np.empty((levels[-1], 2 * shape.n_axes), np.int64),
-        np.array(levels, np.int64),
-        np.empty(0, np.int64),
+        np.empty((int(levels[-1]), 2 * shape.n_axes), np.int64),
+        levels,
+        _NO_NETS,
         shape.n_equal,
         64 - bits,
     )
 
 
-def described(arrays: Arrays) -> Arrays:
-    """The arrays of a run of which there are lines only, with all else."""
-    n = len(arrays.lines)
-    rows.finish(arrays, n, rows.describe(arrays, 0, n, 0))
-    return with_nets(arrays)
+@lru_cache(maxsize=1 << 10)
+def _layout(n: int, grouped: bool, zoned: bool) -> tuple[int, Longs]:
+    """How many bits of a hash the starts of n lines tell apart, and where the boxes of each size begin."""
+    bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if grouped else 1
+    levels = [0]
+    boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if zoned else 0
+    while boxes:
+        levels.append(levels[-1] + boxes)
+        boxes = 0 if boxes == 1 else (boxes + (1 << rows.FAN_BITS) - 1) >> rows.FAN_BITS
+    return bits, np.array(levels if len(levels) > 1 else [0, 0], np.int64)
 
 
 def with_nets(arrays: Arrays) -> Arrays:
     """The arrays of a run with what rows taken back need."""
-    nothing = np.empty(0, np.int64)
-    if rows.sum_up(arrays.lines, nothing) == 0:
-        return arrays
+    if rows.sum_up(arrays.lines, _NO_NETS) == 0:
+        return arrays._replace(nets=_NO_NETS)
     nets = np.empty(len(arrays.lines) + 1, np.int64)
     rows.sum_up(arrays.lines, nets)
     return arrays._replace(nets=nets)

@@ -151,7 +151,7 @@ def _warn_once() -> None:
         _warned = True
         warnings.warn(
             f"compiled kernels cannot be kept: neither {Path(__file__).parent / '__pycache__'} nor the user's cache "
-            "can be written, so every run compiles them again. NUMBA_CACHE_DIR can name a folder for them.",
+            "is writable, so every run compiles them again. Set NUMBA_CACHE_DIR to a folder for them",
             UncachedKernelsWarning,
             stacklevel=2,
         )

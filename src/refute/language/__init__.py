@@ -2,8 +2,7 @@
 
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
-from refute.language.logic.cover import minimal_cover
-from refute.language.logic.implication import equivalent, implies, is_trivial, reduced
+from refute.language.logic.implication import implies, is_trivial, reduced
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.parser import RuleKind, parse, parse_condition, parse_kind, parse_rule, parse_statement
@@ -22,10 +21,8 @@ __all__ = [
     "Row",
     "RuleKind",
     "RuleSyntaxError",
-    "equivalent",
     "implies",
     "is_trivial",
-    "minimal_cover",
     "parse",
     "parse_condition",
     "parse_kind",

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from refute.errors import OptionError
+from refute.faults import wrong_value
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # longer than the letter of a Windows drive
 
@@ -25,11 +26,11 @@ def is_local_address(text: str) -> bool:
 def local_path(place: str | os.PathLike[str], remedy: str = "write the text that this returns there yourself") -> Path:
     """The path of this machine that a text means; raises OptionError for an address of another file system."""
     if not isinstance(place, str | os.PathLike):
-        raise OptionError(f"a path is a text or a Path, not {place!r}")
+        raise wrong_value("the path", "a text or a Path", place)
     text = os.fsdecode(place)
     if not is_address(text):
         return Path(text)
     parts = urlsplit(text)
     if is_local_address(text) and parts.netloc in ("", "localhost"):
         return Path(unquote(parts.path))
-    raise OptionError(f"{text!r} is not a file of this machine; {remedy}.")
+    raise OptionError(f"{text!r} is not on this machine; {remedy}", path=text)

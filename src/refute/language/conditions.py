@@ -160,7 +160,8 @@ def _alternatives(condition: Condition) -> list[tuple[Compare | IsNull, ...]]:
 def _check_size(found: list[tuple[Compare | IsNull, ...]]) -> None:
     if len(found) > _MAX_ALTERNATIVES:
         raise RuleError(
-            f"this condition stands for more than {_MAX_ALTERNATIVES} alternatives. Split it into several rules."
+            f"this condition expands to more than {_MAX_ALTERNATIVES} alternatives; split it into several rules",
+            most=_MAX_ALTERNATIVES,
         )
 
 

@@ -126,7 +126,7 @@ class Form:
 
     @property
     def self_pairs(self) -> bool:
-        """Whether a row might satisfy the rule with itself, which is no violation."""
+        """Whether a row might satisfy the rule with itself, which is not a violation."""
         if not self.possible or any(not one.is_cross_column and one.op.is_strict for one in self.predicates):
             return False
         one_row = tuple(one for one in self.rule.constraint.predicates if not one.is_two_row)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from refute.errors import RuleError
+from refute.faults import missing_file, not_utf8, unreadable
 from refute.language.formats import MAX_CHARACTERS, TableFacts, read_rules
 from refute.language.rulebook import RuleBook
 from refute.language.rulebook.book import is_file_like
@@ -23,18 +24,24 @@ def load_rules(
 ) -> RuleBook:
     """The rule book of a file, of its text, or of plain mappings in the shape of the YAML.
 
-    Our YAML and the formats of other tools are told apart by content, or named by `format`. Every mistake of a file is
-    reported in one `RuleBookError`, each with its line. `header` names the columns of the table in their order, for
-    formats that number them (Weever, Desbordante).
+    The format, our YAML or that of another tool, is detected by content unless `format` names it. All mistakes in a
+    file are reported in one `RuleBookError`, each with its line. `header` names the columns of the table in their
+    order, for formats that number them (Weever, Desbordante).
     """
     if header is not None:
         table = replace(table or TableFacts(), columns=tuple(header))
     if isinstance(rules, Mapping):
         return book_from_plain(rules)
     if not isinstance(rules, str | os.PathLike):
-        raise RuleError(f"rules are a file, a text or a mapping, not {type(rules).__name__}")
+        raise RuleError(
+            f"rules must be a file, a text or a mapping, not {type(rules).__name__}", type=type(rules).__name__
+        )
     if isinstance(rules, str) and _is_path(rules):
-        raise RuleError(f"cannot read {rules}: {'it is a folder' if os.path.isdir(rules) else 'there is no such file'}")
+        raise (
+            unreadable(rules, "it is a folder", kind=RuleError)
+            if os.path.isdir(rules)
+            else missing_file(rules, RuleError)
+        )
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
         return read_rules(read_file(path), format=format, table=table, source=str(path))
@@ -52,6 +59,10 @@ def read_file(path: Path) -> str:
         with path.open(encoding="utf-8-sig") as stream:
             return stream.read(MAX_CHARACTERS + 1)
     except OSError as error:
-        raise RuleError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise RuleError(f"cannot read {path}: it is not UTF-8 text (byte {error.start})") from None
+        raise (
+            missing_file(str(path), RuleError)
+            if isinstance(error, FileNotFoundError)
+            else unreadable(str(path), error.strerror or str(error), kind=RuleError)
+        ) from None
+    except UnicodeDecodeError:
+        raise not_utf8(str(path), RuleError) from None

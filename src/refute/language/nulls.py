@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from refute.errors import OptionError
+from refute.faults import unknown_choice
 from refute.language.operators import Operator
 
 
@@ -25,8 +25,12 @@ class Nulls(Enum):
         for known in cls:
             if known.value == mode:
                 return known
-        raise OptionError(f"nulls must be {' or '.join(repr(known.value) for known in cls)}, not {mode!r}")
+        raise unknown_choice("nulls", mode, [known.value for known in cls])
 
     def reads(self, op: Operator) -> bool:
         """Whether a comparison with NULL can be true."""
         return self is Nulls.EQUAL and not op.is_order
+
+    def holds(self, op: Operator, *, both: bool) -> bool:
+        """Whether a comparison is true of two NULLs, or without `both` of a NULL and a value."""
+        return self.reads(op) and both is (op is Operator.EQ)

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from refute.errors import RuleError, did_you_mean
+from refute.faults import not_one_rule
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.reading import Reader
@@ -49,11 +50,11 @@ def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint
     The text is a denial constraint, or a short form that stands for exactly one (`unique(id)`, `zip -> city`).
     """
     if not isinstance(text, str):
-        raise RuleError(f"a rule is a text, not {type(text).__name__}")
+        raise RuleError(f"a rule must be a text, not {type(text).__name__}", type=type(text).__name__)
     found = parse_rule(text, columns)
     if len(found) != 1:
         raise RuleSyntaxError(
-            f"this stands for {len(found)} constraints, and one is asked for here. Write it as {len(found)} rules.",
+            f"{not_one_rule(len(found))}; write it as {len(found)} rules",
             text=text,
             position=0,
         )
@@ -102,7 +103,7 @@ def _tree(text: str, start: str) -> Tree[Token]:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if len(text) > _MAX_LENGTH:
-        problem = f"this has {len(text):,} characters, and a rule has at most {_MAX_LENGTH:,}."
+        problem = f"this has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}"
         raise RuleSyntaxError(problem, text=text, position=0)
     try:
         tree = _grammar().parse(text, start=start)
@@ -128,7 +129,7 @@ def _check_depth(text: str, tree: Tree[Token]) -> None:
         level = [child for found in level for child in found.children if not isinstance(child, str)]
         depth += 1
         if depth > _MAX_DEPTH:
-            raise RuleSyntaxError("this is nested too deeply.", text=text, position=0)
+            raise RuleSyntaxError("this is nested too deeply", text=text, position=0)
 
 
 def _accepted_after(text: str, start: str) -> set[str]:
@@ -159,5 +160,5 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
         problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
-        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which has no place here."
+        problem = f"expected {listed(expected)}; {found}." if expected else f"{found}, which is not expected here"
     return RuleSyntaxError(problem, text=text, position=position, expected=expected)

@@ -16,7 +16,7 @@ _TOO_LARGE = 10**MAX_DIGITS
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime
 
 
-TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits."
+TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits"
 
 
 class Row(Enum):
@@ -158,19 +158,19 @@ def _plain(value: object) -> Value:
             return value
         case int():
             if not -_TOO_LARGE < value < _TOO_LARGE:
-                raise RuleError(TOO_MANY_DIGITS)
+                raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
             return int(value)
         case float():
             if math.isnan(value):
                 raise RuleError(
-                    "NaN counts as null, and a comparison with null is never true: it cannot be a constant."
+                    "NaN cannot be a constant: it counts as null, and a comparison with null is never true", value=value
                 )
             return float(value) + 0.0  # -0.0 is 0.0
         case Decimal():
             if not value.is_finite():
-                raise RuleError(f"{value} is not a decimal number, so it cannot be a constant")
+                raise RuleError(f"{value} is not a decimal number, so it cannot be a constant", value=value)
             if len(value.as_tuple().digits) > MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
-                raise RuleError(TOO_MANY_DIGITS)
+                raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
             return Decimal(value)
         case str():
             return str(value)
@@ -181,13 +181,15 @@ def _plain(value: object) -> Value:
         case _:
             raise RuleError(
                 f"{value!r} of type {type(value).__name__} cannot be a constant: "
-                "use a boolean, number, text, date or timestamp."
+                "use a boolean, number, text, date or timestamp",
+                value=value,
+                type=type(value).__name__,
             )
 
 
 def _plain_moment(value: dt.datetime) -> dt.datetime:
     if getattr(value, "nanosecond", 0):
-        raise RuleError(f"{value} is finer than a microsecond: it cannot be a constant.")
+        raise RuleError(f"{value} is finer than a microsecond: it cannot be a constant", value=value)
     moment = dt.datetime.combine(
         dt.date(value.year, value.month, value.day),
         dt.time(value.hour, value.minute, value.second, value.microsecond),
@@ -198,4 +200,4 @@ def _plain_moment(value: dt.datetime) -> dt.datetime:
     try:
         return (moment - offset).replace(tzinfo=dt.UTC)
     except OverflowError:
-        raise RuleError(f"{value} lies outside the years 1 to 9999: it cannot be a constant.") from None
+        raise RuleError(f"{value} lies outside the years 1 to 9999: it cannot be a constant", value=value) from None

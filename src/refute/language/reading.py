@@ -182,7 +182,7 @@ class Reader:
                 case _:
                     return float(quoted)
         except ValueError:
-            self._fail(token, f"{quoted!r} is no {kind}: write it like {_EXAMPLES[kind]}.")
+            self._fail(token, f"{quoted!r} is not a {kind}: write it like {_EXAMPLES[kind]}.")
 
     def _names(self, tree: Tree[Token]) -> tuple[str, ...]:
         return tuple(self._name(part) for part in _trees(tree))

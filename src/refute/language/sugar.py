@@ -169,8 +169,9 @@ def _denial(parts: tuple[Compare | IsNull, ...]) -> DenialConstraint:
         if isinstance(part, IsNull):
             if not part.negated:
                 raise RuleError(
-                    f"this row rule is broken by rows where {part.name!r} is null, which no denial constraint can say: "
-                    "a comparison with null is never true."
+                    f"rows where {part.name!r} is null break this row rule, which no denial constraint can express: "
+                    "a comparison with null is never true",
+                    column=part.name,
                 )
             if not any(_needs_value(predicate, part.name) for predicate in predicates):
                 # `A <= A` is true exactly when A is not null, in both null modes.

@@ -53,8 +53,14 @@ class RuleSyntaxError(RuleError):
         before = text[:position]
         self.line = before.count("\n") + 1
         self.column = position - (before.rfind("\n") + 1) + 1
-        self.problem = problem
-        super().__init__(f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}")
+        self.problem = problem = problem.removesuffix(".")
+        super().__init__(
+            f"line {self.line}, column {self.column}: {problem}\n{self.excerpt}",
+            text=text,
+            line=self.line,
+            position=position,
+            expected=self.expected,
+        )
 
     def __reduce__(self) -> tuple[Callable[..., RuleSyntaxError], tuple[object, ...]]:
         return _rebuilt, (self.problem, self.text, self.position, self.expected)

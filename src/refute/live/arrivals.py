@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from refute.errors import DataError, SchemaError, did_you_mean
+from refute.faults import null_key, unlike_key
 from refute.live.index import Longs
 from refute.relation import Relation
 from refute.relation.arrays import Bytes
@@ -18,6 +19,7 @@ from refute.relation.shown import shown
 
 MOST_SHOWN = 3  # offenders that a message names
 LONG_DIGITS = 18  # of a decimal that has a key of 64 bits
+NOWHERE = np.empty(0, np.intp)
 MOST_LETTERS = 40  # of a value that a message shows
 
 
@@ -26,6 +28,8 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 
     Raises SchemaError for a column that is missing, not known, or holds what its type cannot.
     """
+    if schema is not None and isinstance(table, pa.Table) and table.schema.equals(schema):
+        return table
     relation = relation_of(table, schema)
     if schema is not None and relation.n_rows == 0 and not relation.names:
         return schema.empty_table()
@@ -34,11 +38,17 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
         if not relation.has(name):
             in_index = name in (getattr(getattr(table, "index", None), "names", None) or ())  # of pandas
             hint = " Use reset_index() first" if in_index else did_you_mean(name, relation.names)
-            raise SchemaError(f"the rows lack the column {name!r}, which the monitor has.{hint}", column=name)
+            raise SchemaError(
+                f"the rows lack the column {name!r}, which the monitor has.{hint}",
+                column=name,
+                known=tuple(relation.names),
+            )
     for name in relation.names:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise SchemaError(f"the monitor has no column {name!r}.{hint} Leave it out", column=name)
+            raise SchemaError(
+                f"the monitor has no column {name!r}.{hint} Leave it out", column=name, known=tuple(names)
+            )
     if schema is None:
         columns = [relation.column(name) for name in names]
         if relation.n_rows == 0 and _module(table) == "pandas":  # whose types mean nothing without rows
@@ -57,20 +67,26 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
     """The table, which may be a list with a mapping for each row; raises DataError for what is none."""
     if isinstance(table, Mapping):
-        raise DataError("cannot read rows from a dict; give a table, or a list with one dict for each row")
+        raise DataError("cannot read rows from a dict; give a table, or a list with one dict for each row", type="dict")
     if not isinstance(table, list | tuple):
         return Relation.of(table)
     if not table:
         if schema is None:
-            raise DataError("the first rows say which columns there are, and none came; give some")
+            raise DataError("the first rows define the columns, and none came; insert some rows first", count=0)
         return Relation.of(schema.empty_table())
     for place, row in enumerate(table):
         if not isinstance(row, Mapping):
-            raise DataError(f"row {place:,} of the list is {_told(row)}; give a dict with its columns, or a table")
+            raise DataError(
+                f"row {place:,} of the list is {_told(row)}; give a dict with its columns, or a table", row=place
+            )
         if row.keys() != table[0].keys():
             name = next(iter(row.keys() ^ table[0].keys()))
             lacking = place if name in table[0] else 0
-            raise DataError(f"row {lacking:,} of the list lacks the column {name!r}; give None where it has no value")
+            raise DataError(
+                f"row {lacking:,} of the list lacks the column {name!r}; give None where it has no value",
+                row=lacking,
+                column=name,
+            )
     return Relation.of(pa.table({str(name): _inferred(str(name), [row[name] for row in table]) for name in table[0]}))
 
 
@@ -95,7 +111,10 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
     own = plain_type(column.type)
     if not pt.is_null(own) and _family(own) != _family(kind):
         raise SchemaError(
-            f"column {name!r} holds {kind} here, and what came is {own}; convert it to {kind} first", column=name
+            f"column {name!r} holds {kind}, but {own} was given; convert it to {kind} first",
+            column=name,
+            type=str(own),
+            expected=str(kind),
         )
     try:
         plain = column.cast(own)
@@ -103,14 +122,20 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
         exact = not (pt.is_floating(own) or pt.is_floating(kind)) or _same(plain, found.cast(own))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         nan = pt.is_floating(own) and pc.any(pc.is_nan(column)).as_py()
-        hint = "; a whole number that is missing is null, not NaN (in pandas, use the type Int64)" if nan else ""
+        hint = "; a missing whole number must be null, not NaN (in pandas, use the type Int64)" if nan else ""
         raise SchemaError(
-            f"column {name!r} holds {kind} here, and {own} came that does not fit: {error}{hint}", column=name
+            f"column {name!r} holds {kind}, and the given {own} does not fit: {error}{hint}",
+            column=name,
+            type=str(own),
+            expected=str(kind),
+            reason=str(error),
         ) from error
     if not exact:
         raise SchemaError(
-            f"column {name!r} holds {kind} here, and {own} came that it would round; convert it to {kind} first",
+            f"column {name!r} holds {kind}, which would round the given {own}; convert it to {kind} first",
             column=name,
+            type=str(own),
+            expected=str(kind),
         )
     return found
 
@@ -161,10 +186,12 @@ def _key_columns(keys: Any, names: list[str]) -> Mapping[str, Any]:
         relation = Relation.of(keys)
         for name in names:
             if not relation.has(name):
-                raise _lacking(name, names, did_you_mean(name, relation.names))
+                raise unlike_key(name, names, did_you_mean(name, relation.names))
         return {name: relation.column(name) for name in names}
     if isinstance(keys, str | bytes | bytearray | Mapping) or not isinstance(keys, Iterable):
-        raise DataError(f"keys come as {_forms(names)}, not as {_told(keys)}; put a single key into a list")
+        raise DataError(
+            f"give keys as {_forms(names)}, not as {_told(keys)}; put a single key into a list", key=tuple(names)
+        )
     return _listed(list(keys), names)
 
 
@@ -176,7 +203,7 @@ def _fields(column: pa.Array | pa.ChunkedArray, names: list[str]) -> Mapping[str
         held = {names[0]: column}
     for name in names:
         if name not in held:
-            raise _lacking(name, names)
+            raise unlike_key(name, names)
     return held
 
 
@@ -189,12 +216,16 @@ def _listed(values: list[Any], names: list[str]) -> Mapping[str, Any]:
         if isinstance(value, Mapping):
             for name in names:
                 if name not in value:
-                    raise _lacking(name, names)
+                    raise unlike_key(name, names)
             found.append([value[name] for name in names])
         elif isinstance(value, list | tuple) and len(value) == len(names):
             found.append(value)
         else:
-            raise DataError(f"key {place:,} of the list is {_told(value)}; keys come as {_forms(names)}")
+            raise DataError(
+                f"key {place:,} of the list is {_told(value)}; give keys as {_forms(names)}",
+                key=tuple(names),
+                row=place,
+            )
     return {name: _inferred(name, [value[place] for value in found]) for place, name in enumerate(names)}
 
 
@@ -208,11 +239,9 @@ def _inferred(name: str, values: list[Any]) -> pa.Array:
                 raise
             return pa.array(values, pa.uint64())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise SchemaError(f"the values of {name!r} cannot be read as one type: {error}", column=name) from error
-
-
-def _lacking(name: str, names: Sequence[str], hint: str = "") -> SchemaError:
-    return SchemaError(f"the keys lack {name!r}; a key here is {', '.join(names)}.{hint}", column=name)
+        raise SchemaError(
+            f"the values of {name!r} cannot be read as one type: {error}", column=name, reason=str(error)
+        ) from error
 
 
 def _forms(names: Sequence[str]) -> str:
@@ -237,30 +266,29 @@ def _chunked(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
 def refuse_nulls(names: Sequence[str], valid: Sequence[Bytes]) -> None:
     """Raises DataError where a key column is null in some row."""
     for name, present in zip(names, valid, strict=True):
-        missing = np.flatnonzero(present == 0)
+        missing = np.flatnonzero(present == 0) if len(present) else NOWHERE
         if len(missing):
-            raise DataError(
-                f"the key column {name!r} is null in {_counted(len(missing))}, row {missing[0]:,} of the batch first; "
-                "a key needs a value in every row",
-                key=name,
-                rows=missing.tolist()[:MOST_SHOWN],
-            )
+            raise null_key(name, len(missing), f", first in row {missing[0]:,} of the batch")
 
 
 def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> None:
     """Raises DataError that names the first keys with which something is wrong."""
-    places = np.flatnonzero(wrong)
-    if len(places) == 0:
+    if not wrong.any():
         return
+    places = np.flatnonzero(wrong)
     told = [
         ", ".join(f"{name} = {shown(table.column(name)[int(row)])!r}" for name in key) for row in places[:MOST_SHOWN]
     ]
     more = "" if len(places) <= MOST_SHOWN else f" and {len(places) - MOST_SHOWN:,} more"
-    raise DataError(f"{what}: {'; '.join(told)}{more}. Nothing was changed", rows=places.tolist()[:MOST_SHOWN])
+    raise DataError(
+        f"{what}: {'; '.join(told)}{more}. Nothing was changed", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]
+    )
 
 
 def repeated(cells: Sequence[Longs]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which rows have the key of a row before them."""
+    if len(cells[0]) < 2:
+        return np.zeros(len(cells[0]), np.bool_)
     order = np.lexsort([*reversed(cells)]) if len(cells) > 1 else np.argsort(cells[0], kind="stable")
     same = np.ones(max(len(order) - 1, 0), np.bool_)
     for column in cells:
@@ -268,7 +296,3 @@ def repeated(cells: Sequence[Longs]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     found = np.zeros(len(order), np.bool_)
     found[order[1:]] = same
     return found
-
-
-def _counted(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows:,} rows"

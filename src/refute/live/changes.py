@@ -15,8 +15,8 @@ from refute.relation.arrays import row_numbers
 class Changes:
     """The violations that appeared and that vanished, by rule, and how many there are now.
 
-    Tables are made when they are first asked for, and have the columns that `refute.violations` gives. A rule whose
-    violations are only counted, being too many, is not in `added` and `removed`; its numbers are all there is.
+    Tables are made when they are first read, with the columns of `refute.violations`. A rule with too many violations
+    to keep is only counted: it is not in `added` and `removed`, but in `n_added` and `n_removed`.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Changes:
 
     @property
     def n_removed(self) -> dict[str, int]:
-        """How many violations of each rule vanished; for a rule that is only counted, how many less there are."""
+        """How many violations of each rule vanished; for a rule that is only counted, how many fewer there are."""
         return {name: removed for name, (_, removed) in self._deltas.items()}
 
     @cached_property

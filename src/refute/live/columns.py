@@ -42,6 +42,27 @@ class Followed:
         return replace(self.sides[side], barred=self.sides[side].barred & nullable), self.rule.nulls
 
 
+class ReadRows:
+    """A table of the types that a monitor has, whose columns are read as integers once for all that is asked of it."""
+
+    __slots__ = ("_relation", "made", "table")
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self.made: dict[KeyColumn, Keys] = {}
+        self._relation: Relation | None = None
+
+    @property
+    def relation(self) -> Relation:
+        """The table as all others have it, for what is asked of few: conditions, and rows that are looked at."""
+        if self._relation is None:
+            self._relation = Relation.of(self.table)
+        return self._relation
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
 class Columns:
     """The columns that rules and the key read, and the integers that stand for their values as long as rows come."""
 
@@ -65,12 +86,16 @@ class Columns:
             for names in dict.fromkeys(groups.values())
         }
         self._groups = groups
-        self._at_hand: Relation | None = None
-        self._made: dict[KeyColumn, Keys] = {}
-        self._key = [self._number(KeyColumn(name, False, False)) for name in key]
+        self._learning = [encoding for encoding in self.encodings.values() if not encoding.is_fixed]
+        self._key = [KeyColumn(name, False, False) for name in key]
+        for reading in self._key:
+            self._number(reading)
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
-        self._barred = {name for one in self.followed for side in one.sides for name in side.barred}
+        read = {reading.name for reading in self._numbers if not reading.nulls}
+        self._barred = {name for one in self.followed for side in one.sides for name in side.barred} - read
+        self._conditional = any(side.filters or side.where is not None for one in self.followed for side in one.sides)
+        self._everybody = tuple((None, None) for _ in self.followed)
 
     @cached_property
     def names(self) -> list[str]:
@@ -88,8 +113,8 @@ class Columns:
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """How often the integers of each encoding have been replaced, all at once."""
-        return tuple(encoding.generation for encoding in self.encodings.values())
+        """How often the integers of each encoding that can do so have been replaced, all at once."""
+        return tuple([encoding.generation for encoding in self._learning])
 
     def watched(self) -> list[Watched]:
         """The two-row rules, as an index takes them. Rules over columns without null share what they can."""
@@ -98,29 +123,35 @@ class Columns:
             for one in self.followed
         ]
 
-    def key_cells(self, relation: Relation, *, extend: bool) -> tuple[list[Longs], list[Bytes]]:
+    def key_cells(self, rows: ReadRows, *, extend: bool) -> tuple[list[Longs], list[Bytes]]:
         """The integers of the key of each row, and which rows have one; unknown ones are equal to none."""
-        found = [self._keys(relation, self.readings[number], extend) for number in self._key]
-        return [cells for cells, _ in found], [valid for _, valid in found]
+        found = [self._keys(rows, reading, extend) for reading in self._key]
+        return [keys.values for keys in found], [keys.valid for keys in found]
 
-    def batch(self, relation: Relation, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
+    def batch(self, rows: ReadRows, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
         before = self.generations
-        found = [self._keys(relation, reading, extend) for reading in self._numbers]
-        if self.generations != before:  # integers have been replaced meanwhile
-            found = [self._keys(relation, reading, False) for reading in self._numbers]
-        cells = [integers for integers, _ in found]
+        found = [self._keys(rows, reading, extend) for reading in self._numbers]
+        if before and self.generations != before:  # integers have been replaced meanwhile
+            found = [self._keys(rows, reading, False) for reading in self._numbers]
+        cells = tuple([keys.values for keys in found])
         present = {
-            reading.name: valid for reading, (_, valid) in zip(self._numbers, found, strict=True) if not reading.nulls
+            reading.name: keys.valid
+            for reading, keys in zip(self._numbers, found, strict=True)
+            if len(keys.valid) and not reading.nulls
         }
-        for name in self._barred - present.keys():
-            present[name] = _valid(relation, name)
+        for name in self._barred:
+            valid = _valid(rows.relation, name)
+            if len(valid):
+                present[name] = valid
+        if not present and not self._conditional:
+            return Batch(slots, cells, self._everybody), set()
         masks: dict[object, Mask | None] = {}
         admitted = tuple(
-            (self._admitted(relation, one, 0, present, masks), self._admitted(relation, one, 1, present, masks))
+            (self._admitted(rows, one, 0, present, masks), self._admitted(rows, one, 1, present, masks))
             for one in self.followed
         )
-        return Batch(slots, tuple(cells), admitted), {name for name, valid in present.items() if len(valid)}
+        return Batch(slots, cells, admitted), set(present)
 
     def _number(self, reading: KeyColumn) -> int:
         return self._numbers.setdefault(reading, len(self._numbers))
@@ -134,31 +165,29 @@ class Columns:
             compared.append(Compared(predicate.op, *numbers))
         return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
 
-    def _keys(self, relation: Relation, reading: KeyColumn, extend: bool) -> tuple[Longs, Bytes]:
-        """The integers of a column, and which rows have one. Those of the table at hand are made once."""
-        if self._at_hand is not relation:
-            self._at_hand, self._made = relation, {}
+    def _keys(self, rows: ReadRows, reading: KeyColumn, extend: bool) -> Keys:
+        """The integers of a column, and which rows have one; made once."""
         encoding = self.encodings[self._groups[reading.name]]
-        keys = self._made.get(reading)
+        keys = rows.made.get(reading)
         if keys is None or keys.generation != encoding.generation or (extend and len(keys.unknown)):
             keys = encoding.codes(
-                relation.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
+                rows.table.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
             )
             if len(keys.valid):  # what stands for null is the same each time, though nothing is compared with it
                 keys = replace(keys, values=np.where(keys.valid, keys.values, 0))
-            self._made[reading] = keys
-        return keys.values, keys.valid
+            rows.made[reading] = keys
+        return keys
 
     def _admitted(
-        self, relation: Relation, one: Followed, side: int, present: dict[str, Bytes], known: dict[object, Mask | None]
+        self, rows: ReadRows, one: Followed, side: int, present: dict[str, Bytes], known: dict[object, Mask | None]
     ) -> Mask | None:
-        """Which rows may stand on a side of a rule; None if all may."""
+        """Which rows may stand on a side of a rule; None if all may. `present` has the columns with nulls alone."""
         what, nulls = one.sides[side], one.rule.nulls
         if (what, nulls) not in known:
-            masks = [relation.mask(predicate, nulls) for predicate in what.filters]
+            masks = [rows.relation.mask(predicate, nulls) for predicate in what.filters]
             if what.where is not None:
-                masks.append(relation.condition_mask(what.where))
-            masks += [present[name].view(np.bool_) for name in what.barred if len(present[name])]
+                masks.append(rows.relation.condition_mask(what.where))
+            masks += [present[name].view(np.bool_) for name in what.barred if name in present]
             known[what, nulls] = np.logical_and.reduce(masks) if masks else None
         return known[what, nulls]
 

@@ -24,6 +24,7 @@ from refute.plan.plan import Plan, RulePlan
 from refute.plan.problem import Rows as RowNumbers
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
+from refute.relation.binding import check_rules
 from refute.relation.keys.key_index import keys_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class LiveEngine(LocalEngine):
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
     ) -> list[Timed]:
         """A finding for each rule, in order; without `counts` only verdicts."""
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         told = []
         for rule in rules:
             if rule in self._known:
@@ -89,7 +90,7 @@ class LiveEngine(LocalEngine):
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: those that are kept are read, others are answered as for any table."""
-        self._check_fit(rules)
+        check_rules(self.relation, rules)
         others = super().explain([rule for rule in rules if rule not in self._known])
         plans = iter(others.rules)
         steps = ("read the violations that the monitor keeps",)
@@ -141,7 +142,7 @@ class Numbered(Identity):
         places = np.searchsorted(self._slots, numbers)
         wrong = np.append(self._slots, -1)[places] != numbers
         for number in numbers[wrong][:1]:
-            raise DataError(f"there is no row {number}")
+            raise DataError(f"there is no row {number:,}", row=int(number))
         return places
 
 

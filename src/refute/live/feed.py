@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from refute.errors import DataError, SchemaError, did_you_mean
+from refute.faults import any_of
 from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
+from refute.live.columns import ReadRows
 from refute.live.state import Change
-from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         return state.inserting(state.schema.empty_table())
     if not relation.has(op):
         hint = did_you_mean(str(op), relation.names)
-        raise SchemaError(f"the feed has no column {op!r} with operations; name it by op=.{hint}", column=op)
+        raise SchemaError(
+            f"the feed has no column {op!r} with its operations; name that column with op=.{hint}",
+            column=op,
+            known=tuple(relation.names),
+        )
     operations = _operations(relation.column(op).to_pylist())
     names = [name for name in relation.names if name != op]
     rows = pa.table([(one := relation.column(name)).cast(plain_type(one.type)) for name in names], names)
@@ -42,7 +47,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         schema = arrow_of(rows.take(row_numbers(coming)), schema).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
-    cells, valid = frame.columns.key_cells(Relation.of(keys), extend=True)
+    cells, valid = frame.columns.key_cells(ReadRows(keys), extend=True)
     refuse_nulls(state.key, valid)
     there = frame.find(cells, state)
     order = np.lexsort([np.arange(len(operations)), *reversed(cells)])
@@ -62,7 +67,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
     links = (np.cumsum(stays) - 1)[replaced]
     order_of_gone = np.concatenate([np.flatnonzero(replaced), np.flatnonzero((gone >= 0) & ~stays)])
     frame = frame if table.schema.equals(frame.schema) else frame.widened(table.schema)
-    return Change(frame, gone[order_of_gone], table, links)
+    return Change(frame, gone[order_of_gone], ReadRows(table), links)
 
 
 def _whole(changes: Any, op: str) -> Any:
@@ -82,7 +87,10 @@ def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
         if number is None:
             hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
             raise DataError(
-                f"row {row:,} of the feed has the operation {word!r}; it takes {', '.join(OPERATIONS)}.{hint}"
+                f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
+                row=row,
+                value=word,
+                known=OPERATIONS,
             )
         found[row] = number
     return found
@@ -96,5 +104,5 @@ def _refuse_steps(state: State, keys: pa.Table, operations: Any, there: Any, ord
     twice, missing = np.zeros(len(order), np.bool_), np.zeros(len(order), np.bool_)
     twice[order] = (asked == INSERT) & before
     missing[order] = (asked != INSERT) & ~before
-    refuse_keys(keys, state.key, twice, "the feed inserts keys that are there already")
-    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that are not there")
+    refuse_keys(keys, state.key, twice, "the feed inserts keys that already exist")
+    refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that do not exist")

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from refute.errors import SchemaError, did_you_mean
-from refute.index.levels import Levels
-from refute.index.run import Run, RunShape
-from refute.language.conditions import columns_of
+from refute.index.key_table import KeyTable
+from refute.index.run import Run
 from refute.language.rulebook import Rule
-from refute.live.columns import Columns
+from refute.live.columns import Columns, ReadRows
 from refute.live.index import Index, Longs
 from refute.live.methods import index_of
-from refute.live.rows import Alive
+from refute.live.rows import Alive, Rows
 from refute.live.runs import RunsIndex
 from refute.relation import Relation
-from refute.relation.binding import check_column
+from refute.relation.binding import check_rules
 from refute.relation.keys.encoding import Encoding
 from refute.relation.keys.state import EncodingState
 
@@ -34,7 +33,6 @@ class FrameParts:
 
     nullable: frozenset[str]
     encodings: dict[tuple[str, ...], tuple[Encoding, EncodingState]]  # which one, and what it knows at this moment
-    keys: tuple[Run, ...]
     runs: tuple[tuple[Run, ...], ...] | None  # None where an index is made from the rows
 
 
@@ -46,13 +44,13 @@ class Frame:
         self.columns = columns
         self._method = method
         self._index: Index | None = index_of(method, columns.watched())
-        self._keys = Levels(RunShape(len(columns.key), 0))
+        self._keys = KeyTable(len(columns.key))
         self._generations = columns.generations
 
     @classmethod
     def of(cls, schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str], method: str) -> Frame:
         """The frame for rows of these columns; raises SchemaError where rules or the key do not fit them."""
-        _check_fit(schema, rules, key)
+        check_rules(Relation.of(schema.empty_table()), rules, key)
         types = {field.name: field.type for field in schema}
         return cls(schema, Columns(types, rules, key), method)
 
@@ -62,18 +60,20 @@ class Frame:
         schema: pa.Schema,
         columns: Columns,
         method: str,
-        keys: Sequence[Run],
         runs: Sequence[Sequence[Run]] | None,
+        rows: Rows,
         alive: Alive,
     ) -> Frame:
-        """The frame of columns and runs that were saved."""
+        """The frame of columns and runs that were saved. Keys are read from the rows, which alone says them all."""
         found = cls(schema, columns, method)
-        found._keys = Levels(found._keys.shape, keys)
         found._index = None
         if runs is not None:
             index = RunsIndex(columns.watched())
             index.restore(runs, alive)
             found._index = index
+            if columns.key:
+                slots, table = rows.living(alive, columns.key)
+                found.keep_keys(ReadRows(table), slots)
         found._generations = columns.generations
         return found
 
@@ -84,7 +84,6 @@ class Frame:
         return FrameParts(
             frozenset(self.columns.nullable),
             {names: (one, one.state()) for names, one in self.columns.encodings.items()},
-            tuple(self._keys.runs),
             tuple(map(tuple, index.runs())) if usable and isinstance(index, RunsIndex) else None,
         )
 
@@ -116,13 +115,13 @@ class Frame:
         """The index of all rows, which is made anew where it was lost, or where integers have been replaced."""
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
-            relation = Relation.of(table.cast(self.schema) if len(slots) else self.schema.empty_table())
-            batch, nulls = self.columns.batch(relation, slots, extend=True)
+            rows = ReadRows(table.cast(self.schema) if len(slots) else self.schema.empty_table())
+            batch, nulls = self.columns.batch(rows, slots, extend=True)
             self.columns.nullable |= nulls
             index = index_of(self._method, self.columns.watched())
             index.load(batch)
-            self._keys = Levels(self._keys.shape)
-            self.keep_keys(relation, slots)
+            self._keys = KeyTable(len(self.columns.key))
+            self.keep_keys(rows, slots)
             self._index, self._generations = index, self.columns.generations
         return self._index
 
@@ -130,38 +129,27 @@ class Frame:
         """The slot of each key, -1 where there is none."""
         if self._index is None:  # keys were lost with it
             self.ready(state)
-        return self._keys.find(np.ascontiguousarray(np.stack(cells, axis=1)), state.alive)
+        return self._keys.find(_lines(cells))
 
-    def keep_keys(self, relation: Relation, slots: Longs) -> None:
+    def keep_keys(self, rows: ReadRows, slots: Longs) -> None:
         """Takes the keys of rows in."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(relation, extend=True)
-            self._keys.add(Run.build(self._keys.shape, cells, slots))
+            cells, _ = self.columns.key_cells(rows, extend=True)
+            self._keys.put(_lines(cells), slots)
 
-    def forget_keys(self, relation: Relation, slots: Longs) -> None:
+    def forget_keys(self, rows: ReadRows) -> None:
         """Lets the keys of rows go."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(relation, extend=False)
-            self._keys.add(Run.build(self._keys.shape, cells, ~slots))
+            cells, _ = self.columns.key_cells(rows, extend=False)
+            self._keys.remove(_lines(cells))
 
 
-def _check_fit(schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str]) -> None:
-    """Raises one SchemaError for all that does not fit the columns."""
-    relation = Relation.of(schema.empty_table())
-    problems = []
-    for name in key:
-        if not relation.has(name):
-            problems.append(f"there is no key column {name!r}.{did_you_mean(name, relation.names)}")
-    for rule in rules:
-        try:
-            relation.bind(rule.constraint, rule=rule.name)
-            read = () if rule.where is None else columns_of(rule.where)
-            for name in (name for name in read if not relation.has(name)):
-                check_column(relation, name, f" (in the condition of {rule.name})")
-        except SchemaError as error:
-            problems.append(str(error))
-    if problems:
-        raise SchemaError("\n".join(problems))
+def _lines(cells: Sequence[Longs]) -> NDArray[np.int64]:
+    """Cells by columns as lines, one for each row."""
+    lines = np.empty((len(cells[0]), len(cells)), np.int64)
+    for place, column in enumerate(cells):
+        lines[:, place] = column
+    return lines
 
 
 def _partition(columns: Columns) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,16 @@ class Rows:
     def __init__(self, schema: pa.Schema, segments: Sequence[Segment] = ()) -> None:
         self.schema = schema
         self.segments = tuple(segments)
-        self._starts = np.array([segment.slots[0] for segment in segments], np.int64)
+
+    @cached_property
+    def _starts(self) -> Longs:
+        return np.array([segment.slots[0] for segment in self.segments], np.int64)
+
+    @cached_property
+    def _tail(self) -> tuple[int, int]:
+        """Where the segments begin that are not full yet, and how many rows these have."""
+        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < FULL), len(self.segments))
+        return first, sum(len(one.slots) for one in self.segments[first:])
 
     def cast(self, schema: pa.Schema) -> Rows:
         """The same rows in other types, which hold what they hold."""
@@ -54,25 +64,26 @@ class Rows:
         """The rows and more, whose slots come behind. Small segments are joined, without rows that are not alive."""
         if not len(slots):
             return self
-        segments = [*self.segments, Segment(slots, table)]
-        first = next((k for k, one in enumerate(segments) if len(one.slots) < FULL), len(segments))
-        tail = segments[first:]
-        full = sum(len(one.slots) for one in tail) >= FULL
-        if len(tail) > 1 and (full or len(tail) > SMALL):
-            small, rows = 1, len(slots)
-            while small < len(tail) and (full or len(tail[-small - 1].slots) <= 4 * rows):
-                small += 1
-                rows += len(tail[-small].slots)
-            joined = _joined([one.kept(alive) for one in segments[-small:]])
-            segments[-small:] = [joined] if len(joined.slots) else []
-        return Rows(self.schema, segments)
+        first, few = self._tail
+        found = Rows(self.schema, (*self.segments, Segment(slots, table)))
+        tail, full = found.segments[first:], few + len(slots) >= FULL
+        if len(tail) == 1 or not (full or len(tail) > SMALL):
+            if len(tail) > 1 or len(slots) < FULL:
+                found._tail = first, few + len(slots)
+            return found
+        small, rows = 1, len(slots)
+        while small < len(tail) and (full or len(tail[-small - 1].slots) <= 4 * rows):
+            small += 1
+            rows += len(tail[-small].slots)
+        joined = _joined(tail[-small:], alive)
+        return Rows(self.schema, (*found.segments[:-small], *([joined] if len(joined.slots) else [])))
 
     def in_few(self, alive: Alive) -> Rows:
         """The rows with all small segments as one: what is written should be few files."""
-        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < FULL), len(self.segments))
+        first = self._tail[0]
         if len(self.segments) - first < 2:
             return self
-        joined = _joined([one.kept(alive) for one in self.segments[first:]])
+        joined = _joined(self.segments[first:], alive)
         return Rows(self.schema, [*self.segments[:first], *([joined] if len(joined.slots) else [])])
 
     def without_dead(self, alive: Alive) -> Rows:
@@ -93,25 +104,29 @@ class Rows:
         wanted = self.schema if names is None else pa.schema([self.schema.field(name) for name in names])
         if not len(slots):
             return wanted.empty_table()
-        of = np.searchsorted(self._starts, slots, side="right") - 1
-        parts, places = [], []
-        for number in np.unique(of):
-            segment = self.segments[number]
-            chosen = np.flatnonzero(of == number)
-            part = segment.table if names is None else segment.table.select(list(names))
-            parts.append(part.take(row_numbers(segment.places(slots[chosen]))))
-            places.append(chosen)
-        if len(parts) == 1:
-            return parts[0]
+        order = None if (slots[1:] >= slots[:-1]).all() else np.argsort(slots)
+        ascending = slots if order is None else slots[order]
+        ends = [*np.searchsorted(ascending, self._starts[1:]).tolist(), len(slots)]
+        columns = None if names is None else list(names)
+        parts, start = [], 0
+        for segment, end in zip(self.segments, ends, strict=True):
+            if start < end:
+                part = segment.table if columns is None else segment.table.select(columns)
+                parts.append(part.take(row_numbers(segment.places(ascending[start:end]))))
+            start = end
+        found = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
+        if order is None:
+            return found
         back = np.empty(len(slots), np.int64)
-        back[np.concatenate(places)] = np.arange(len(slots))
-        return pa.concat_tables(parts).take(row_numbers(back))
+        back[order] = np.arange(len(slots))
+        return found.take(row_numbers(back))
 
-    def living(self, alive: Alive) -> tuple[Longs, pa.Table]:
-        """The slots and rows that are alive, in the order in which they came."""
-        kept = [segment.kept(alive) for segment in self.segments]
+    def living(self, alive: Alive, names: Sequence[str] | None = None) -> tuple[Longs, pa.Table]:
+        """The slots and rows that are alive, in the order in which they came, with all columns or some."""
+        wanted = self.schema.names if names is None else list(names)
+        kept = [Segment(one.slots, one.table.select(wanted)).kept(alive) for one in self.segments]
         if not kept:
-            return np.empty(0, np.int64), self.schema.empty_table()
+            return np.empty(0, np.int64), self.schema.empty_table().select(wanted)
         return np.concatenate([segment.slots for segment in kept]), pa.concat_tables([one.table for one in kept])
 
     @property
@@ -120,6 +135,8 @@ class Rows:
         return sum(segment.table.nbytes + segment.slots.nbytes for segment in self.segments)
 
 
-def _joined(parts: Sequence[Segment]) -> Segment:
-    table = pa.concat_tables([part.table for part in parts]).combine_chunks()
-    return Segment(np.concatenate([part.slots for part in parts]), table)
+def _joined(parts: Sequence[Segment], alive: Alive) -> Segment:
+    """The rows of some segments that are alive, as one."""
+    slots = np.concatenate([part.slots for part in parts])
+    kept = Segment(slots, pa.concat_tables([part.table for part in parts])).kept(alive)
+    return Segment(kept.slots, kept.table.combine_chunks())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from refute.index.levels import STANDARD, Levels, Merging
+from refute.index.levels import STANDARD, Levels, Merging, Upkeep
 from refute.index.run import Alive, Asking, Bound, Run, RunShape
 from refute.kernels.runs.probe import Query
 from refute.language.operators import Operator
@@ -16,7 +16,7 @@ from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watche
 from refute.relation.arrays import exact_sum
 from refute.relation.constants import UFUNCS
 
-Asked: TypeAlias = "list[tuple[_Probe, Query]]"
+Asked: TypeAlias = "list[tuple[_Probe, Query]]"  # what is asked of the rows that are kept
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
 _NOTHING: Longs = np.empty(0, np.int64)
@@ -41,18 +41,22 @@ class _Store:
         """The rows of a batch that it would hold."""
         mask = batch.admitted[self.rule][self.side]
         columns = [_chosen(batch.keys[column], mask) for column in (*self.equal, *self.axes)]
-        return Run.build(self.shape, columns, _chosen(batch.slots, mask))
+        return Run.build(self.levels.shape, columns, _chosen(batch.slots, mask))
 
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
-    """A rule asked from one side: rows that come stand there, and those they are held against in a store."""
+    """A rule asked from one side: rows that come stand there, and those they are held against in a store.
+
+    Where all rows stand on both sides, it may be asked from both at once.
+    """
 
     rule: int
     side: int  # 0: the rows that come stand as s
     own: _Store  # where the rows that come go themselves, in their role
     store: _Store
     asking: Asking
+    both: bool = False
 
     @classmethod
     def of(cls, rule: int, side: int, own: _Store, store: _Store, compared: Sequence[Compared]) -> _Probe:
@@ -67,6 +71,11 @@ class _Probe:
         """The rows of the batch at hand, in the order of their own store, so those of a group follow each other."""
         return self.asking.by(self.own.delta.arrays.lines)
 
+    def first(self, query: Query) -> Query:
+        """The part of its query that is asked from its own side."""
+        n = self.own.delta.size
+        return Query(query.lines[:n], query.low[:n], query.high[:n], *query[3:]) if self.both else query
+
 
 class RunsIndex:
     """Rows grouped by equalities and, in each group, sorted by one axis, with boxes over the others.
@@ -80,17 +89,12 @@ class RunsIndex:
         self._merging = merging
         self._stores: dict[Key, _Store] = {}
         stores = [self._stores_of(number, rule) for number, rule in enumerate(rules)]
-        self._probes = [
-            [
-                _Probe.of(number, side, stores[number][side], stores[number][1 - side], _others(rule))
-                for side in ((0,) if _is_symmetric(rule) else (0, 1))
-            ]
-            for number, rule in enumerate(rules)
-        ]
+        self._probes = [_probes_of(number, rule, stores[number]) for number, rule in enumerate(rules)]
         self._mirrored = [_is_symmetric(rule) for rule in rules]
         self._rules = list(rules)
+        self._upkeep = Upkeep()
         for store in self._stores.values():
-            store.levels = Levels(store.shape, merging=merging)
+            store.levels = Levels(store.shape, (), merging, self._upkeep)
         self._alive = np.zeros(1 << 10, np.uint8)
         self._at_hand: Batch | None = None
 
@@ -106,7 +110,7 @@ class RunsIndex:
     def restore(self, runs: Sequence[Sequence[Run]], alive: Alive) -> None:
         """Takes runs that were saved of an index of the same rules."""
         for store, own in zip(self._stores.values(), runs, strict=True):
-            store.levels = Levels(store.shape, own, self._merging)
+            store.levels = Levels(store.shape, own, self._merging, self._upkeep)
         self._alive = alive.copy()
 
     def load(self, batch: Batch) -> None:
@@ -183,12 +187,15 @@ class RunsIndex:
             for number, queries in enumerate(asked)
         ]
         if itself:
-            before = self._alive[batch.slots]
-            self._alive[batch.slots] = 1
-            for number, pairs in enumerate(parts):
-                if pairs is not None:
-                    parts[number] = self._with_own(asked[number][0], pairs, limits[number])
-            self._alive[batch.slots] = before
+            own = [number for number, pairs in enumerate(parts) if pairs is not None and _meet(asked[number][0][0])]
+            before = self._alive[batch.slots] if own else None
+            for number in own:
+                self._alive[batch.slots] = 1
+                pairs = parts[number]
+                assert pairs is not None
+                parts[number] = self._with_own(asked[number][0], pairs, limits[number])
+            if before is not None:
+                self._alive[batch.slots] = before
         found = []
         for number, queries in enumerate(asked):
             pairs = parts[number]
@@ -215,6 +222,11 @@ class RunsIndex:
             total += 2 * found if mirrored else found
             for points, others in parts:
                 own = query.lines[points, -1]
+                if probe.both:
+                    first = points < probe.own.delta.size
+                    s_slots.append(np.where(first, own, others))
+                    t_slots.append(np.where(first, others, own))
+                    continue
                 if probe.side == 0 or mirrored:
                     s_slots.append(own)
                     t_slots.append(others)
@@ -225,9 +237,7 @@ class RunsIndex:
 
     def _with_own(self, asked: tuple[_Probe, Query], pairs: Pairs, limit: int) -> Pairs | None:
         """The pairs with those of the batch among itself, unless they are too many."""
-        probe, query = asked
-        if not probe.store.delta.repeats_groups and probe.own is probe.store:
-            return pairs
+        probe, query = asked[0], asked[0].first(asked[1])
         most = limit - len(pairs[0])
         found, (points, others) = probe.store.delta.pairs(query, self._alive, most)
         if found > most:
@@ -246,11 +256,11 @@ class RunsIndex:
             total += 2 * kept if self._mirrored[number] else kept
         if itself:
             probe, query = queries[0]
-            total += exact_sum(probe.store.delta.counts(query)) - self._own_selves(number, batch)
+            total += exact_sum(probe.store.delta.counts(probe.first(query))) - self._own_selves(number, batch)
         return total
 
     def _own_selves(self, number: int, batch: Batch) -> int:
-        """How many rows of a batch satisfy all predicates of a rule with themselves: those are no pairs."""
+        """How many rows of a batch satisfy all predicates of a rule with themselves: those are not pairs."""
         rule = self._rules[number]
         if not _may_pair_with_itself(rule):
             return 0
@@ -272,6 +282,22 @@ def _others(rule: Watched) -> list[Compared]:
     return sorted((one for one in rule.compared if one.op is not Operator.EQ), key=lambda one: not one.op.is_order)
 
 
+def _meet(probe: _Probe) -> bool:
+    """Whether some rows of the batch at hand may pair with each other."""
+    delta = probe.store.delta
+    return probe.own is not probe.store or (delta.size > 1 and delta.repeats_groups)
+
+
+def _probes_of(number: int, rule: Watched, stores: tuple[_Store, _Store]) -> list[_Probe]:
+    """What is asked for a rule: from one side, from each, or from both at once."""
+    s = _Probe.of(number, 0, stores[0], stores[1], _others(rule))
+    if _is_symmetric(rule):
+        return [s]
+    t = _Probe.of(number, 1, stores[1], stores[0], _others(rule))
+    both = s.asking.with_other(t.asking) if stores[0] is stores[1] else None
+    return [s, t] if both is None else [replace(s, asking=both, both=True)]
+
+
 def _is_symmetric(rule: Watched) -> bool:
     """Whether a pair clashes just if it does with its rows exchanged."""
     same = all(not one.is_cross_column and one.op in (Operator.EQ, Operator.NE) for one in rule.compared)
@@ -283,4 +309,4 @@ def _may_pair_with_itself(rule: Watched) -> bool:
 
 
 def _joined(parts: list[Longs]) -> Longs:
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _NOTHING

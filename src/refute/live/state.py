@@ -16,6 +16,7 @@ from refute.kernels.runs.pairs import ALIVE, GOING
 from refute.language.rulebook import Rule
 from refute.live.among import among, insert, joined
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
+from refute.live.columns import ReadRows
 from refute.live.frame import Frame
 from refute.live.index import Batch, Found, Index, Longs
 from refute.live.rows import Alive, Rows
@@ -37,12 +38,17 @@ class Change:
 
     frame: Frame
     gone: Longs  # slots
-    table: pa.Table  # the rows that come
+    coming: ReadRows  # the rows that come
     links: Longs | None = None  # row `links[i]` comes in the place of `gone[i]`, for as many as there are
     rows: tuple[Rows, Rows] = field(init=False)  # before and after
     counts: dict[str, int] = field(init=False)
     deltas: dict[str, tuple[int, int]] = field(init=False)
     pairs: dict[str, tuple[Clashing, Clashing]] = field(init=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows that come."""
+        return self.coming.table
 
 
 class State:
@@ -64,7 +70,6 @@ class State:
         self.next_slot = 0
         self._dead = 0  # rows that went since dead ones were last let go
         self.version = 0
-        self._latest: tuple[pa.Table, Relation] | None = None
         self.seen: tuple[int, LiveEngine] | None = None  # an engine, and the version that it is of
 
     @property
@@ -86,32 +91,34 @@ class State:
 
     def inserting(self, table: pa.Table) -> Change:
         """The change that adds these rows; raises DataError where a key is null, comes twice, or is there already."""
-        frame = self.frame_for(table.schema)
+        frame, rows = self.frame_for(table.schema), ReadRows(table)
         if self.key:
-            cells = self._new_cells(frame, table)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
-        return Change(frame, NOTHING, table)
+            cells, valid = frame.columns.key_cells(rows, extend=True)
+            refuse_nulls(self.key, valid)
+            refuse_keys(table, self.key, repeated(cells), "these keys are listed more than once")
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
+        return Change(frame, NOTHING, rows)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
         """The change that takes the rows of these keys away; raises DataError for one that has none, or comes twice."""
         frame = self._known_frame()
         slots = self.slots_of(keys) if isinstance(keys, pa.Table) else self._numbered(keys)
-        return Change(frame, slots, frame.schema.empty_table())
+        return Change(frame, slots, ReadRows(frame.schema.empty_table()))
 
     def updating(self, table: pa.Table) -> Change:
         """The change that puts rows in the place of those with their keys; raises DataError as `deleting` does."""
-        return Change(self.frame_for(table.schema), self.slots_of(table), table, np.arange(len(table)))
+        return Change(self.frame_for(table.schema), self.slots_of(table), ReadRows(table), np.arange(len(table)))
 
     def slots_of(self, keys: pa.Table) -> Longs:
         """The slot of each key; raises DataError where there is none, and for a key that comes twice."""
         frame = self._known_frame()
         if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
             refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
-        cells, valid = frame.columns.key_cells(Relation.of(keys), extend=False)
+        cells, valid = frame.columns.key_cells(ReadRows(keys), extend=False)
         refuse_nulls(self.key, valid)
         slots = frame.find(cells, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
-        refuse_keys(keys, self.key, repeated([slots]), "these keys come more than once")
+        refuse_keys(keys, self.key, repeated([slots]), "these keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -119,8 +126,8 @@ class State:
 
         Indexes are then made again from the rows.
         """
-        gone = np.sort(change.gone)
-        came = np.arange(self.next_slot, self.next_slot + change.table.num_rows)
+        gone = np.sort(change.gone) if len(change.gone) else NOTHING
+        came = np.arange(self.next_slot, self.next_slot + len(change.coming))
         arriving = self._arriving(change, came)
         frame, rows, alive = self.frame, self.rows, self.alive
         numbers = self.n_rows, self.next_slot, self.version
@@ -142,7 +149,7 @@ class State:
         change.frame.ready(self)  # first, as it may know values in another order
         if not len(came):
             return None
-        return change.frame.columns.batch(self._relation(change.table), came, extend=True)
+        return change.frame.columns.batch(change.coming, came, extend=True)
 
     def _take_in(self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None) -> None:
         """Carries a change out; where that fails, some of it is done."""
@@ -161,7 +168,6 @@ class State:
             self.rows, self._dead = was.without_dead(self.alive), 0
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
-        self._latest = None
         links = change.links
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
@@ -190,7 +196,7 @@ class State:
     def replay(self, gone: Longs, table: pa.Table) -> None:
         """Carries a change out that was once made ready and is known to be right."""
         frame = self.frame_for(table.schema) if len(table) or self.frame is None else self.frame
-        self.carry_out(Change(frame, gone, table))
+        self.carry_out(Change(frame, gone, ReadRows(table)))
 
     def supposed(self, table: pa.Table) -> Change:
         """What would change if these rows came. Nothing does."""
@@ -200,22 +206,22 @@ class State:
             trial.carry_out(change)
             return change
         frame = self.frame_for(table.schema)
-        relation = Relation.of(table)
+        rows = ReadRows(table)
         came = np.arange(self.next_slot, self.next_slot + len(table))
         if self.key:
             kinds = {name: table.schema.field(name).type for name in self.key}
-            KeyIndex(kinds).add({name: relation.column(name) for name in self.key}, came)
+            KeyIndex(kinds).add({name: table.column(name) for name in self.key}, came)
             frame.ready(self)
-            cells, _ = frame.columns.key_cells(relation, extend=False)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys are there already")
-        change = Change(frame, NOTHING, table)
+            cells, _ = frame.columns.key_cells(rows, extend=False)
+            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
+        change = Change(frame, NOTHING, rows)
         frame.ready(self)
-        batch, nulls = frame.columns.batch(relation, came, extend=False)
+        batch, nulls = frame.columns.batch(rows, came, extend=False)
         frame.note(nulls)
         found = dict(
             zip(frame.columns.numbers, frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)), strict=True)
         )
-        detector = Detector(relation)
+        detector = Detector(rows.relation)
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for number, (rule, store) in enumerate(zip(self.rules, self.stores, strict=True)):
             own = among(detector, rule, came, ALL)
@@ -245,26 +251,14 @@ class State:
         assert self.frame is not None
         return self.frame
 
-    def _new_cells(self, frame: Frame, table: pa.Table) -> list[Longs]:
-        cells, valid = frame.columns.key_cells(self._relation(table), extend=True)
-        refuse_nulls(self.key, valid)
-        refuse_keys(table, self.key, repeated(cells), "these keys come more than once")
-        return cells
-
-    def _relation(self, table: pa.Table) -> Relation:
-        """The relation over a table, one for all that is asked of a change."""
-        if self._latest is None or self._latest[0] is not table:
-            self._latest = table, Relation.of(table)
-        return self._latest[1]
-
     def _numbered(self, numbers: Longs) -> Longs:
         """The numbers of rows, each of which must be alive."""
         wrong = (numbers < 0) | (numbers >= self.next_slot)
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
-            raise DataError(f"there is no row {row:,}. Nothing was changed")
+            raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
         for row in numbers[repeated([numbers])][:1]:
-            raise DataError(f"row {row:,} is named more than once. Nothing was changed")
+            raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
         return numbers
 
     def _asked(
@@ -272,7 +266,7 @@ class State:
     ) -> tuple[list[Found], list[Found]]:
         """What the indexes say of rows that go and of rows that come, as they take them in."""
         frame = change.frame
-        new = self._relation(change.table)
+        new = change.coming
         batch = None
         if arriving is not None:
             batch, nulls = arriving
@@ -285,7 +279,7 @@ class State:
         if old is not None:
             leaving, _ = frame.columns.batch(old, gone, extend=False)
             removed = self._vanishing(index, leaving, gone, two_row)
-            frame.forget_keys(old, gone)
+            frame.forget_keys(old)
         added = nothing
         if batch is not None:
             limits = [
@@ -307,23 +301,23 @@ class State:
             self.alive[gone] = ALIVE
         return [own or other for own, other in zip(known, found, strict=True)]
 
-    def _going(self, frame: Frame, slots: Longs) -> Relation:
+    def _going(self, frame: Frame, slots: Longs) -> ReadRows:
         """The rows of these slots, with the columns that matter."""
         table = self.rows.take(slots, frame.columns.names)
         wanted = pa.schema([frame.schema.field(name) for name in frame.columns.names])
-        return Relation.of(table if table.schema.equals(wanted) else table.cast(wanted))
+        return ReadRows(table if table.schema.equals(wanted) else table.cast(wanted))
 
-    def _with_single(
-        self, frame: Frame, relation: Relation | None, slots: Longs, two_row: Sequence[Found]
-    ) -> list[Found]:
+    def _with_single(self, frame: Frame, rows: ReadRows | None, slots: Longs, two_row: Sequence[Found]) -> list[Found]:
         """What was found for each rule, rules about one row included; nothing for those that nothing can violate."""
+        if len(two_row) == len(self.rules):
+            return list(two_row)
         found = dict(zip(frame.columns.numbers, two_row, strict=True))
         told = []
         for number, rule in enumerate(self.rules):
-            rows = NOTHING
-            if self.stores[number].sides == 1 and relation is not None:
-                rows = slots[violating_rows(relation, rule)]
-            told.append(found.get(number, Found(len(rows), (rows, rows))))
+            own = NOTHING
+            if self.stores[number].sides == 1 and rows is not None:
+                own = slots[violating_rows(rows.relation, rule)]
+            told.append(found.get(number, Found(len(own), (own, own))))
         return told
 
     def _record(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from refute.detect.detector import Detector
-from refute.kernels.runs.pairs import Flags, touched
+from refute.kernels.runs.pairs import Flags, Slots, touched
 from refute.language.rulebook import Rule
 from refute.live.among import among
 from refute.live.index import Found, Longs, Pairs
 from refute.live.rows import Alive
 
 Clashing = tuple[Longs, ...]  # the slots of s and of t, or of s alone
+Kept: TypeAlias = tuple[Slots, ...]  # the same
 
 FEW = 1 << 10  # pairs up to which those of dead rows do not matter
+_NARROW = 1 << 31  # slots below fit 32 bits
 LOOKS = 1 << 10  # kept pairs that are looked at in the time in which an index answers for one row
 
 
@@ -23,19 +26,19 @@ class Violated:
     """The ordered pairs of slots that break a rule, or, for a rule about one row, the slots.
 
     A slot is never used again and its row never changes, so a pair is open as long as both of its rows are alive. Pairs
-    are therefore only ever added, 16 bytes each; those of dead rows are left out when they are read, and let go once
-    they are as many as the others. Beyond `most` pairs only their number is kept.
+    are therefore only ever added, 8 bytes each, or 16 once slots are beyond 32 bits; those of dead rows are left out
+    when they are read, and let go once they are as many as the others. Beyond `most` pairs only their number is kept.
     """
 
     def __init__(self, sides: int, most: int) -> None:
         self.sides = sides
         self.most = most
         self.count = 0
-        self._parts: list[tuple[Longs, ...]] | None = [] if most else None
+        self._parts: list[Kept] | None = [] if most else None
         self._held = 0
 
     @classmethod
-    def restored(cls, sides: int, most: int, count: int, parts: list[Clashing] | None) -> Violated:
+    def restored(cls, sides: int, most: int, count: int, parts: list[Kept] | None) -> Violated:
         """What was saved of a rule."""
         found = cls(sides, most)
         found.count, found._parts = count, parts
@@ -44,8 +47,10 @@ class Violated:
 
     def copy(self) -> Violated:
         """The same, to go another way from here on."""
-        parts = None if self._parts is None else list(self._parts)
-        return Violated.restored(self.sides, self.most, self.count, parts)
+        found = Violated(self.sides, self.most)
+        found.count, found._held = self.count, self._held
+        found._parts = None if self._parts is None else list(self._parts)
+        return found
 
     def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
         """Takes in all violations of a rule among rows that have these slots."""
@@ -53,7 +58,7 @@ class Violated:
         self.add(found, None if found.pairs is None else found.pairs[: self.sides])
 
     @property
-    def parts(self) -> tuple[Clashing, ...]:
+    def parts(self) -> tuple[Kept, ...]:
         """The pairs as they are kept, some of them of dead rows; none if only their number is."""
         return tuple(self._parts or ())
 
@@ -70,7 +75,7 @@ class Violated:
     @property
     def nbytes(self) -> int:
         """The memory of all pairs."""
-        return 8 * self.sides * self._held
+        return sum(side.nbytes for part in self._parts or () for side in part)
 
     def add(self, found: Found, pairs: tuple[Longs, ...] | None) -> None:
         """Takes in pairs that appear; where they are not listed, the number alone."""
@@ -78,7 +83,7 @@ class Violated:
         if self._parts is None or pairs is None:
             self.forget()
         elif len(pairs[0]):
-            self._parts.append(pairs)
+            self._parts.append(_narrow(pairs))
             self._held += len(pairs[0])
             self._join()
 
@@ -88,11 +93,14 @@ class Violated:
 
     def going(self, flags: Flags) -> Found:
         """The open pairs of which a row is going, as flags say."""
-        found: list[Clashing] = []
+        found: list[Kept] = []
         for pairs in self._parts or ():
-            places = np.empty(len(pairs[0]), np.int64)
-            places = places[: touched(pairs[0], pairs[-1], flags, places)]
-            found.append((pairs[0][places], pairs[-1][places]))
+            places = np.empty(min(len(pairs[0]), FEW), np.int64)
+            number = touched(pairs[0], pairs[-1], flags, places)
+            if number > len(places):
+                places = np.empty(number, np.int64)
+                touched(pairs[0], pairs[-1], flags, places)
+            found.append((pairs[0][places[:number]], pairs[-1][places[:number]]))
         s, t = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
         return Found(len(s), (s, t))
 
@@ -115,7 +123,7 @@ class Violated:
         nothing = np.empty(0, np.int64)
         return tuple(np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(self.sides))
 
-    def _open(self, alive: Alive) -> Iterator[tuple[Longs, ...]]:
+    def _open(self, alive: Alive) -> Iterator[Kept]:
         for pairs in self._parts or ():
             open_ones = alive[pairs[0]] != 0
             for others in pairs[1:]:
@@ -128,6 +136,13 @@ class Violated:
         while len(self._parts) > 1 and len(self._parts[-2][0]) <= 2 * len(self._parts[-1][0]):
             one, two = self._parts[-2:]
             self._parts[-2:] = [tuple(np.concatenate(sides) for sides in zip(one, two, strict=True))]
+
+
+def _narrow(pairs: tuple[Longs, ...]) -> Kept:
+    """Pairs as they are kept."""
+    if any(int(side.max()) >= _NARROW for side in pairs):
+        return pairs
+    return tuple(side.astype(np.int32) for side in pairs)
 
 
 def net(new: Clashing, old: Clashing, moved: Pairs) -> tuple[Clashing, Clashing]:

@@ -47,7 +47,7 @@ class _Admission:
 
 def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compiled:
     """The rule over this table as integers; raises SchemaError where the two do not fit."""
-    relation.bind(rule.constraint, rule=rule.name)
+    relation.bind(rule.constraint, rule=rule.name, where=rule.where)
     form = Form.of(rule)
     skipped = skipped_nulls(relation, form)
     if rule.constraint.is_single_row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from refute.errors import OptionError, did_you_mean
+from refute.faults import unknown_choice
 
 
 class MethodName(Enum):
@@ -28,8 +28,7 @@ class MethodName(Enum):
             return name
         known = [method.value for method in cls]
         if name not in known:
-            hint = did_you_mean(str(name), known)
-            raise OptionError(f"unknown method {name!r}; choose from {', '.join(known)}.{hint}")
+            raise unknown_choice("method", name, known)
         return cls(name)
 
     @property

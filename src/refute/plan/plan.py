@@ -12,7 +12,7 @@ from refute.plan.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """How one rule is answered: by which method, in which steps, and at what cost at worst.
+    """How one rule is answered: by which method, in which steps, and at what cost in the worst case.
 
     Where a verdict and a count take steps of their own, `steps` are those that come before either.
     """
@@ -68,7 +68,7 @@ def _numbered(title: str, steps: tuple[str, ...]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plans of several rules over one table, and what else is to be known of them."""
+    """The plans of several rules over one table, and notes on them."""
 
     rules: tuple[RulePlan, ...]
     notes: tuple[str, ...] = ()

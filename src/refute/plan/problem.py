@@ -156,7 +156,7 @@ class Problem:
 
     The sides may be the same rows, some rows of one table each, or rows of two tables, as those that come to a table
     and those that were there; the arrays of a comparison have the sizes of their sides. `self_pairs` says that some row
-    might stand on both sides and satisfy all comparisons with itself; such a pair is no violation.
+    might stand on both sides and satisfy all comparisons with itself; such a pair is not a violation.
     """
 
     s: ProblemSide

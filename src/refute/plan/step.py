@@ -51,8 +51,8 @@ def term(sign: int, ignored: Sequence[Comparison], same: Sequence[Comparison]) -
     """The scope of a term of a count by inclusion and exclusion: what is asked of each `!=`, and its sign."""
     if not ignored and not same:
         return ""
-    parts = ["added" if sign > 0 else "taken off"]
-    parts += [f"whatever the {named(ignored)}"] if ignored else []
+    parts = ["add" if sign > 0 else "subtract"]
+    parts += [f"with any {named(ignored)}"] if ignored else []
     parts += [f"with the same {named(same)}"] if same else []
     return ", ".join(parts)
 
@@ -65,7 +65,7 @@ class OwnPairs:
 
     def steps(self) -> Iterator[Step]:
         """A pass over the rows, where not all of them match themselves."""
-        yield Step("take off each row that pairs with itself")
+        yield Step("subtract the rows that pair with themselves")
 
 
 class Nothing:
@@ -73,4 +73,4 @@ class Nothing:
 
     def steps(self) -> Iterator[Step]:
         """Nothing is done."""
-        yield Step("nothing to look for: no row has a partner left")
+        yield Step("nothing to search: no row can have a partner")

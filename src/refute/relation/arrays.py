@@ -24,10 +24,8 @@ def combined(column: pa.ChunkedArray) -> pa.Array:
 
 def valid_bytes(array: pa.Array) -> Bytes:
     """One byte per row, 0 for null; empty when no row is null."""
-    bitmap = array.buffers()[0]
-    if array.null_count == 0 or bitmap is None:
-        return ALL_VALID
-    return _bits(array, bitmap)
+    bitmap = array.buffers()[0] if array.null_count else None
+    return ALL_VALID if bitmap is None else _bits(array, bitmap)
 
 
 def truths(column: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:

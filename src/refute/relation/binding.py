@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from refute.errors import SchemaError, did_you_mean
+from refute.errors import SchemaError
+from refute.faults import misfits, unknown_column
+from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate, Value
 from refute.language.render import render_text
 from refute.relation.types import READABLE, ColumnType, Family, clash, constant_family, literal_clash
 
 if TYPE_CHECKING:
+    from refute.language.rulebook import Rule
     from refute.relation.relation import Relation
 
 
-def bind(relation: Relation, constraint: DenialConstraint, rule: str | None) -> None:
+def check_rules(relation: Relation, rules: Iterable[Rule], key: Sequence[str] = ()) -> None:
+    """Raises one SchemaError for all key columns and rules that do not fit the table, before any rule is run."""
+    errors = [unknown_column(name, relation.names, kind="key column") for name in key if not relation.has(name)]
+    for rule in rules:
+        try:
+            bind(relation, rule.constraint, rule.name, rule.where)
+        except SchemaError as error:
+            errors.append(error)
+    if errors:
+        raise misfits(errors)
+
+
+def bind(relation: Relation, constraint: DenialConstraint, rule: str | None, where: Condition | None = None) -> None:
     """Raises SchemaError unless every column exists and every comparison makes sense."""
     try:
         for predicate in constraint.predicates:
             check_predicate(relation, predicate)
-    except SchemaError:  # once more for a message that names the rule, which is seldom asked for
+        if where is not None:
+            _check_condition(relation, where)
+    except SchemaError:  # once more for a message that names the rule, which few callers need
+        name = rule if rule is not None else render_text(constraint)
         for predicate in constraint.predicates:
-            check_predicate(relation, predicate, f" (in {rule if rule is not None else render_text(constraint)})")
+            check_predicate(relation, predicate, name, f" (in {name})")
+        if where is not None:
+            _check_condition(relation, where, name, f" (in the condition of {name})")
         raise
 
 
-def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -> None:
+def _check_condition(relation: Relation, condition: Condition, rule: str | None = None, where: str = "") -> None:
+    for part in _atoms(condition):
+        if isinstance(part, Compare):
+            check_predicate(relation, part.predicate, rule, where)
+        else:
+            check_column(relation, part.name, rule, where)
+
+
+def _atoms(condition: Condition) -> Iterator[Compare | IsNull]:
+    match condition:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _atoms(part)
+        case Not(part):
+            yield from _atoms(part)
+        case Compare() | IsNull():
+            yield condition
+
+
+def check_predicate(relation: Relation, predicate: Predicate, rule: str | None = None, where: str = "") -> None:
     """Raises SchemaError unless the columns of one predicate exist and its operands compare."""
-    left = check_column(relation, predicate.left.name, where)
+    left = check_column(relation, predicate.left.name, rule, where)
     right = predicate.right
     if isinstance(right, Column):
-        other = check_column(relation, right.name, where)
+        other = check_column(relation, right.name, rule, where)
         hint = clash(left.family, other.family)
         if hint is not None:
-            raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}", columns=(left.name, other.name))
+            names = (left.name, other.name)
+            raise SchemaError(f"cannot compare {left} with {other}{where}. {hint}", columns=names, rule=rule)
         return
     literal = constant_family(right.value)
     hint = literal_clash(left.family, literal)
@@ -43,29 +84,21 @@ def check_predicate(relation: Relation, predicate: Predicate, where: str = "") -
             f"cannot compare {left} with the {literal.value} {written}{where}. {hint}",
             column=left.name,
             value=right.value,
+            rule=rule,
         )
 
 
-def check_column(relation: Relation, name: str, where: str = "") -> ColumnType:
+def check_column(relation: Relation, name: str, rule: str | None = None, where: str = "") -> ColumnType:
     """The type of a column; raises SchemaError unless it exists and can be compared."""
     if not relation.has(name):
-        hint = did_you_mean(name, relation.names)
-        known = "" if hint else f" The table has {_listed(relation.names)}."
-        raise SchemaError(f"there is no column {name!r}{where}.{hint}{known}", column=name, columns=relation.names)
+        raise unknown_column(name, relation.names, rule=rule, where=where)
     kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
         relation.column(name)  # tells why, where its objects have no single type
-        raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name)
+        raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name, rule=rule)
     return kind
 
 
 def _written(value: Value) -> str:
     """A literal as an error shows it."""
     return repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _listed(names: tuple[str, ...], most: int = 12) -> str:
-    if not names:
-        return "no columns"
-    shown = ", ".join(repr(name) for name in names[:most])
-    return f"the columns {shown}" + (f" and {len(names) - most} more" if len(names) > most else "")

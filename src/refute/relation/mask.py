@@ -39,9 +39,7 @@ def predicate_mask(relation: Relation, predicate: Predicate, nulls: Nulls) -> Ma
         first, second = relation.encode_joint((left, right.name), ordered=op.is_order)
         return _compare_codes(first.values, op, second.values, reads_nulls)
     found = constant_mask(relation.column(left), op, comparable(right.value))
-    if op is Operator.NE and reads_nulls:
-        found = found | relation.is_null(left)
-    return found
+    return found | relation.is_null(left) if nulls.holds(op, both=False) else found
 
 
 def condition_mask(relation: Relation, condition: Condition) -> Mask:

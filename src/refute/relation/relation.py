@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from refute.errors import SchemaError, did_you_mean
+from refute.errors import SchemaError
+from refute.faults import repeated_column, unknown_column
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -87,9 +88,9 @@ class Relation:
         """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""
         position = self._positions.get(name)
         if position is None:
-            raise SchemaError(f"there is no column {name!r}.{did_you_mean(name, self.names)}")
+            raise unknown_column(name, self.names)
         if name in self._repeated:
-            raise SchemaError(f"the table has more than one column {name!r}; rename one of them")
+            raise repeated_column(name)
         return self._once.get(("column", name), lambda: _with_take(self._source.column(position)))
 
     def type_of(self, name: str) -> ColumnType:
@@ -152,9 +153,9 @@ class Relation:
         """What `build` returned for this key the first time, for whatever rules can share: sorts, groupings, masks."""
         return self._once.get(("shared", key), build)
 
-    def bind(self, constraint: DenialConstraint, *, rule: str | None = None) -> None:
+    def bind(self, constraint: DenialConstraint, *, rule: str | None = None, where: Condition | None = None) -> None:
         """Checks that the rule fits the table; raises SchemaError naming column, type, rule and the nearest name."""
-        bind(self, constraint, rule)
+        bind(self, constraint, rule, where)
 
     def _known_codes(self, names: tuple[str, ...], ordered: bool, dense: bool) -> tuple[Encoded, ...] | None:
         """Codes that were made before and will do."""
@@ -178,7 +179,7 @@ class Relation:
         column = self.column(name)
         kind = ColumnType.of(name, column.type)
         if kind.family is Family.UNSUPPORTED:
-            raise SchemaError(f"column {kind} cannot be compared; {READABLE}")
+            raise SchemaError(f"column {kind} cannot be compared; {READABLE}", column=name)
         return column
 
     def _is_null(self, name: str) -> Mask:

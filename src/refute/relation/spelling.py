@@ -27,4 +27,8 @@ def other_spelling(name: str, file: str, other: str, other_file: str) -> DataErr
         where = f"{file!r} has both {name!r} and {other!r}"
     else:
         where = f"{file!r} has {name!r} and {other_file!r} has {other!r}"
-    return DataError(f"columns differ only by case: {where}; spell a column the same way everywhere, or rename one")
+    return DataError(
+        f"columns differ only by case: {where}; spell a column the same way everywhere, or rename one",
+        columns=(name, other),
+        path=file,
+    )

@@ -13,7 +13,7 @@ import pyarrow.types as pt
 
 from refute.language.predicate import Value
 
-READABLE = "rules read numbers, strings, booleans, dates and times"
+READABLE = "rules can use numbers, strings, booleans, dates and times"
 
 
 class Family(Enum):
@@ -84,7 +84,8 @@ class ColumnType:
         return cls(name, _family_of(arrow_type), arrow_type)
 
     def __str__(self) -> str:
-        return f"{self.name!r} ({self.arrow_type})"
+        kind = str(self.arrow_type)  # which for lists and the like names fields that no reader cares for
+        return f"{self.name!r} ({kind.partition('<')[0] if pt.is_nested(self.arrow_type) else kind})"
 
 
 @lru_cache(maxsize=256)
@@ -125,7 +126,7 @@ def clash(left: Family, right: Family) -> str | None:
     if Family.NULL in (left, right) or left.realm == right.realm:
         return None
     if Family.ZONED in (left, right) and left.is_temporal and right.is_temporal:
-        return "Give both a time zone, or cast the one that has a zone to a zone-less timestamp of the zone you mean."
+        return "Give both a time zone, or cast the zoned one to a timestamp without a zone, in the zone you mean."
     return "Cast one of them to the type of the other."
 
 

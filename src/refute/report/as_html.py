@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
-from refute.errors import EngineError
+from refute.faults import needing
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
 from refute.report.suspects_as_text import SHOWN, identity
@@ -47,10 +47,8 @@ def _shown(suspects: Suspects, shown: int) -> dict[str, Any]:
 
 @cache
 def _template(name: str = "report.html") -> Template:
-    try:
+    with needing("an HTML report", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise EngineError("HTML reports need the package jinja2: install refute with the extra `report`.") from error
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from refute.detect.engine import Engine
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
@@ -28,7 +29,7 @@ class DataSummary:
     columns: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as the JSON of `check` has it."""
+        """The summary as in the JSON of `check`."""
         return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
 
 
@@ -50,7 +51,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every rule holds, or stays within its tolerance."""
+        """Whether every rule holds or is within its tolerance."""
         return all(result.passed for result in self.results)
 
     @property
@@ -92,19 +93,18 @@ class Report:
         if blame == "suspects":
             return self.suspects.split()
         if blame != "all":
-            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}")
+            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}", option="blame", value=blame)
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
-        """The clashing rows of a rule, as `refute.violations` gives them; the table is not opened again for them, nor
-        is its key checked."""
+        """The clashing rows of a rule, as `refute.violations` returns them; the table is not opened again."""
         result = self._named(rule) if isinstance(rule, str) else rule
         return Violations(self._engine, result.rule, limit)
 
     def _named(self, name: str) -> RuleResult:
         names = [result.name for result in self.results]
         if name not in names:
-            raise OptionError(f"there is no rule {name!r} in the report.{did_you_mean(name, names)}", rule=name)
+            raise unknown_rule(name, names, "report")
         return self[name]
 
     def __iter__(self) -> Iterator[RuleResult]:
@@ -117,7 +117,7 @@ class Report:
         for result in self.results:
             if result.name == name:
                 return result
-        raise KeyError(name)
+        raise KeyError(str(unknown_rule(name, [result.name for result in self], "report")))
 
     def __repr__(self) -> str:
         broken = sum(not result.passed for result in self.results)
@@ -142,19 +142,19 @@ class Report:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The report as JSON text, written to `path` where given."""
+        """The report as JSON text, written to `path` if given."""
         from refute.report.as_json import render
 
         return _written(render(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """The report as one HTML page that needs nothing else, written to `path` where given."""
+        """The report as one self-contained HTML page, written to `path` if given."""
         from refute.report.as_html import render
 
         return _written(render(self), path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
-        """The report as JUnit XML, for CI servers, written to `path` where given."""
+        """The report as JUnit XML, for CI servers, written to `path` if given."""
         from refute.report.as_junit import render
 
         return _written(render(self), path)

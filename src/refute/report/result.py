@@ -50,7 +50,7 @@ class RuleResult:
         return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as the JSON of `check` has it."""
+        """The result as in the JSON of `check`."""
         finding = self.finding
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Listed violations: lazy until asked for as a table."""
+"""Listed violations, computed only when they are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.detect.engine import ClashingRow, Engine
-from refute.errors import OptionError, whole_number
+from refute.errors import whole_number
+from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
 
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Violations:
-    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys where given."""
+    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys if given."""
 
     def __init__(self, engine: Engine, rule: Rule, limit: int | None = None) -> None:
         """At most `limit` of them, if given; raises OptionError for anything but a number above 0."""
         self.limit = None if limit is None else whole_number("limit", limit)
         if self.limit is not None and self.limit < 1:
-            raise OptionError(f"limit must be at least 1, not {limit}; leave it out to list all violations")
+            raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
         self.rule = rule
         self._clashes = engine.clashes(rule, self.limit)
 
     def close(self) -> None:
-        """Release what Spark keeps of the table, where it was asked to keep it."""
+        """Release what Spark keeps of the table because of `persist`."""
         self._clashes.close()
 
     def __enter__(self) -> Violations:
@@ -58,27 +59,28 @@ class Violations:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The violations as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """The violations as a polars DataFrame."""
-        import polars
-
+        with needing("to_polars()"):
+            import polars
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)
         return frame
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """The violations as a Spark DataFrame: of the table's own session, else of the given or the running one."""
+        """The violations as a Spark DataFrame: in the table's own session, else in the given or running one."""
         frame = self._clashes.frame()
         if frame is not None:
             return frame
-        from refute.spark import frame_of
-
+        with needing("to_spark()", "spark"):
+            from refute.spark import frame_of
         return frame_of(self.to_arrow(), session)
 
     def write_parquet(self, path: str) -> None:
-        """Write the violations as Parquet, in place of what is there: one file, or a folder of files on Spark."""
+        """Write the violations as Parquet, replacing what is there: one file, or a folder of files on Spark."""
         self._clashes.write(path)
 
     def rows(self) -> list[tuple[ClashingRow, ...]]:

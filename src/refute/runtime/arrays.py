@@ -7,6 +7,7 @@ which this is most of the work, are kept for the next call.
 
 from __future__ import annotations
 
+import mmap
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 _SMALL = 1 << 16  # bytes; what the C library keeps by itself
 _LARGE = 1 << 20  # bytes; arrays beyond this are not kept
 _MOST_KEPT = 4 << 20  # bytes of each size
+_PAGED = 1 << 22  # bytes from which an array has pages of its own
 _MANY = 1 << 18  # rows
 
 # Buffers that no array uses any more, by size. Lists are safe to use from many threads, and from a destructor that runs
@@ -66,6 +68,20 @@ def full(shape: int | tuple[int, ...], value: int, dtype: DTypeLike) -> NDArray[
     found = empty(shape, dtype)
     found.fill(value)
     return found
+
+
+def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """A new array of zeros, for what lives long and is filled little by little.
+
+    A large one has pages of its own: they are fetched one by one as they are first used, so nobody waits for many, and
+    go back to the system with the array, where other allocators keep what they hope to use again.
+    """
+    kind = np.dtype(dtype)
+    size = kind.itemsize * (shape if isinstance(shape, int) else prod(shape))
+    if size < _PAGED:
+        return np.zeros(shape, kind)
+    found = np.frombuffer(mmap.mmap(-1, size), kind, size // kind.itemsize)
+    return found if isinstance(shape, int) else found.reshape(shape)
 
 
 def give_back(rows: int) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
+State = TypeVar("State")
+Task = TypeVar("Task")
 
 _lock = threading.Lock()
 _MOST_THREADS = 256
+_BEAT = 0.05  # seconds between two looks of a thread that watches others
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -23,18 +26,63 @@ def together(threads: int, calls: Sequence[Callable[[], T]]) -> list[T]:
     """
     if threads <= 1 or len(calls) <= 1:
         return [call() for call in calls]
-    work = _Work(calls)
-    helpers = [_shared_pool().submit(work.drain) for _ in range(min(threads, len(calls)) - 1)]
+    results: list[Any] = [None] * len(calls)
+
+    def run(_: None, number: int) -> None:
+        results[number] = calls[number]()
+
+    carried(min(threads, len(calls)), range(len(calls)), lambda: None, run)
+    return results
+
+
+def carried(
+    threads: int, tasks: Iterable[Task], start: Callable[[], State], work: Callable[[State, Task], State]
+) -> list[State]:
+    """The states in which threads end that take tasks in turn, each carrying a state of its own from task to task.
+
+    The threads are those of `together`, and tasks are drawn as threads get to them, one at a time.
+    """
+    line = _Line(tasks, start, work)
+    helpers = [_shared_pool().submit(line.drain) for _ in range(threads - 1)]
     try:
-        work.drain()
+        own = line.drain()
     finally:
-        work.stop()
-        started = [helper for helper in helpers if not helper.cancel()]
-        for helper in started:
+        line.stop()
+        begun = [helper for helper in helpers if not helper.cancel()]
+        for helper in begun:
             helper.exception()
-    for helper in started:
-        helper.result()
-    return work.results
+    return [own, *(helper.result() for helper in begun)]
+
+
+class Watch(Protocol):
+    """What a thread does that only waits for others."""
+
+    def look(self) -> None:
+        """Called again and again while they work."""
+
+    def interrupt(self) -> None:
+        """Called on Ctrl-C, after which no task is begun; the states that there are then are the answer."""
+
+
+def watched(
+    threads: int, tasks: Iterable[Task], start: Callable[[], State], work: Callable[[State, Task], State], watch: Watch
+) -> list[State]:
+    """The same on threads that no others share, while the caller's keeps watch: a kernel that runs hears nothing of the
+    clock or of Ctrl-C, unless another thread leaves it a word."""
+    line = _Line(tasks, start, work)
+    with ThreadPoolExecutor(threads, thread_name_prefix="refute-watched") as pool:
+        running: list[Future[State]] = [pool.submit(line.drain) for _ in range(threads)]
+        try:
+            while wait(running, timeout=_BEAT).not_done:
+                watch.look()
+        except KeyboardInterrupt:
+            line.stop()
+            watch.interrupt()
+            wait(running)
+        except BaseException:
+            line.stop()
+            raise
+    return [one.result() for one in running]
 
 
 def available_cores() -> int:
@@ -47,33 +95,37 @@ def chosen_threads(asked: int | None) -> int:
     return available_cores() if asked is None else min(asked, _MOST_THREADS)
 
 
-class _Work:
-    """Calls that threads take one after the other."""
+class _Line(Generic[State, Task]):
+    """Tasks that threads take one after the other; one that fails is the last."""
 
-    def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
-        self.results: list[Any] = [None] * len(calls)
-        self._calls = calls
-        self._next = 0
+    def __init__(self, tasks: Iterable[Task], start: Callable[[], State], work: Callable[[State, Task], State]) -> None:
+        self._tasks = iter(tasks)
+        self._start = start
+        self._work = work
         self._lock = threading.Lock()
+        self._stopped = False
 
-    def drain(self) -> None:
-        """Take calls until none is left; a call that fails is the last one."""
-        while True:
-            with self._lock:
-                taken = self._next
-                self._next += 1
-            if taken >= len(self._calls):
-                return
-            try:
-                self.results[taken] = self._calls[taken]()
-            except BaseException:
-                self.stop()
-                raise
+    def drain(self) -> State:
+        """The state after the last task that this thread takes."""
+        try:
+            state = self._start()
+            while True:
+                with self._lock:
+                    if self._stopped:
+                        return state
+                    try:
+                        task = next(self._tasks)
+                    except StopIteration:
+                        self._stopped = True
+                        return state
+                state = self._work(state, task)
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
-        """Let nobody take another call."""
-        with self._lock:
-            self._next = len(self._calls)
+        """Let nobody take another task."""
+        self._stopped = True
 
 
 def _shared_pool() -> ThreadPoolExecutor:

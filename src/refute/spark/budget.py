@@ -21,17 +21,19 @@ _LEAST_ROWS = 2_000  # of a task: starting one costs more than as many rows
 class SparkBudget:
     """Sizes that decide between ways; answers do not depend on them.
 
-    Rows whose needed columns fit `driver_bytes` may come to this process and be answered by its kernels: that beats a
-    shuffle through Python workers. A quarter of it is kept for several rules. Rules that Spark's own aggregates answer
-    come here only up to `native_bytes`. All else goes to tasks of about `task_rows` rows each, `tasks_per_core` times
-    as many as cores where the rows are worth it. `sample_rows` are looked at before a rule is verified on all rows,
-    and `plan_rows` tell how to cut the work. From `scattered_rows` on, rows that mostly have values of their own are
-    shuffled before they are counted. Pairs of up to `narrow_rows` rows are counted in 64 bits, which hold the pairs of
-    2^31 rows.
+    Rows whose needed columns fit `driver_bytes` come to this process and are answered by its kernels: that beats a
+    shuffle through Python workers. No more than that is here at a time, whichever rules are asked about. From
+    `native_bytes` on, Spark's own filters and aggregates cost less than bringing the rows; from `counted_bytes` on, its
+    counts of distinct rows and its extremes of groups do, and a look at the first rows pays. All else goes to tasks of
+    about `task_rows` rows each, `tasks_per_core` times as many as cores where the rows are worth it. `sample_rows` are
+    looked at before a rule is verified on all rows, and `plan_rows` tell how to cut the work. From `scattered_rows` on,
+    rows that mostly have values of their own are shuffled before they are counted. Pairs of up to `narrow_rows` rows
+    are counted in 64 bits, which hold the pairs of 2^31 rows.
     """
 
     driver_bytes: int = 256 << 20
     native_bytes: int = 4 << 20
+    counted_bytes: int = 32 << 20
     task_rows: int = 1_000_000
     tasks_per_core: int = 4
     sample_rows: int = 20_000
@@ -40,10 +42,9 @@ class SparkBudget:
     scattered_rows: int = 1_000_000
     narrow_rows: int = 1 << 31
 
-    @property
-    def kept_bytes(self) -> int:
-        """What is kept here for several rules."""
-        return self.driver_bytes // 4
+    def most_bytes(self, session: SparkSession) -> int:
+        """The bytes that come here at most: never more than half of what Spark would send, so it refuses none."""
+        return min(self.driver_bytes, largest_result(session))
 
     def tasks(self, session: SparkSession, rows: int) -> int:
         """The number of tasks for this many rows."""

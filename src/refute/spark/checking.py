@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from refute.detect.results import Timed
-from refute.errors import RefuteError, SchemaError
+from refute.errors import RefuteError
 from refute.language.rulebook import Rule
+from refute.relation.binding import check_rules
 from refute.spark.answer.spread import distinct_rows
 from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.rule import SparkRule
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.jobs import JobCrew
-from refute.spark.source.types import bind
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
@@ -28,9 +28,9 @@ def measure(
     engine: SparkEngine, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None
 ) -> list[Timed]:
     """A finding for each rule, in order. Jobs of several rules run side by side."""
-    check_fit(engine, rules)
+    check_rules(engine.types, rules)
     prepared = [engine.prepared(rule) for rule in rules]
-    _fetch_together(engine, prepared)
+    _fetch_together(engine, prepared, counts)
     counted: list[DistinctRows] = []
     if counts:  # verifying looks at the first rows first
         prepared, counted = _with_values_together(engine, prepared)
@@ -43,14 +43,14 @@ def measure(
         return crew.results(jobs)
 
 
-def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule]) -> None:
-    """Fetch the columns of all rules at once, where all of them may come here; else each rule sees to itself."""
+def _fetch_together(engine: SparkEngine, rules: Sequence[SparkRule], counts: bool) -> None:
+    """Fetch the columns of all rules at once, where all of them come here anyway; else each rule sees to itself."""
     gathering = engine.gathering
-    if not all(one.is_small for one in rules):
+    if not all(one.comes_here and (counts or one.way.is_quick) for one in rules):
         return
     names = tuple(dict.fromkeys(name for one in rules for name in one.columns))
-    if gathering.fits(names, engine.source.most_rows(), kept=True, native=all(one.bound.is_native for one in rules)):
-        with gathering.rows(names, identified=True, kept=True):
+    if gathering.fits(names, engine.source.most_rows()):
+        with gathering.rows(names, identified=True):
             pass
 
 
@@ -107,15 +107,3 @@ def _read(engine: SparkEngine, values: DistinctRows) -> None:
     """Count the values; a failure comes to the rules that ask for them."""
     with contextlib.suppress(RefuteError), plain_failures(engine.source.name):
         _ = values.table
-
-
-def check_fit(engine: SparkEngine, rules: Sequence[Rule]) -> None:
-    """Raise one SchemaError for all rules that do not fit the table, before any of them is run."""
-    problems: list[str] = []
-    for rule in rules:
-        try:
-            bind(engine.types, rule)
-        except SchemaError as error:
-            problems.append(str(error))
-    if problems:
-        raise SchemaError("\n".join(problems))

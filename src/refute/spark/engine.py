@@ -12,7 +12,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
-from refute.errors import DataError, SchemaError
+from refute.errors import SchemaError
+from refute.faults import no_row_ids
 from refute.language.conditions import Condition, columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
@@ -156,8 +157,14 @@ class SparkEngine:
 
     def clashes(self, rule: Rule, limit: int | None) -> SparkClashes:
         """The violations of a rule, at most `limit` of them."""
-        self.asked(rule.name, lambda: self.require_identity("listing violations"))
-        return self._answered(rule.name, lambda: SparkClashes(self, self.fitted([rule])[0], limit))
+
+        def fitted() -> Rule:
+            found = self.prepared(rule).rule
+            self.require_identity("listing violations")
+            return found
+
+        chosen = self.asked(rule.name, fitted)
+        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -225,13 +232,11 @@ class SparkEngine:
         """
         blocks = self.blocks(rules, named=named)
         if not blocks.identified and not shares_files(blocks.frame.sparkSession):
-            blocks.frame = blocks.frame.localCheckpoint()
-            yield blocks
+            yield blocks.held(lambda frame: frame.localCheckpoint())
             return
         with kept() as place:
             # Cells of megabytes fill a heap before Spark sees that they do not fit.
-            blocks.frame = place.keep(blocks.frame, StorageLevel.DISK_ONLY)
-            yield blocks
+            yield blocks.held(lambda frame: place.keep(frame, StorageLevel.DISK_ONLY))
 
     @contextmanager
     def _evaluated_once(self, rules: Sequence[Rule], *, named: bool) -> Iterator[SparkEngine]:
@@ -259,7 +264,7 @@ class SparkEngine:
             prepared = self.prepared(rule)
         except SchemaError:  # reported where the rule is asked about, together with others
             return False
-        return prepared.reads_often and not prepared.is_small
+        return prepared.reads_often and not prepared.comes_here
 
     def _originals(self, plain: Iterable[str]) -> list[str]:
         """The table's own names of plain columns."""
@@ -316,10 +321,7 @@ class SparkEngine:
     def require_identity(self, what: str) -> None:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
-            raise DataError(
-                f"{what} needs row ids, and {self.source.name} has none: it is not a plain file scan. "
-                "Name the columns that identify a row: key=[...], or --key on the command line."
-            )
+            raise no_row_ids(what, self.source.name)
 
 
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:

@@ -110,10 +110,9 @@ def predicate_expression(relation: Relation, predicate: Predicate, nulls: Nulls)
 
 def compare(first: SparkColumn, op: Operator, second: SparkColumn, nulls: Nulls) -> SparkColumn:
     """The comparison, true or false, never null."""
-    if nulls is Nulls.EQUAL and op is Operator.EQ:
-        return first.eqNullSafe(second)
-    if nulls is Nulls.EQUAL and op is Operator.NE:
-        return ~first.eqNullSafe(second)
+    if nulls.reads(op):
+        same = first.eqNullSafe(second)
+        return same if nulls.holds(op, both=True) else ~same
     return F.coalesce(_UFUNCS[op](first, second), F.lit(False))
 
 
@@ -131,7 +130,7 @@ def _with_constant(kind: ColumnType, op: Operator, value: Value, nulls: Nulls) -
     if isinstance(value, float) and math.isnan(value):
         return None
     if kind.family is Family.NULL:
-        return F.lit(nulls is Nulls.EQUAL and op is Operator.NE)
+        return F.lit(nulls.holds(op, both=False))
     if kind.family is Family.FLOAT:
         return _float_with_constant(kind, op, value, nulls)
     if isinstance(value, float):

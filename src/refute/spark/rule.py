@@ -11,12 +11,11 @@ from pyspark.sql import DataFrame
 from refute.detect.results import Finding, Verdict
 from refute.language.rulebook import Rule
 from refute.plan.plan import RulePlan
-from refute.spark.answer import extremes, labelled, summary
+from refute.spark.answer import summary
 from refute.spark.answer.bound import BoundRule, Shared
-from refute.spark.answer.choice import expected_way, way_of
+from refute.spark.answer.choice import expected_way, extremes_of, way_of
 from refute.spark.answer.extremes import Extremes
-from refute.spark.answer.gather import TooMuchError
-from refute.spark.answer.labelled import LabelledExtremes
+from refute.spark.answer.gather import Gather, TooMuchError
 from refute.spark.answer.native import Aggregate
 from refute.spark.answer.way import Distribute, Extent, Way
 from refute.spark.answer.witness import Clash
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from refute.spark.answer.summary import DistinctRows
     from refute.spark.engine import SparkEngine
 
-FIRST_ROWS = "look for a violation among the first rows, and go on if there is none"
+FIRST_ROWS = "look for a violation among the first rows; continue if there is none"
 
 Answer = TypeVar("Answer")
 Values = dict[str, dict[str, Any] | None]  # of the rows of a clash, by role
@@ -59,14 +58,14 @@ class SparkRule:
         return self.bound.columns
 
     @property
-    def is_small(self) -> bool:
-        """Whether the rows come to this process for this rule and others."""
-        return expected_way(self.bound, self.bound.most_rows).is_quick
+    def comes_here(self) -> bool:
+        """Whether the rows will probably come to this process for this rule."""
+        return isinstance(expected_way(self.bound, self.bound.most_rows), Gather)
 
     @property
     def may_share_values(self) -> bool:
         """Whether counts of distinct values, also of columns that other rules read, would answer the rule."""
-        return summary.suits(self.bound.pairing) and not self.is_small
+        return summary.suits(self.bound.pairing) and not self.comes_here
 
     @property
     def may_share_blocks(self) -> bool:
@@ -85,7 +84,7 @@ class SparkRule:
         """How the rule would be answered over so many rows. To verify it, less may do than to count its violations."""
         way = expected_way(self.bound, rows)
         verify = [FIRST_ROWS] if self._looks_first(lambda: way) else []
-        verify += way.steps if self._extremes is None or way.is_quick else self._extremes.steps
+        verify += way.steps if (found := self._extremes_before(way)) is None else found.steps
         alike = tuple(verify) == way.steps
         return RulePlan.of(
             self.bound.rule,
@@ -113,7 +112,7 @@ class SparkRule:
             return self._finding(extent, self.way.name)
         clash = self._clash(counted=True)
         number = 0 if clash is None else None
-        name = self.way.name if self._extremes is None else Aggregate.name
+        name = self.way.name if self._extremes_before(self.way) is None else Aggregate.name
         return self._finding(Extent(number, number, self.bound.rows.skipped(), clash), name)
 
     def partners(self) -> DataFrame:
@@ -144,8 +143,9 @@ class SparkRule:
             early = bound.rows.found_here(bound.engine.gathering.first(bound.columns, identified=True))
             if early is not None:
                 return early
-        if self._extremes is not None and not self.way.is_quick:
-            return bound.rows.looked_up(self._extremes.conditions(), counted=counted)
+        found = self._extremes_before(self.way)
+        if found is not None:
+            return bound.rows.looked_up(found.conditions(), counted=counted)
         return self._asked(lambda way: way.clash(counted=counted))
 
     def _looks_first(self, way: Callable[[], Way]) -> bool:
@@ -153,14 +153,16 @@ class SparkRule:
         the way is not asked for then."""
         return not (self.bound.engine.source.is_sizable() and way().is_quick)
 
+    def _extremes_before(self, way: Way) -> Extremes | None:
+        """The extremes of groups, where they verify the rule with less than its way takes. Bringing the rows once takes
+        less than reading them often."""
+        dear = way.is_quick or (isinstance(way, Gather) and self.reads_often)
+        return None if dear else self._extremes
+
     @cached_property
     def _extremes(self) -> Extremes | None:
         """The extremes of groups, where they verify the rule."""
-        pairing = self.bound.pairing
-        for suits_rule, made in ((extremes.suits, Extremes), (labelled.suits, LabelledExtremes)):
-            if pairing is not None and suits_rule(pairing):
-                return made(pairing, self.bound.engine.plain)
-        return None
+        return extremes_of(self.bound)
 
     def _finding(self, extent: Extent, method: str) -> tuple[Finding, Values | None]:
         clash = extent.clash

@@ -43,18 +43,19 @@ class SparkSuspects:
         """The suspects of a table; raises EngineError where the columns that are read do not fit into this process."""
         engine.require_identity("finding suspects")
         rows = engine.gathering.most_rows(names)
-        if engine.gathering.fits(names, rows, kept=False):
-            with engine.gathering.rows(names, identified=True, kept=False) as fetched:
+        if engine.gathering.fits(names, rows):
+            with engine.gathering.rows(names, identified=True) as fetched:
                 if fetched is not None:
                     table = _in_order(fetched.relation.arrow)
                     finding = LocalEngine(table.drop_columns([ROW_COLUMN])).suspect_finding(rules)
                     return cls(engine, finding, table.column(ROW_COLUMN))
-        most = engine.budget.driver_bytes / 2**20
+        most = engine.budget.driver_bytes
         raise EngineError(
             f"suspects are found in this process, and the columns that the rules read of {engine.source.name} take "
-            f"more than the {most:,.0f} MB that may come here; raise driver_bytes (--driver-bytes), or ask about fewer "
-            "rows. "
-            "What takes part in any violation is known without: split(blame='all')."
+            f"more than the {most / 2**20:,.0f} MB that may come here; raise driver_bytes (--driver-bytes), or ask "
+            "about fewer rows. All rows that take part in a violation are found on Spark: split(blame='all')",
+            table=engine.source.name,
+            most=most,
         )
 
     def table(self) -> pa.Table:

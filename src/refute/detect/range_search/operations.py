@@ -53,8 +53,13 @@ def exists_steps(
         yield from steps_under(UNFOUND, steps) if number else steps
 
 
-def count(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> int:
-    """The number of violating ordered pairs (Algorithm 5 with f = count, over the sort of Algorithm 6)."""
+def count(
+    problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT, *, broken: bool = False
+) -> int:
+    """The number of violating ordered pairs (Algorithm 5 with f = count, over the sort of Algorithm 6).
+
+    That there is one, which `broken` says, saves nothing here.
+    """
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
@@ -62,7 +67,9 @@ def count(problem: Problem, share: Share | None = None, options: RangeOptions = 
     return sum(sign * tally.count(within(share, scope)) for scope, sign, tally in tallies(points, options))
 
 
-def count_steps(problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT) -> Iterator[Step]:
+def count_steps(
+    problem: Problem, share: Share | None = None, options: RangeOptions = DEFAULT, *, broken: bool = False
+) -> Iterator[Step]:
     """The steps of `count`, none of them run."""
     points = reduce(problem, share)
     if points is None:

@@ -103,12 +103,12 @@ class _Records:
 
     def steps(self) -> Iterator[Step]:
         """One pass."""
-        kept = "whether it was met"
+        kept = "whether it was seen"
         if self.points.order:
             kept = f"the extreme {named(self.points.order)} so far"
         elif self.points.differ:
             kept = f"the first {named(self.points.differ)}"
-        yield Step(f"pass over the rows with a record of each group: {kept}")
+        yield Step(f"scan the rows, keeping for each group {kept}")
 
     def find(self, share: Share | None) -> Pair | None:
         """The first clash."""
@@ -138,7 +138,7 @@ class _Boxes:
         per = "" if self.points.group is None else " of each group"
         compared = self.points.order + self.points.differ
         over = f", over {named(compared)}" if compared else ""
-        yield Step(f"hold a k-d tree of each side{per} against that of the other{over}")
+        yield Step(f"traverse the k-d trees of both sides{per} together{over}")
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
@@ -172,8 +172,8 @@ class _RangeTrees:
     def steps(self) -> Iterator[Step]:
         """Fill and ask."""
         compared = named(self.points.order + self.points.differ)
-        each = f", for each reading of {named(self.points.differ)} as < or >" if self.points.differ else ""
-        yield Step(f"ask range trees over {compared} that are filled as the rows are passed over{each}")
+        each = f", once for each way to read {named(self.points.differ)} as < or >" if self.points.differ else ""
+        yield Step(f"query range trees over {compared}, filled during one scan of the rows{each}")
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
@@ -198,7 +198,7 @@ class _Queries:
 
     def steps(self) -> Iterator[Step]:
         """Fill and ask."""
-        yield Step(f"ask range trees over {named(self.points.order)} for the number of partners of each row")
+        yield Step(f"query range trees over {named(self.points.order)} for the number of partners of each row")
         if self.points.self_pairs:
             yield from OwnPairs().steps()
 
@@ -223,7 +223,7 @@ class _Products:
 
     def steps(self) -> Iterator[Step]:
         """Multiply."""
-        yield Step("multiply the sizes of each group")
+        yield Step("multiply the sizes of both sides of each group")
         if self.points.self_pairs:
             yield from OwnPairs().steps()
 

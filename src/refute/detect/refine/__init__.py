@@ -47,13 +47,15 @@ def exists_steps(
     return plan(prepared(problem), Purpose.LIST, tuning, share).steps()
 
 
-def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+def count_steps(
+    problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT
+) -> Iterator[Step]:
     """The steps of `count`, none of them run."""
     return Collection(prepared(problem), tuning, share).steps()
 
 
-def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
-    """The number of violating ordered pairs."""
+def count(problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT) -> int:
+    """The number of violating ordered pairs; that there is one, which `broken` says, saves nothing here."""
     problem = prepared(problem)
     total = Total(problem.s.size, problem.t.size)
     Collection(problem, tuning, share).into(total)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from refute.errors import OptionError
 from refute.plan.problem import Comparison, Ints, Problem
 
 _POINTS = 2**31 - 2**12  # ids are 31 bits
@@ -14,7 +15,12 @@ _POINTS = 2**31 - 2**12  # ids are 31 bits
 def prepared(problem: Problem) -> Problem:
     """The problem with contiguous arrays of 32 or 64 bits; the same object where they are so already."""
     if max(problem.s.size, problem.t.size) > _POINTS:
-        raise OverflowError(f"refine works on at most {_POINTS} rows a side; choose another method for larger tables")
+        raise OptionError(
+            f"method 'refine' takes at most {_POINTS:,} rows; choose another method for larger tables",
+            option="method",
+            value="refine",
+            most=_POINTS,
+        )
     groups = tuple(tuple(map(_comparison, group)) for group in (problem.equal, problem.order, problem.differ))
     if all(
         x is y

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from refute.detect.refine.tuning import Tuning
 from refute.plan.problem import Problem
 from refute.plan.share import Share, tell
 from refute.plan.step import Step
-
-_WAITING = 4  # parts per thread that may wait to be refined
+from refute.runtime.threads import carried
 
 
 def stream(problem: Problem, tuning: Tuning, share: Share | None) -> Iterator[ClusterPairs]:
@@ -77,8 +75,8 @@ class Collection:
         if self._threads == 1 or len(self._pipeline.stages) < 2:
             self._descend(root, 0, collector)
             return
-        with ThreadPoolExecutor(self._threads) as pool:
-            self._descend_in(pool, root, collector)
+        for part in carried(self._threads, self._pieces(root, collector), collector.fresh, self._apart):
+            collector.merge(part)
 
     def _descend(self, batch: ClusterPairs, level: int, collector: Collector) -> None:
         if level == self._pipeline.reflexive > 0:
@@ -120,26 +118,18 @@ class Collection:
         last, drop = level == len(self._pipeline.stages) - 1, level < self._pipeline.reflexive
         return refine(self._pipeline.stages[level], part, Purpose.COUNT, self._tuning, last=last, drop=drop)
 
-    def _descend_in(self, pool: ThreadPoolExecutor, root: ClusterPairs, collector: Collector) -> None:
-        """Runs the first stage here and what follows it on all threads, each part into a sum of its own.
+    def _pieces(self, root: ClusterPairs, collector: Collector) -> Iterator[ClusterPairs]:
+        """What the first stage finds, in parts for several threads, each with a sum of its own.
 
         FACET leaves parallelism within one rule open (section 7.3); parts of a batch are independent, so it is plain.
         """
-        running: set[Future[Collector]] = set()
         for part in root.split(self._tuning.budget):
             for found in self._found(part, 0):
                 if self._pipeline.reflexive == 1:
                     self._settle(found, collector)
                 share = max(1, min(self._tuning.budget, found.ids // (2 * self._threads)))
-                for piece in found.split(share):
-                    if len(running) >= _WAITING * self._threads:
-                        done, running = wait(running, return_when=FIRST_COMPLETED)
-                        for future in done:
-                            collector.merge(future.result())
-                    running.add(pool.submit(self._apart, piece, collector.fresh()))
-        for future in running:
-            collector.merge(future.result())
+                yield from found.split(share)
 
-    def _apart(self, piece: ClusterPairs, collector: Collector) -> Collector:
+    def _apart(self, collector: Collector, piece: ClusterPairs) -> Collector:
         self._refine(piece, 1, collector)
         return collector

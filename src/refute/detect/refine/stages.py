@@ -59,10 +59,10 @@ class Stage:
         """What the refinement does."""
         names = named(self.comparisons)
         if self.algorithm is Algorithm.IEJOIN:
-            return Step(f"keep the pairs in the order asked of {names}, by IEJoin: two sorts and a bit array")
+            return Step(f"keep the pairs that satisfy the order of {names}, by IEJoin: two sorts and a bit array")
         if self.kind is Kind.ORDER:
             binned = " in bins of equal size" if self.algorithm is Algorithm.BHSM else ""
-            return Step(f"keep the pairs in the order asked of {names}, by {self.algorithm.value}: a merge{binned}")
+            return Step(f"keep the pairs that satisfy the order of {names}, by {self.algorithm.value}: a merge{binned}")
         asked = "agree on" if self.kind is Kind.EQUAL else "differ in"
         return Step(f"keep the pairs that {asked} {names}, by a hash table")
 
@@ -76,10 +76,10 @@ class Pipeline:
 
     def steps(self) -> Iterator[Step]:
         """What the stages do; the last ones may be left to a loop where that is quicker."""
-        yield Step("begin with one pair of clusters: all rows on either side")
+        yield Step("start with one pair of clusters: all rows on each side")
         yield from (stage.step() for stage in self.stages)
         if sum(len(stage.comparisons) for stage in self.stages) > 1:
-            yield Step("compare what is left pair by pair", when="where two clusters have few pairs for their rows")
+            yield Step("compare what is left pair by pair", when="where two clusters have few pairs")
 
 
 def leading_reflexive(stages: tuple[Stage, ...], aligned: bool) -> int:

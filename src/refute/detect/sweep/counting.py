@@ -36,44 +36,50 @@ _Asked = tuple[Comparison | None, tuple[Comparison, ...]]  # what pairs agree on
 _PROOF = "to see whether there is a pair"
 
 
-def count(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> int:
-    """The number of violating ordered pairs."""
+def count(problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT) -> int:
+    """The number of violating ordered pairs; with `broken` the caller has found that there is one."""
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
         return 0
-    if _surely_none(points, share, tuning):
+    if not broken and _surely_none(points, share, tuning):
         return 0
     return sum(part.sign * part.count() for part in _terms(points, share, tuning, partners=False))
 
 
-def count_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+def count_steps(
+    problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT
+) -> Iterator[Step]:
     """The steps of `count`; none is run, but groups and ranks are made, and samples looked at, as they are for it."""
-    return _steps(problem, share, tuning, partners=False)
+    return _steps(problem, share, tuning, partners=False, broken=broken)
 
 
-def partners(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[Longs, Longs]:
-    """For each point of side s, and of side t, its number of partners."""
+def partners(
+    problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT
+) -> tuple[Longs, Longs]:
+    """For each point of side s, and of side t, its number of partners; with `broken` some are known to have one."""
     s_partners, t_partners = full(problem.s.size, 0, np.int64), full(problem.t.size, 0, np.int64)
     points = reduce(problem, share)
     if points is None:
         tell(share, Nothing())
-    else:
+    elif broken or not _surely_none(points, share, tuning):
         _add_partners(points, s_partners, t_partners, share, tuning)
     return s_partners, t_partners
 
 
-def partners_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
+def partners_steps(
+    problem: Problem, share: Share | None = None, *, broken: bool = False, tuning: Tuning = DEFAULT
+) -> Iterator[Step]:
     """The steps of `partners`, under the same terms."""
-    return _steps(problem, share, tuning, partners=True)
+    return _steps(problem, share, tuning, partners=True, broken=broken)
 
 
-def _steps(problem: Problem, share: Share | None, tuning: Tuning, *, partners: bool) -> Iterator[Step]:
+def _steps(problem: Problem, share: Share | None, tuning: Tuning, *, partners: bool, broken: bool) -> Iterator[Step]:
     points = reduce(problem, share)
     if points is None:
         yield from Nothing().steps()
         return
-    proof = choose_proof(points, share, tuning)
+    proof = None if broken else choose_proof(points, share, tuning)
     if proof is not None:
         yield from steps_within(_PROOF, proof.steps())
     for part in _terms(points, share, tuning, partners=partners):
@@ -83,7 +89,8 @@ def _steps(problem: Problem, share: Share | None, tuning: Tuning, *, partners: b
 def point_partners(points: Points, share: Share | None, tuning: Tuning) -> tuple[Longs, Longs]:
     """The same for points, whatever problem they came from."""
     s_partners, t_partners = full(points.n_s, 0, np.int64), full(points.n_t, 0, np.int64)
-    _add_partners(replace(points, s_pick=None, t_pick=None), s_partners, t_partners, share, tuning)
+    if not _surely_none(points, share, tuning):
+        _add_partners(replace(points, s_pick=None, t_pick=None), s_partners, t_partners, share, tuning)
     return s_partners, t_partners
 
 
@@ -98,8 +105,6 @@ def _surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
 
 
 def _add_partners(points: Points, s_partners: Longs, t_partners: Longs, share: Share | None, tuning: Tuning) -> None:
-    if _surely_none(points, share, tuning):
-        return
     for part in _terms(points, share, tuning, partners=True):
         s_found, t_found = part.partners()
         _add(s_partners, part.points.s_pick, s_found, part.sign)
@@ -163,7 +168,7 @@ class _ClashPairs(_Term):
 
     def steps(self) -> Iterator[Step]:
         """Count and square."""
-        yield Step(f"from the size of each group and of each {named(self.points.differ)} in it, one pass")
+        yield Step(f"count from the size of each group and of each {named(self.points.differ)} in it, in one pass")
 
     def count(self) -> int:
         """The number of pairs."""

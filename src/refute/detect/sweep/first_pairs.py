@@ -72,7 +72,7 @@ class Repeats(_FirstPoint):
 
     def steps(self) -> Iterator[Step]:
         """One pass."""
-        yield Step("pass over the rows up to one whose group was met before")
+        yield Step("scan the rows until one has the group of an earlier row")
 
     def first(self, share: Share | None) -> int:
         """The first point of a group that was met before."""
@@ -86,7 +86,7 @@ class OtherValues(_FirstPoint):
 
     def steps(self) -> Iterator[Step]:
         """One pass."""
-        yield Step(f"pass over the rows up to one with another {named(self.points.differ)} than its group had before")
+        yield Step(f"scan the rows until one differs in {named(self.points.differ)} from an earlier row of its group")
 
     def first(self, share: Share | None) -> int:
         """The first point that differs from the first one of its group."""
@@ -131,7 +131,7 @@ class ExtremaTree(_FirstPoint):
         swept, tree = named((self.dimensions.swept,)), self.dimensions.tree
         over = f" in a Fenwick tree over {named(tree)}" if tree else ""
         per = "" if self.points.group is None else " per group"
-        yield Step(f"pass over the rows by {swept}, and keep the extreme {named((self.value,))} so far{over}{per}")
+        yield Step(f"scan the rows by {swept}, keeping the extreme {named((self.value,))} so far{over}{per}")
 
     def first(self, share: Share | None) -> int:
         """The first point, in the order of the sweep, above an extremum."""
@@ -190,7 +190,7 @@ class Boxes(FirstPair):
         """Some pair of points, or None."""
         tell(share, self)
         threads = threads_for(share, self.points.n_s + self.points.n_t, self.tuning.parallel)
-        return dual_tree(self.points, leaf=self.tuning.leaf, threads=threads).find(threads)
+        return dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading, threads=threads).find(threads)
 
 
 @dataclass(frozen=True, slots=True)

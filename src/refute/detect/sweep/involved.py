@@ -27,7 +27,10 @@ Flags = NDArray[np.bool_]
 
 
 def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> tuple[int, Flags, Flags]:
-    """The number of violating ordered pairs, and for each point of side s, and of side t, whether it is in one."""
+    """The number of violating ordered pairs, and for each point of side s, and of side t, whether it is in one.
+
+    Asked about problems that are known to have a pair, so none is looked for before all are counted.
+    """
     points = _reduced(problem, share)
     if points is not None and clash_only(points):
         total, found = _ClashFlags(points).total_and_flags(share)
@@ -35,13 +38,13 @@ def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
         return total, s_flags, t_flags
     way = None if points is None else _choose(points, share, tuning)
     if points is None or way is None:
-        s_partners, t_partners = partners(problem, share, tuning=tuning)
+        s_partners, t_partners = partners(problem, share, broken=True, tuning=tuning)
         return exact_sum(s_partners), s_partners > 0, t_partners > 0
     s_flags, t_flags = way.flags(share)
     s_flags = _placed(s_flags, points.s_pick, problem.s.size)
     t_flags = _placed(t_flags, points.t_pick, problem.t.size)
     del points, way
-    return count(problem, share, tuning=tuning), s_flags, t_flags
+    return count(problem, share, broken=True, tuning=tuning), s_flags, t_flags
 
 
 def involved_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
@@ -52,10 +55,10 @@ def involved_steps(problem: Problem, share: Share | None = None, *, tuning: Tuni
         return
     way = None if points is None else _choose(points, share, tuning)
     if way is None:
-        yield from partners_steps(problem, share, tuning=tuning)
+        yield from partners_steps(problem, share, broken=True, tuning=tuning)
         return
     yield from way.steps()
-    yield from count_steps(problem, share, tuning=tuning)
+    yield from count_steps(problem, share, broken=True, tuning=tuning)
 
 
 def _reduced(problem: Problem, share: Share | None) -> Points | None:
@@ -71,7 +74,7 @@ class _ClashFlags:
 
     def steps(self) -> Iterator[Step]:
         """Count and mark."""
-        yield Step(f"mark rows whose group has another {named(self.points.differ)}, and count by the sizes of both")
+        yield Step(f"mark rows whose group holds another {named(self.points.differ)}, and count from the sizes of both")
 
     def total_and_flags(self, share: Share | None) -> tuple[int, Flags]:
         """The number of pairs, and which points are in one."""
@@ -93,7 +96,7 @@ class _TableFlags:
 
     def steps(self) -> Iterator[Step]:
         """Fill and look up, twice."""
-        yield Step("mark the rows that have a partner, by a table of extrema for each side")
+        yield Step("mark the rows that have a partner, using a table of extremes for each side")
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""
@@ -114,9 +117,7 @@ class _SweptFlags:
     def steps(self) -> Iterator[Step]:
         """Sort and sweep."""
         swept, value = named((self.dimensions.swept,)), named((self.value,))
-        yield Step(
-            f"mark the rows that have a partner, passing over them by {swept} up and down with the extreme {value}"
-        )
+        yield Step(f"mark the rows that have a partner: scan them by {swept} up and down, keeping the extreme {value}")
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""

@@ -60,7 +60,7 @@ def _listed(points: Points, share: Share | None, limit: int | None, tuning: Tuni
     if not points.n_s or not points.n_t:
         return
     chunk = tuning.chunk if limit is None else min(tuning.chunk, limit)
-    for s, t in dual_tree(points, leaf=tuning.leaf).pairs(chunk):
+    for s, t in dual_tree(points, leaf=tuning.leaf, leading=tuning.leading).pairs(chunk):
         yield points.rows_of_s(s), points.rows_of_t(t)
 
 

@@ -103,7 +103,7 @@ def ranked(comparison: Comparison, share: Share | None = None) -> Comparison:
 
 
 def fewest_values(comparison: Comparison) -> int:
-    """A number that the distinct values are no fewer than, from a sample: ranks that would be too many are not made."""
+    """A lower bound on the number of distinct values, from a sample: if ranks would be too many, they are not made."""
     step = max(1, len(comparison.codes[0]) // _SAMPLE)
     return min(comparison.size, distinct_values(comparison.codes[0][::step]))
 

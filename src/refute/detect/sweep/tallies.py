@@ -51,7 +51,7 @@ class GroupSizes(Tally):
 
     def steps(self) -> Iterator[Step]:
         """Multiply."""
-        sizes = "the numbers of rows on both sides" if self.points.group is None else "the sizes of each group"
+        sizes = "the sizes of both sides" if self.points.group is None else "the sizes of both sides of each group"
         yield Step(f"multiply {sizes}")
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
@@ -91,7 +91,7 @@ class Sweep(Tally):
         if self.dimensions.cells_of_few(self.tuning.few):
             place = f" in a cell for each {named(tree)}"
         per = "" if self.points.group is None else " per group"
-        yield Step(f"pass over the rows by {named((self.dimensions.swept,))}, and count them{place}{per}")
+        yield Step(f"scan the rows by {named((self.dimensions.swept,))}, counting them{place}{per}")
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
@@ -182,7 +182,7 @@ class BoxPairs(Tally):
     def steps(self) -> Iterator[Step]:
         """Build and count."""
         compared = named(self.points.order + self.points.differ)
-        yield Step(f"add up pairs of boxes that hold pairs only or none, in k-d trees over {compared}")
+        yield Step(f"add up whole boxes of pairs, in k-d trees over {compared}")
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
@@ -193,14 +193,14 @@ class BoxPairs(Tally):
     def partners(self, share: Share | None) -> tuple[Longs, Longs]:
         """The number of partners of each point of s, and of t, a row itself included where it matches itself."""
         tell(share, self)
-        found = dual_tree(self.points, leaf=self.tuning.leaf).partners()
+        found = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading).partners()
         assert found is not None
         return found
 
     def within(self, patience: int, share: Share | None, per_t: Longs | None) -> int | None:
         """The number of pairs; None when more than so many pairs of boxes would have to be looked at."""
         tell(share, self)
-        trees = dual_tree(self.points, leaf=self.tuning.leaf)
+        trees = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading)
         if per_t is None:
             return trees.count(patience)
         found = trees.partners(patience)

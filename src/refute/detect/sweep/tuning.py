@@ -13,6 +13,7 @@ class Tuning:
     `few`: cells of a group that a point is added to all at once rather than by way of a tree.
     `packed`: cells of a group that are counted in lanes of packed words.
     `leaf`: points in a leaf of a box tree.
+    `leading`: points of either side from which box trees may be cut along one order first.
     `tree_steps`: steps of a multi-dimensional Fenwick tree above which dividing is cheaper.
     `brute`: pairs that dividing compares one by one; far fewer in more than four dimensions.
     `divided`: points of the largest group up to which a search divides rather than builds boxes.
@@ -29,6 +30,7 @@ class Tuning:
     few: int = 160
     packed: int = 32
     leaf: int = 12
+    leading: int = 1 << 17
     tree_steps: int = 400
     brute: int = 1 << 20
     divided: int = 1 << 14

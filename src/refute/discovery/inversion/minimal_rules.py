@@ -99,7 +99,7 @@ class MinimalRules:
         numbers = np.full(len(boxes), _TRIVIAL, np.int64)
         numbers[possible] = np.arange(first, first + np.count_nonzero(possible))
         for box, number in zip(boxes, numbers.tolist(), strict=True):
-            assert self._numbers.setdefault(box.tobytes(), number) == number, "a box comes that is there already"
+            assert self._numbers.setdefault(box.tobytes(), number) == number, "a box comes that exists already"
         self._add(boxes[possible], closures)
         return numbers[possible]
 

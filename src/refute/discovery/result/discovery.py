@@ -1,4 +1,4 @@
-"""What a discovery gives back: rules, best first, and what was not searched."""
+"""What a discovery returns: rules, best first, and what was not searched."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Discovered:
 
     @property
     def support(self) -> int:
-        """How many rows have a partner that the rule speaks about; counted on all rows when asked."""
+        """How many rows have a partner to which the rule applies; counted on all rows on first use."""
         from refute.language.rulebook import Rule
 
         assert self._table is not None
@@ -74,10 +74,10 @@ class Discovered:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The rules of a table, best first; they are put into words only when asked for.
+    """The rules of a table, best first; they are rendered as text only when needed.
 
-    `complete` is False when the search was stopped early: then `rules` are those verified on all rows by then. `notes`
-    say what was not searched. `almost` are rules that a handful of pairs break, with those pairs.
+    `complete` is False when the search was stopped early: then `rules` are those verified on all rows so far. `notes`
+    say what was not searched. `almost` are rules that only a few pairs break, with those pairs.
     """
 
     table: SearchedTable

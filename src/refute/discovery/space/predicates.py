@@ -8,7 +8,8 @@ from refute.discovery.options import Options
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
 from refute.discovery.table import SearchedTable
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_column
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
@@ -46,10 +47,19 @@ def fitted(table: SearchedTable, space: PredicateSpace, nulls: Nulls) -> Predica
     """
     for slot in space.slots:
         if slot.kind.nulls is not nulls:
-            raise OptionError(f"the space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}")
+            raise OptionError(
+                f"the given space was made for nulls={slot.kind.nulls.value!r}, not for {nulls.value!r}",
+                option="nulls",
+                value=nulls.value,
+                expected=slot.kind.nulls.value,
+            )
         for name in slot.columns:
             if name not in table.names:
-                raise OptionError(f"the space reads column {name!r}, which is not there")
+                raise OptionError(
+                    f"the given space uses column {name!r}, which the table does not have",
+                    column=name,
+                    known=tuple(table.names),
+                )
         _check_types(table, slot)
     return space.widened({name for slot in space.slots for name in slot.columns if table.null_count(name)})
 
@@ -62,11 +72,17 @@ def _check_types(table: SearchedTable, slot: Slot) -> None:
         families.append(constant_family(slot.right.value))
     if Family.UNSUPPORTED in families or clash(families[0], families[-1]) is not None:
         right = other[0] if other else slot.right.value if isinstance(slot.right, Constant) else left
-        raise OptionError(f"the space compares {left} with {right}, which cannot be compared")
+        raise OptionError(
+            f"the given space compares {left} with {right}, which cannot be compared", columns=slot.columns
+        )
     if slot.kind.is_ordered and not all(
         is_ordered(table, kind.name) for kind in (left, *other) if kind.family is not Family.NULL
     ):
-        raise OptionError(f"the space orders column {left}, which holds no numbers, dates or timestamps")
+        raise OptionError(
+            f"the given space orders column {left}, which holds no numbers, dates or timestamps",
+            column=left.name,
+            type=str(left.arrow_type),
+        )
 
 
 def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[str, ...]]:
@@ -74,7 +90,7 @@ def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[s
     wanted = list(table.names) if options.columns is None else list(options.columns)
     for name in wanted:
         if name not in table.names:
-            raise OptionError(f"there is no column {name!r}.{did_you_mean(name, table.names)}")
+            raise unknown_column(name, table.names)
     names, notes = [], []
     for name in dict.fromkeys(table.names):
         if name not in wanted:

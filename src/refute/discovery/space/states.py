@@ -25,11 +25,8 @@ _SIGNS = {-1: LESS, 0: EQUAL, 1: GREATER}
 def accepted_atoms(op: Operator, nulls: Nulls) -> int:
     """The atoms for which the comparison is true."""
     atoms = sum(_SIGNS[sign] for sign in op.outcomes)
-    if nulls is Nulls.EQUAL and op is Operator.EQ:
-        atoms |= BOTH_NULL
-    if nulls is Nulls.EQUAL and op is Operator.NE:
-        atoms |= ONE_NULL
-    return atoms
+    both, one = (nulls.holds(op, both=both) for both in (True, False))
+    return atoms | both * BOTH_NULL | one * ONE_NULL
 
 
 def mirrored_atoms(atoms: int) -> int:

@@ -20,15 +20,16 @@ BitTables = tuple[Longs, int]
 MORTON_BITS = 62
 
 
-def bit_tables(sizes: list[int]) -> BitTables:
+def bit_tables(sizes: list[int], leading: int | None = None) -> BitTables:
     """For each dimension and byte of its values, the bits of a code that sorts close points together (Morton order).
 
-    Bits are taken from the dimensions in turn, the most significant first, as many as fit; the second result is a bound
-    above all codes. Shape (dimensions, 4, 256).
+    Bits are taken from the dimensions in turn, the most significant first, as many as fit; those of the `leading`
+    dimension, if there is one, before all others. The second result is a bound above all codes. Shape (dimensions, 4,
+    256).
     """
     lengths = [max(1, (size - 1).bit_length()) for size in sizes]
     turns = [(d, length - 1 - turn) for turn in range(32) for d, length in enumerate(lengths) if turn < length]
-    turns = turns[:MORTON_BITS]
+    turns = sorted(turns, key=lambda taken: taken[0] != leading)[:MORTON_BITS]
     tables = np.zeros((len(sizes), 4, 256), np.int64)
     byte = np.arange(256)
     for place, (d, bit) in enumerate(reversed(turns)):

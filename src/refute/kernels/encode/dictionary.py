@@ -39,7 +39,7 @@ def add_strings(
 ) -> int:
     """Numbers strings into `out`, -1 where invalid; new ones are put behind the `known`, whose number comes back.
 
-    There must be room for all strings in `held` and `starts`, and for twice as many in `slots`. O(bytes) expected.
+    There must be room for all strings in `held` and `starts`, and for half as many more in `slots`. O(bytes) expected.
     """
     tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):

@@ -34,13 +34,19 @@ class Query(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def bound(lines: Lines, cells: Longs, kinds: Longs, low: Lines, high: Lines) -> None:
-    """Fills the bounds of points: what stands to each of these cells of theirs in a relation of these kinds."""
+def bound(lines: Lines, cells: Lines, kinds: Lines, low: Lines, high: Lines) -> None:
+    """Fills the bounds of points: what stands to each of these cells of theirs in a relation of these kinds.
+
+    All points are bound once for each line of cells and kinds.
+    """
     least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    for b in range(len(cells)):
-        kind = kinds[b]
-        for p in range(len(lines)):
-            cell = lines[p, cells[b]]
+    ways, n_bounds = cells.shape
+    for b in range(ways * n_bounds):
+        way, b = b // n_bounds, b % n_bounds
+        kind = kinds[way, b]
+        for point in range(len(lines)):
+            p = way * len(lines) + point
+            cell = lines[point, cells[way, b]]
             low[p, b] = least if kind in (BELOW, AT_MOST) else cell
             high[p, b] = greatest if kind in (ABOVE, AT_LEAST) else cell
             if (kind == BELOW and cell == least) or (kind == ABOVE and cell == greatest):
@@ -87,22 +93,6 @@ def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: L
     return total
 
 
-@njit(cache=True, nogil=True)
-def find(run: Arrays, groups: Lines, alive: NDArray[np.uint8], slots: Longs) -> None:
-    """Puts the slot of an alive row of each group into `slots`, where there is one and none is known."""
-    last = run.lines.shape[1] - 1
-    spans = np.empty((2, len(groups)), np.int64)
-    _look_ahead(run, groups, spans)
-    for p in range(len(groups)):
-        if slots[p] >= 0:
-            continue
-        start, stop = _group(run, groups, p, spans)
-        for i in range(start, stop):
-            slot = run.lines[i, last]
-            if slot >= 0 and alive[slot]:
-                slots[p] = slot
-
-
 @njit(cache=True, nogil=True, inline="always")
 def _same_group(lines: Lines, i: int, groups: Lines, p: int, n_equal: int) -> bool:
     same = True
@@ -125,7 +115,7 @@ def _comes_before(lines: Lines, i: int, groups: Lines, p: int, n_equal: int, val
 
 @njit(cache=True, nogil=True)
 def _look_ahead(run: Arrays, groups: Lines, spans: Lines) -> int:
-    """Puts the lines that share the start of each point's group into `spans`, and looks at the first of them.
+    """Puts the lines that share the start of each point's group into `spans`, and looks at the first and last of them.
 
     Points then wait for memory together, not one after the other. What is returned says nothing.
     """
@@ -138,7 +128,7 @@ def _look_ahead(run: Arrays, groups: Lines, spans: Lines) -> int:
             bucket = spans[0, p]
             spans[0, p], spans[1, p] = run.starts[bucket], run.starts[bucket + 1]
         for p in range(len(groups)):
-            seen ^= run.lines[min(spans[0, p], len(run.lines) - 1), 0]
+            seen ^= run.lines[min(spans[0, p], len(run.lines) - 1), 0] ^ run.lines[max(spans[1, p] - 1, 0), 0]
     return seen
 
 

@@ -109,14 +109,6 @@ def _before(lines: Lines, hashes: NDArray[np.uint64], i: int, j: int, leading: i
 
 
 @njit(cache=True, nogil=True)
-def copy_lines(lines: Lines, order: Longs, out: Lines) -> None:
-    """Puts the lines in this order into others."""
-    for k in range(len(order)):
-        for c in range(lines.shape[1]):
-            out[k, c] = lines[order[k], c]
-
-
-@njit(cache=True, nogil=True)
 def describe(out: Arrays, first: int, stop: int, bucket: int) -> int:
     """The starts and the zones of blocks of the lines from `first` on; `bucket` is the first whose start is not known.
 
@@ -166,6 +158,21 @@ def finish(out: Arrays, n: int, bucket: int) -> None:
                     high = max(high, out.zones[below + part, axes + d])
                 out.zones[here + box, d] = low
                 out.zones[here + box, axes + d] = high
+
+
+@njit(cache=True, nogil=True)
+def build(lines: Lines, leading: int, out: Arrays) -> int:
+    """Makes a run of lines in any order, but for its nets; how many lines take a row back. O(n log n)."""
+    n, width = lines.shape
+    order = np.empty(n, np.int64)
+    arrange(lines, out.n_equal, leading, order, np.empty(n, np.int64))
+    negative = 0
+    for k in range(n):
+        for c in range(width):
+            out.lines[k, c] = lines[order[k], c]
+        negative += int(lines[k, width - 1] < 0)
+    finish(out, n, describe(out, 0, n, 0))
+    return negative
 
 
 @njit(cache=True, nogil=True)
@@ -230,6 +237,20 @@ def merge_some(one: Lines, two: Lines, keys: tuple[int, int], out: Lines, state:
             k += 1
     state[0], state[1], state[2] = i, j, k
     return bool(i == n and j == m)
+
+
+@njit(cache=True, nogil=True)
+def merge(one: Lines, two: Lines, leading: int, out: Arrays, state: Longs, most: int) -> bool:
+    """Goes on to make one run of two, by up to `most` lines, but for its nets; whether it is made.
+
+    `state` starts as four zeros: those of `merge_some`, and the first bucket whose start is not known.
+    """
+    before = state[2]
+    done = merge_some(one, two, (out.n_equal, leading), out.lines, state, most)
+    state[3] = describe(out, before, state[2], state[3])
+    if done:
+        finish(out, state[2], state[3])
+    return done
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from refute.errors import OptionError, did_you_mean
+from refute.errors import OptionError
+from refute.faults import unknown_choice
 from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
@@ -28,18 +29,18 @@ _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml
 
 
 def detect(text: str) -> Format:
-    """The format a text is in, told from its content; what is like none of them is taken for YAML."""
+    """The format a text is in, detected by its content; YAML if it looks like none of them."""
     return next((FORMATS[name] for name in _BY_CONTENT if FORMATS[name].sniff(text)), FORMATS["yaml"])
 
 
 def read_rules(
     text: str, *, format: str | None = None, table: TableFacts | None = None, source: str | None = None
 ) -> RuleBook:
-    """The rule book of a text in any format; `format` names it, else its content tells. `source` is for messages."""
+    """The rule book of a text in any format; `format` names it, else it is detected. `source` is for messages."""
     check_size(text)
     chosen = detect(text) if format is None else named(format)
     if chosen.read is None:
-        raise OptionError(f"{chosen.title} can be written, not read")
+        raise OptionError(f"{chosen.title} can be written, but not read", option="format", value=chosen.name)
     try:
         return chosen.read(text, table)
     except RuleBookError as error:
@@ -50,17 +51,17 @@ def check_size(text: str) -> None:
     """Raises an error for a text that is longer than any file of rules."""
     if len(text) > MAX_CHARACTERS:
         raise FormatError(
-            [RuleMistake(f"a file of rules has at most {MAX_CHARACTERS:,} characters, and this has more")]
+            [RuleMistake(f"this has more than {MAX_CHARACTERS:,} characters, the most that a file of rules may have")]
         )
 
 
 def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None) -> str:
-    """The rules as text in a format; an error names each rule that the format has no words for."""
+    """The rules as text in a format; an error names each rule that the format cannot express."""
     return named(format).write(book, table)
 
 
 def named(name: str) -> Format:
     """The format of this name."""
     if name not in FORMATS:
-        raise OptionError(f"unknown format {name!r}.{did_you_mean(name, FORMATS)} There are {', '.join(FORMATS)}.")
+        raise unknown_choice("format", name, FORMATS)
     return FORMATS[name]

@@ -56,7 +56,11 @@ def _name(written: str, names: tuple[str, ...]) -> str:
     if written in names or not written.isdecimal():
         return written
     if len(written) > len(str(len(names))) or int(written) >= len(names):
-        raise RuleError(f"column {written} is not among the {len(names)} of the header, which count from 0")
+        raise RuleError(
+            f"there is no column {written}: the header has {len(names)}, numbered from 0",
+            column=written,
+            count=len(names),
+        )
     return names[int(written)]
 
 
@@ -79,7 +83,7 @@ def _spell(operand: Column | Constant) -> str:
     text = spell(operand.value)
     if isinstance(operand.value, str) and isinstance(guess(text), str):
         if text.startswith(("s.", "t.")):
-            raise UnwritableError(f"the constant {text!r} would be read as a column")
+            raise UnwritableError(f"the constant {text!r} would be read as a column", value=text)
         check_name(text)
     return text
 

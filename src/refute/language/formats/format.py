@@ -12,7 +12,7 @@ from refute.language.rulebook import ProblemLog, Rule, RuleBook, RuleBookError, 
 
 
 class FormatError(RuleBookError):
-    """Text that does not follow its format, or a rule that a format has no words for."""
+    """Text that does not follow its format, or a rule that a format cannot express."""
 
     @classmethod
     def cannot_express(cls, rule: str, title: str, what: str) -> FormatError:
@@ -21,7 +21,7 @@ class FormatError(RuleBookError):
 
 
 class UnwritableError(RuleError):
-    """What a format has no words for; a writer's inner step raises it, and the writer adds the rule's name."""
+    """What a format cannot express; a writer's inner step raises it, and the writer adds the rule's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstrai
         try:
             line = render(plain_constraint(rule))
             if "\n" in line or "\r" in line:
-                raise UnwritableError("a name or constant has a line break, and a rule is one line there")
+                raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
             lines.append(line)
         except UnwritableError as error:
             log.extend(FormatError.cannot_express(rule.name, title, str(error)).problems)
@@ -102,5 +102,5 @@ def plain_constraint(rule: Rule) -> DenialConstraint:
     if rule.where is not None:
         raise UnwritableError("it has a `where`")
     if rule.nulls is not Nulls.SQL:
-        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`")
+        raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
     return rule.constraint

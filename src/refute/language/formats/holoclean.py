@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from refute.errors import RuleError, did_you_mean
+from refute.errors import RuleError
+from refute.faults import unknown_operator
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import (
     Format,
@@ -56,25 +57,24 @@ def _constraint(line: str) -> DenialConstraint:
     parts = [part.strip() for part in _PART.findall(line)]
     names = tuple(part for part in parts if "(" not in part)
     if not 1 <= len(names) <= 2 or parts[: len(names)] != list(names):
-        raise RuleError("a constraint begins with one or two tuple names, as in t1&t2&EQ(...)")
+        raise RuleError("a constraint begins with one or two tuple names, as in t1&t2&EQ(...)", text=line)
     predicates = tuple(_predicate(part, names) for part in parts[len(names) :])
     if not predicates:
-        raise RuleError("no predicate follows the tuple names")
+        raise RuleError("no predicate follows the tuple names", text=line)
     return DenialConstraint(predicates)
 
 
 def _predicate(text: str, names: tuple[str, ...]) -> Predicate:
     call = _CALL.fullmatch(text)
     if call is None:
-        raise RuleError(f"expected a predicate such as EQ(t1.A,t2.A), but found {text!r}")
+        raise RuleError(f"expected a predicate such as EQ(t1.A,t2.A), but found {text!r}", text=text)
     if call[1] not in _OPERATORS:
-        hint = did_you_mean(call[1], _OPERATORS) or f" There are {', '.join(_OPERATORS)}."
-        raise RuleError(f"unknown operator {call[1]!r}.{hint}")
+        raise unknown_operator(call[1], _OPERATORS)
     operands = [_operand(argument.strip(), names) for argument in _ARGUMENT.findall(call[2])]
     if len(operands) != 2:
-        raise RuleError(f"{text!r} compares {len(operands)} things, not two")
+        raise RuleError(f"{text!r} compares {len(operands)} things, not two", text=text, count=len(operands))
     if all(isinstance(operand, Constant) for operand in operands):
-        raise RuleError(f"{text!r} compares two constants")
+        raise RuleError(f"{text!r} compares two constants", text=text)
     return Predicate.of(operands[0], _OPERATORS[call[1]], operands[1])
 
 
@@ -86,7 +86,7 @@ def _operand(text: str, names: tuple[str, ...]) -> Column | Constant:
         return Column((Row.S, Row.T)[names.index(variable)], column)
     value = guess(text)
     if isinstance(value, str):
-        raise RuleError(f"{text!r} is neither a column of {' or '.join(names)} nor a constant in quotes")
+        raise RuleError(f"{text!r} is neither a column of {' or '.join(names)} nor a constant in quotes", text=text)
     return Constant(value)
 
 
@@ -104,14 +104,16 @@ def _spell(operand: Column | Constant, variables: dict[Row, str]) -> str:
         if not operand.name:
             raise UnwritableError("a column has no name")
         if _RESERVED.search(operand.name) or operand.name != operand.name.strip():
-            raise UnwritableError(f"the column {operand.name!r} has a character that separates, or blanks at an end")
+            raise UnwritableError(
+                f"the column {operand.name!r} has a separator in its name, or blanks at an end", column=operand.name
+            )
         return f"{variables[operand.row]}.{operand.name}"
     if not isinstance(operand.value, str):
-        raise UnwritableError(
-            f"all constants are text there, and {operand.value!r} is a {type(operand.value).__name__}"
-        )
+        raise UnwritableError(f"constants are text in this format, and {operand.value!r} is not", value=operand.value)
     if re.search(r"[&,'\"\n]", operand.value):
-        raise UnwritableError(f"the constant {operand.value!r} has a quote, comma, & or line break")
+        raise UnwritableError(
+            f"the constant {operand.value!r} has a quote, comma, & or line break", value=operand.value
+        )
     return f'"{operand.value}"'
 
 

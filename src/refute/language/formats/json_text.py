@@ -45,7 +45,7 @@ def _loaded(text: str) -> Any:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise RuleError(TOO_MANY_DIGITS)
+        raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
     return int(digits)
 
 

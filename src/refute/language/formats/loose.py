@@ -56,7 +56,7 @@ def read_constraint(text: str, *, escapes: bool = False, quotes: bool = True) ->
     listed = _LISTED.fullmatch(text)
     wrapped = None if listed else _WRAPPED.fullmatch(text)
     if listed is None and wrapped is None:
-        raise RuleError(f"expected a negation in brackets, such as ¬(...), but found {text!r}")
+        raise RuleError(f"expected a negation in brackets, such as ¬(...), but found {text!r}", text=text)
     body = listed[1] if listed else next(group for group in wrapped.groups() if group is not None)  # type: ignore[union-attr]
     parts = [part.strip() for part in _split(body, _LIST_AND if listed else _AND, quotes)]
     comparisons = [_comparison(part, escapes, quotes) for part in parts if part]
@@ -70,7 +70,7 @@ def guess(text: str) -> Value:
     """The value of a literal without quotes: a number, date or time where it is spelled as one, else the text."""
     if _INTEGER.fullmatch(text):
         if len(text) > MAX_DIGITS:
-            raise RuleError(TOO_MANY_DIGITS)
+            raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
         return int(text)
     if _DECIMAL.fullmatch(text):
         return Decimal(text)
@@ -100,7 +100,9 @@ def spell(value: Value) -> str:
         text = str(value)
     if Constant(guess(text)) != Constant(value):
         kind = type(value).__name__
-        raise UnwritableError(f"without quotes, the constant {value!r} would not be read as a {kind} again")
+        raise UnwritableError(
+            f"without quotes, the constant {value!r} would not be read back as a {kind}", value=value, type=kind
+        )
     return text
 
 
@@ -108,11 +110,13 @@ def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
     padded = f" {name} "
     if name != name.strip() or not name or "\n" in name:
-        raise UnwritableError(f"the column {name!r} has blanks at an end, or line breaks")
+        raise UnwritableError(f"the column {name!r} has blanks at an end, or line breaks", column=name)
     if _SPACED_OPERATOR.search(padded) or _BETWEEN.search(padded) or "  " in name or _TYPE.search(name):
-        raise UnwritableError(f"the column {name!r} would be cut apart, since names stand without quotes")
+        raise UnwritableError(
+            f"the column {name!r} would be split, because names have no quotes in this format", column=name
+        )
     if name[0] in '`"' and name[-1] == name[0]:
-        raise UnwritableError(f"the column {name!r} would lose its quotes")
+        raise UnwritableError(f"the column {name!r} would lose its quotes", column=name)
     return name
 
 
@@ -134,13 +138,13 @@ _Operand = tuple[str | None, str | Value]
 def _comparison(text: str, escapes: bool, quotes: bool) -> tuple[_Operand, Operator, _Operand]:
     found = _SPACED_OPERATOR.search(text) or _OPERATOR.search(text)
     if found is None:
-        raise RuleError(f"expected an operator such as == or <> in {text!r}")
+        raise RuleError(f"expected an operator such as == or <> in {text!r}", text=text)
     left, right = text[: found.start()].strip(), text[found.end() :].strip()
     if not left or not right:
-        raise RuleError(f"an operand is missing in {text!r}")
+        raise RuleError(f"an operand is missing in {text!r}", text=text)
     operands = _operand(left, escapes, quotes), _operand(right, escapes, quotes)
     if operands[0][0] is None and operands[1][0] is None:
-        raise RuleError(f"{text!r} compares two constants")
+        raise RuleError(f"{text!r} compares two constants", text=text)
     return operands[0], OPERATORS[found[1]], operands[1]
 
 
@@ -164,7 +168,10 @@ def _rows(variables: set[str | None]) -> dict[str | None, Row]:
     for first, second in _PAIRS:
         if variables <= {first, second}:
             return {first: Row.S, second: Row.T}
-    raise RuleError(f"expected two row variables such as t0 and t1, but found {sorted(map(str, variables))}")
+    raise RuleError(
+        f"expected two row variables such as t0 and t1, but found {sorted(map(str, variables))}",
+        text=", ".join(sorted(map(str, variables))),
+    )
 
 
 def _predicate(left: _Operand, op: Operator, right: _Operand, rows: dict[str | None, Row]) -> Predicate:

@@ -45,7 +45,7 @@ def read(text: str, table: TableFacts | None = None) -> RuleBook:
     rules = [constraint if name is None else Rule(name=name, constraint=constraint) for name, constraint in found]
     for name, uses in Counter(name for name, _ in found if name is not None).items():
         if uses > 1:
-            log.add(f"the name {name!r} is given twice")
+            log.add(f"the name {name!r} is used twice")
     return book_of(rules, log, _TITLE)
 
 
@@ -77,7 +77,7 @@ def _constraints(item: Any) -> Iterator[DenialConstraint]:
     value = item.get("value")
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(line, str) for line in values):
-        raise RuleError("its value is a text or a list of texts")
+        raise RuleError("its value must be a text or a list of texts", expected="a text or a list of texts")
     match kind:
         case "dc":
             yield from (parse(line) for line in values)
@@ -89,13 +89,15 @@ def _constraints(item: Any) -> Iterator[DenialConstraint]:
             for line in values[1:]:
                 yield from _conditional(left, right, line)
         case _:
-            raise RuleError(f"the type {kind!r} is not a constraint (dc, fd, cfd are), and cannot be converted")
+            raise RuleError(
+                f"{kind!r} rules are not constraints and cannot be converted; dc, fd and cfd rules can", type=kind
+            )
 
 
 def _sides(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     sides = [tuple(name.strip() for name in side.split(",")) for side in line.split("|")]
     if len(sides) != 2 or not all(name for side in sides for name in side):
-        raise RuleError(f"expected columns as in 'zip | city, state', but found {line!r}")
+        raise RuleError(f"expected columns as in 'zip | city, state', but found {line!r}", text=line)
     return sides[0], sides[1]
 
 
@@ -103,7 +105,12 @@ def _conditional(left: tuple[str, ...], right: tuple[str, ...], line: str) -> It
     """The constraints of one pattern of a conditional dependency: `_` is any value, all else is a constant."""
     pattern = [part.strip() for part in line.split(",")]
     if len(pattern) != len(left) + len(right):
-        raise RuleError(f"the pattern {line!r} has {len(pattern)} values for {len(left) + len(right)} columns")
+        raise RuleError(
+            f"the pattern {line!r} has {len(pattern)} values for {len(left) + len(right)} columns",
+            text=line,
+            count=len(pattern),
+            expected=len(left) + len(right),
+        )
     conditions = [
         _fixed(name, Operator.EQ, guess(value)) for name, value in zip(left, pattern, strict=False) if value != _ANY
     ]
@@ -137,13 +144,15 @@ def _operand(operand: Column | Constant) -> str:
     if isinstance(value, str) and "'" not in value:
         return f"'{value}'"
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or Constant(guess(str(value))) != operand:
-        raise UnwritableError(f"constants must be plain numbers or text without quotes, and {value!r} is neither")
+        raise UnwritableError(
+            f"constants must be plain numbers or text without quotes, and {value!r} is neither", value=value
+        )
     return str(value)
 
 
 def _column_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UnwritableError(f"the column {name!r} is not made of letters, digits and underscores")
+        raise UnwritableError(f"the column {name!r} is not made of letters, digits and underscores", column=name)
     return name
 
 

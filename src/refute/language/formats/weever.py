@@ -7,6 +7,7 @@ from typing import Any
 
 from refute.display import in_json
 from refute.errors import RuleError, did_you_mean
+from refute.faults import unknown_operator
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import Format, FormatError, TableFacts, UnwritableError, book_of, plain_constraint
 from refute.language.formats.json_text import is_json_with, read_object
@@ -107,26 +108,34 @@ def _constraint(items: object, names: tuple[str, ...]) -> DenialConstraint:
 def _predicate(item: dict[str, Any], names: tuple[str, ...]) -> Predicate:
     missing = [key for key in ("colIdx1", "colIdx2", "op") if key not in item]
     if missing:
-        raise RuleError(f"a predicate has no {' and no '.join(missing)}")
+        raise RuleError(f"a predicate lacks {' and '.join(missing)}", expected=tuple(missing))
     operator = _OPERATORS.get(str(item["op"]))
     if operator is None:
-        raise RuleError(f"unknown operator {item['op']!r}.{did_you_mean(str(item['op']), _OPERATORS)}")
+        raise unknown_operator(str(item["op"]), _OPERATORS)
     left, right = (_name(item[key], names) for key in ("colIdx1", "colIdx2"))
     return Predicate.of(Column(Row.S, left), operator, Column(Row.T, right))
 
 
 def _name(index: object, names: tuple[str, ...]) -> str:
     if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(names):
-        raise RuleError(f"column {index!r} is not among the {len(names)} of the header, which count from 0")
+        raise RuleError(
+            f"there is no column {index!r}: the header has {len(names)}, numbered from 0",
+            column=index,
+            count=len(names),
+        )
     return names[index]
 
 
 def _comparison(item: Predicate, names: tuple[str, ...]) -> dict[str, object]:
     if not item.is_two_row or not isinstance(item.right, Column):
-        raise UnwritableError("it has a predicate on one row, and there all predicates compare two rows")
+        raise UnwritableError("it has a predicate about one row, and this format compares two rows only")
     for column in item.columns:
         if column.name not in names:
-            raise UnwritableError(f"the column {column.name!r} is not in the header.{did_you_mean(column.name, names)}")
+            raise UnwritableError(
+                f"the column {column.name!r} is not in the header.{did_you_mean(column.name, names)}",
+                column=column.name,
+                known=tuple(names),
+            )
     return {"colIdx1": names.index(item.left.name), "colIdx2": names.index(item.right.name), "op": _NAMES[item.op]}
 
 

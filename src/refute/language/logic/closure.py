@@ -135,7 +135,7 @@ class Closure:
 
     def _is_empty_truth(self, predicate: Predicate) -> bool:
         """Whether a predicate over columns that nothing is known about is true all the same."""
-        return self._nulls is Nulls.EQUAL and predicate.op is Operator.EQ and predicate.left == predicate.right
+        return self._nulls.holds(predicate.op, both=True) and predicate.left == predicate.right
 
     def _edges(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]]:
         """The pairs (low, high) related by `<=`, by `<`, and the pairs related by `!=`."""

@@ -82,7 +82,7 @@ def implies(
     closure = closure or Closure(second.predicates, nulls)
     if closure.contradictory:
         return True
-    if second.is_single_row:  # one row is no pair, and has no other reading
+    if second.is_single_row:  # one row is not a pair, and has no other reading
         return first.is_single_row and all(map(closure.entails, first.predicates))
     plain = [p for p in first.predicates if not closure.entails(p)]
     mirrored = [p for p in (predicate.swapped() for predicate in first.predicates) if not closure.entails(p)]
@@ -96,11 +96,6 @@ def implies(
         for one in plain
         for other in mirrored
     )
-
-
-def equivalent(first: DenialConstraint, second: DenialConstraint, nulls: Nulls = Nulls.SQL) -> bool:
-    """Whether the two hold for the same tables, as far as either follows from the other alone."""
-    return implies(first, second, nulls) and implies(second, first, nulls)
 
 
 def _rows(predicates: Iterable[Predicate]) -> frozenset[Row]:

@@ -32,7 +32,7 @@ class FactGraph:
         self._apart: list[Counter[int]] = [Counter() for _ in terms]
         self._differences = 0
         self._uses = [0] * len(terms)
-        self._values = [int(isinstance(term, Constant)) for term in terms]  # facts that say: this is no null
+        self._values = [int(isinstance(term, Constant)) for term in terms]  # facts that say: this is not null
         self._rows: Counter[Row] = Counter()
         for predicate in given:
             self.add(predicate)
@@ -64,7 +64,7 @@ class FactGraph:
         """Whether the predicate is true whenever the facts are. It is one of those that were given at first."""
         left, op, right = self._index[predicate.left], predicate.op, self._index[predicate.right]
         if not self._uses[left]:
-            return self._nulls is Nulls.EQUAL and op is Operator.EQ and left == right
+            return self._nulls.holds(op, both=True) and left == right
         if isinstance(predicate.right, Column) and not self._uses[right]:
             return False
         match op:

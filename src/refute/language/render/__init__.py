@@ -3,7 +3,7 @@
 from refute.language.render.english import render_english
 from refute.language.render.logic import render_logic
 from refute.language.render.sql import Dialect, SqlWriter
-from refute.language.render.text import render_condition, render_rule, render_sugar, render_text
+from refute.language.render.text import render_condition, render_sugar, render_text
 
 __all__ = [
     "Dialect",
@@ -11,7 +11,6 @@ __all__ = [
     "render_condition",
     "render_english",
     "render_logic",
-    "render_rule",
     "render_sugar",
     "render_text",
 ]

@@ -53,7 +53,7 @@ class SqlWriter:
         pairs = f"FROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(rule)}"
         if not Form.of(rule).self_pairs:
             return f"SELECT COUNT(*) AS violations\n{pairs}"
-        # A row is no partner of its own: take away the rows that satisfy the rule with themselves.
+        # A row is not its own partner: subtract the rows that satisfy the rule with themselves.
         return (
             f"SELECT (SELECT COUNT(*)\n{pairs})\n"
             f"     - (SELECT COUNT(*)\nFROM {source} AS s\nWHERE {self._all(rule, alias='s')}) AS violations"
@@ -90,7 +90,7 @@ class SqlWriter:
         right = predicate.right
         other = self._column(right, alias) if isinstance(right, Column) else self._literal(right.value)
         if nulls.reads(predicate.op):
-            return self._null_safe(left, other, negated=predicate.op is Operator.NE)
+            return self._null_safe(left, other, negated=not nulls.holds(predicate.op, both=True))
         return f"{left} {_SYMBOLS.get(predicate.op, predicate.op.symbol)} {other}"
 
     def _null_safe(self, left: str, right: str, *, negated: bool) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Constant, Predicate, Value
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar, recognise
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "null", "true", "false")
@@ -21,12 +21,6 @@ _RESERVED = frozenset((*_CONDITION_WORDS, *_OTHER_WORDS))
 def render_text(constraint: DenialConstraint) -> str:
     """`not (s.zip = t.zip and s.city != t.city)`."""
     return f"not ({' and '.join(render_predicate(predicate) for predicate in constraint.predicates)})"
-
-
-def render_rule(constraint: DenialConstraint) -> str:
-    """The short form where there is one (`zip -> city`), else the constraint's text."""
-    sugar = recognise(constraint)
-    return render_text(constraint) if sugar is None else render_sugar(sugar)
 
 
 def render_sugar(sugar: Sugar) -> str:

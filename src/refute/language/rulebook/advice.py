@@ -34,7 +34,7 @@ def advise(book: RuleBook) -> tuple[Advice, ...]:
     useful: list[Rule] = []
     for rule in book:
         if is_trivial(rule.constraint):
-            found.append(Advice(rule, "can never be broken: its comparisons exclude each other"))
+            found.append(Advice(rule, "can never be broken: its comparisons contradict each other"))
             continue
         said = (rule.constraint.fingerprint, rule.nulls, rule.where)
         if said in seen:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ruamel.yaml import YAML
 
-from refute.errors import RuleError, did_you_mean
+from refute.errors import RuleError
+from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -25,7 +26,7 @@ from refute.writing import write_text
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What holds for the whole table: the columns that identify a row, and what a null means."""
+    """Settings for the whole table: the columns that identify a row, and how nulls compare."""
 
     key: tuple[str, ...] = ()
     nulls: Nulls = Nulls.SQL
@@ -33,7 +34,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """Rules under distinct names. `entries` are the lines as written, of which some stand for several rules."""
+    """Rules under distinct names. `entries` are the lines as written; one may stand for several rules."""
 
     rules: tuple[Rule, ...]
     entries: tuple[Entry, ...]
@@ -43,13 +44,13 @@ class RuleBook:
     def __post_init__(self) -> None:
         if len({rule.name for rule in self.rules}) < len(self.rules):
             twice = sorted(name for name, uses in Counter(self.names).items() if uses > 1)
-            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}")
+            raise RuleError(f"two rules have the same name: {', '.join(map(repr, twice))}", rules=tuple(twice))
 
     @classmethod
-    def of(cls, rules: object) -> RuleBook:
+    def of(cls, rules: object, *, taken: Collection[str] = ()) -> RuleBook:
         """The rule book of a rule's text, a constraint, a rule, the path of a rule file, or a list of these.
 
-        Rules without a name get one that says what they are about.
+        Rules without a name get one that says what they are about, and is not among those that are taken.
         """
         if isinstance(rules, RuleBook):
             return rules
@@ -58,8 +59,8 @@ class RuleBook:
 
             return load_rules(rules)
         if isinstance(rules, str):
-            return _of_text(rules)
-        return _of_items(rules if isinstance(rules, Iterable) else (rules,))
+            return _of_items((rules,), taken) if taken else _of_text(rules)
+        return _of_items(rules if isinstance(rules, Iterable) else (rules,), taken)
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -73,7 +74,7 @@ class RuleBook:
         for rule in self.rules:
             if rule.name == name:
                 return rule
-        raise KeyError(f"there is no rule {name!r}.{did_you_mean(name, self.names)}")
+        raise KeyError(str(unknown_rule(name, self.names, "rule book")))
 
     def __contains__(self, name: object) -> bool:
         return any(name in (rule.name, rule) for rule in self.rules)
@@ -85,7 +86,7 @@ class RuleBook:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns that identify a row; empty where the book does not say."""
+        """The columns that identify a row; empty if the book names none."""
         return self.dataset.key
 
     def with_nulls(self, nulls: Nulls) -> RuleBook:
@@ -105,7 +106,7 @@ class RuleBook:
         return {**head, "rules": [entry.plain() for entry in self.entries]}
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The book as YAML text, which is also written to `path` where one is given."""
+        """The book as YAML text, also written to `path` if given."""
         yaml = YAML(typ="safe", pure=True)
         yaml.default_flow_style = False
         yaml.allow_unicode = True
@@ -119,7 +120,7 @@ class RuleBook:
 
 
 def is_file_like(text: str) -> bool:
-    """Whether a text is meant as the path of a rule file: one line that ends as such files do, or names a file."""
+    """Whether a text is meant as the path of a rule file: one line with the suffix of one, or the name of a file."""
     if "\n" in text or len(text) > _LONGEST_PATH or text.startswith(_RULE_STARTS):
         return False
     return text.endswith(_SUFFIXES) or os.path.isfile(text)
@@ -150,7 +151,7 @@ def _drafts(item: object) -> list[_Draft]:
     if isinstance(item, RuleBook | str | os.PathLike | Mapping):
         book = RuleBook.of(item)
         return [_Draft(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
-    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}")
+    raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}", type=type(item).__name__)
 
 
 def _of_constraint(constraint: DenialConstraint, name: str) -> tuple[Entry, tuple[Rule, ...]]:
@@ -177,11 +178,11 @@ def _of_text(text: str) -> RuleBook:
     return _of_items((text,))
 
 
-def _of_items(items: Iterable[object]) -> RuleBook:
+def _of_items(items: Iterable[object], others: Iterable[str] = ()) -> RuleBook:
     drafts = [draft for item in items for draft in _drafts(item)]
     if not drafts:
-        raise RuleError("there is no rule")
-    taken = {draft.name for draft in drafts if draft.named}
+        raise RuleError("there are no rules")
+    taken = {draft.name for draft in drafts if draft.named}.union(others)
     renamed = iter(distinct((draft.name for draft in drafts if not draft.named), taken))
     made = [draft.make(draft.name if draft.named else next(renamed)) for draft in drafts]
     return RuleBook(tuple(rule for _, part in made for rule in part), tuple(entry for entry, _ in made))

@@ -36,7 +36,7 @@ def read_mapping(
     Mappings inside it note their problems in `inner`, where one is given.
     """
     if not isinstance(node.value, dict):
-        log.add(f"{owner} is a mapping of keys to values, not {node.kind}", node.line)
+        log.add(f"{owner} must be a mapping of keys to values, not {node.kind}", node.line)
         return {}
     known = {field.key: field for field in fields}
     values: dict[str, object] = {}
@@ -55,7 +55,7 @@ def read_mapping(
 def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
         hint = "; put it in quotes" if isinstance(node.value, bool | int | float) else ""
-        raise RuleError(f"expected text, not {node.kind}{hint}")
+        raise RuleError(f"expected text, not {node.kind}{hint}", type=node.kind, expected="text")
     if not node.value.strip():
         raise RuleError("the text is empty")
     return node.value
@@ -80,14 +80,16 @@ def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
         if node.value in names:
             return choices(node.value)
         hint = did_you_mean(node.value, names) if isinstance(node.value, str) else ""
-        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}")
+        raise RuleError(f"expected {' or '.join(names)}, not {node.kind}.{hint}", type=node.kind, expected=tuple(names))
 
     return read
 
 
 def _version(node: BookNode, log: ProblemLog) -> int:
     if node.value != VERSION or isinstance(node.value, bool):
-        raise RuleError(f"this Refute reads version {VERSION}, not {node.kind}")
+        raise RuleError(
+            f"this version of Refute reads format version {VERSION}, not {node.kind}", value=node.kind, expected=VERSION
+        )
     return VERSION
 
 
@@ -97,7 +99,11 @@ def _limit(node: BookNode, log: ProblemLog) -> Limit:
 
 def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
     if not isinstance(node.value, dict):
-        raise RuleError(f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}")
+        raise RuleError(
+            f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}",
+            type=node.kind,
+            expected=("rows", "violations"),
+        )
     values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
     if not node.items:
         raise RuleError("it sets no limit: give rows or violations, as in {rows: 0.1%}")
@@ -110,7 +116,7 @@ def _dataset(node: BookNode, log: ProblemLog) -> dict[str, object]:
 
 def _rules(node: BookNode, log: ProblemLog) -> list[BookNode]:
     if not isinstance(node.value, list):
-        raise RuleError(f"expected a list of rules, not {node.kind}")
+        raise RuleError(f"expected a list of rules, not {node.kind}", type=node.kind, expected="a list of rules")
     return node.elements
 
 
@@ -146,7 +152,7 @@ DATASET_FIELDS = (
     Field("key", "The columns that identify a row.", _TEXT_OR_LIST, _texts),
     Field(
         "nulls",
-        "What a null means where a rule does not say: sql (the default) or equal.",
+        "How nulls compare unless a rule says otherwise: sql (the default) or equal.",
         _enum_schema(Nulls),
         _choice(Nulls),
     ),
@@ -154,25 +160,23 @@ DATASET_FIELDS = (
 KIND_FIELDS = (
     Field("dc", "A denial constraint, e.g. not (s.zip = t.zip and s.city != t.city).", _TEXT, _text),
     Field("fd", "A functional dependency, e.g. zip -> city, state.", _TEXT, _text),
-    Field("unique", "Columns whose values no two rows share.", _TEXT_OR_LIST, _text_or_names),
-    Field(
-        "order", "Two columns that never run against each other, e.g. (salary asc, rate asc) by state.", _TEXT, _text
-    ),
+    Field("unique", "Columns whose values together are unique.", _TEXT_OR_LIST, _text_or_names),
+    Field("order", "Two columns in the same order, e.g. (salary asc, rate asc) by state.", _TEXT, _text),
     Field("no_overlap", "Intervals that do not overlap, e.g. (from, to) by room.", _TEXT, _text),
-    Field("row", "What every single row fulfils, e.g. qty >= 0.", _TEXT, _text),
+    Field("row", "A condition that every row must satisfy, e.g. qty >= 0.", _TEXT, _text),
 )
 RULE_FIELDS = (
-    Field("name", "The name of the rule; no two rules share one.", _TEXT, _text),
+    Field("name", "The name of the rule, unique in the file.", _TEXT, _text),
     *KIND_FIELDS,
     Field("severity", "error (the default) fails a run, warn does not.", _enum_schema(Severity), _choice(Severity)),
     Field(
         "tolerance",
-        "How far the rule may be broken before it fails.",
+        "How many violations are allowed before the rule fails.",
         {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": {}},
         _tolerance,
     ),
-    Field("nulls", "What a null means: sql or equal.", _enum_schema(Nulls), _choice(Nulls)),
-    Field("where", "Which rows the rule is about, e.g. country = 'DE'.", _TEXT, _text),
+    Field("nulls", "How nulls compare: sql or equal.", _enum_schema(Nulls), _choice(Nulls)),
+    Field("where", "Which rows the rule applies to, e.g. country = 'DE'.", _TEXT, _text),
     Field("description", "What the rule says, for people.", _TEXT, _text),
     Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
     Field(
@@ -183,7 +187,7 @@ BOOK_FIELDS = (
     Field("version", "The version of this file format.", {"const": VERSION}, _version),
     Field(
         "dataset",
-        "What holds for the whole table.",
+        "Settings for the whole table.",
         {"type": "object", "additionalProperties": False, "properties": {}},
         _dataset,
     ),

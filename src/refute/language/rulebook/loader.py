@@ -88,7 +88,7 @@ def _check_names(nodes: list[BookNode] | tuple[BookNode, ...], log: ProblemLog) 
             continue
         if name in first:
             where = f", first on line {first[name]}" if first[name] is not None else ""
-            log.add(f"the name {name!r} is given twice{where}", node.line_of("name"))
+            log.add(f"the name {name!r} is used twice{where}", node.line_of("name"))
         else:
             first[name] = node.line_of("name")
 
@@ -99,7 +99,7 @@ def _check_expanded(read: list[_Read], log: ProblemLog) -> None:
     for entry, rules in read:
         for rule in rules:
             if rule.name in taken:
-                log.add(f"rule {entry.name!r} makes a rule {rule.name!r}, and there is one already", entry.line)
+                log.add(f"rule {entry.name!r} expands to a rule {rule.name!r}, which already exists", entry.line)
             taken.add(rule.name)
 
 

@@ -30,7 +30,11 @@ class RuleBookError(RuleError):
     def __init__(self, problems: Iterable[RuleMistake], source: str | None = None) -> None:
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line or 0))
         self.source = source
-        super().__init__("\n".join(problem.located(source) for problem in self.problems))
+        message = "\n".join(problem.located(source) for problem in self.problems)
+        super().__init__(message, problems=self.problems, path=source)
+
+    def __reduce__(self) -> tuple[type[RuleBookError], tuple[object, ...]]:
+        return type(self), (self.problems, self.source)
 
 
 class ProblemLog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from refute.errors import RuleError
+from refute.faults import several_rules
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -21,7 +21,7 @@ class Severity(Enum):
 
 
 class Status(Enum):
-    """Whether a rule was accepted by someone, or only put forward, as discovery does."""
+    """Whether a rule is accepted, or only proposed, as by discovery."""
 
     ACTIVE = "active"
     PROPOSED = "proposed"
@@ -31,7 +31,7 @@ class Status(Enum):
 class Rule:
     """One constraint under a name. `source` is its text as written, which may stand for other rules too.
 
-    `line` is where its file has it, if it came from one; it is not part of what the rule says.
+    `line` is its line in the rule file, if it came from one; equality ignores it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Rule:
 
         book = RuleBook.of(rule)
         if len(book) != 1:
-            raise RuleError(f"one rule is asked for here, and this stands for {len(book)}: {', '.join(book.names)}")
+            raise several_rules(book.names, "give one of them")
         return book[0]
 
     def allows(self, violations: int, rows: int, n_rows: int) -> bool:

@@ -22,7 +22,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         if self.amount < 0 or (self.percent and self.amount > 100):
-            raise RuleError(f"a limit of {self} is not possible: it must be between 0 and 100%")
+            raise RuleError(f"a limit of {self} is impossible: it must be between 0 and 100%", value=str(self))
 
     @classmethod
     def of(cls, value: object) -> Limit:
@@ -36,8 +36,10 @@ class Limit:
                 return cls(Fraction(match[1]), percent=True)
             if _WHOLE.fullmatch(value):
                 return cls(Fraction(int(value)))
-        shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "a number so large"
-        raise RuleError(f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%")
+        shown = repr(value) if not isinstance(value, int) or abs(value) < 10**_DIGITS else "this number"
+        raise RuleError(
+            f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%", value=shown
+        )
 
     def allows(self, found: int, total: int) -> bool:
         """Whether `found` of `total` stays within the limit."""

@@ -14,12 +14,11 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
 
 from refute.errors import RuleError
-from refute.language.predicate import MAX_DIGITS
+from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
 from refute.language.rulebook.problems import ProblemLog
 
 _MAX_DEPTH = 50
 _TOO_DEEP = f"this is nested deeper than {_MAX_DEPTH} levels"
-_TOO_LONG = f"this number has more than {MAX_DIGITS} digits"
 _MAX_GROWTH = 10
 _ALWAYS_ALLOWED = 10_000
 _KINDS = {"int": "whole number", "float": "number", "bool": "boolean", "timestamp": "date", "binary": "text in base 64"}
@@ -80,9 +79,9 @@ def from_plain(data: object) -> BookNode:
 
 def _from_plain(data: object, depth: int, read: dict[int, BookNode]) -> BookNode:
     if depth > _MAX_DEPTH:
-        raise RuleError(_TOO_DEEP)
+        raise RuleError(_TOO_DEEP, most=_MAX_DEPTH)
     if _is_too_long(data):
-        raise RuleError(_TOO_LONG)
+        raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
     if not isinstance(data, Mapping | Sequence) or isinstance(data, str | bytes):
         return BookNode(data, None)
     if id(data) not in read:
@@ -144,7 +143,7 @@ class _Reader:
             return 1 + len(node.value)
         found = 1 + sum(self._sizes.get(id(part), 1) for part in parts)
         if found > _MAX_GROWTH * len(self._text) + _ALWAYS_ALLOWED:
-            problem = f"written out, the aliases here make more than {_MAX_GROWTH} times the file"
+            problem = f"the aliases here expand to more than {_MAX_GROWTH} times the size of the file"
             raise ComposerError(None, None, problem, node.start_mark)
         return found
 
@@ -163,12 +162,12 @@ class _Reader:
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # each scalar type has its own
             kind = _KINDS.get(str(node.tag).rpartition(":")[2], "value of its type")
             if len(node.value) > MAX_DIGITS:
-                self._log.add(_TOO_LONG, line)
+                self._log.add(TOO_MANY_DIGITS, line)
             else:
                 self._log.add(f"{node.value!r} is not a {kind}: put it in quotes if it is text", line)
             return node.value
         if _is_too_long(value):
-            self._log.add(_TOO_LONG, line)
+            self._log.add(TOO_MANY_DIGITS, line)
             return node.value
         return value
 
@@ -179,7 +178,7 @@ class _Reader:
         for key_node, value_node in node.value:
             key_line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                self._log.add("a key is a plain word", key_line)
+                self._log.add("a key must be a plain word", key_line)
                 continue
             key = str(key_node.value)
             if last is not None and node.flow_style and self._continues(last[1], key_node, value_node):

@@ -46,7 +46,9 @@ class Directory:
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
         except OSError as error:
-            raise EngineError(f"cannot keep a monitor in {folder}: {error.strerror or error}") from error
+            raise EngineError(
+                f"cannot keep a monitor in {folder}: {error.strerror or error}", path=str(folder), reason=str(error)
+            ) from error
         lock = _locked(folder)
         try:
             _refuse_others(folder)
@@ -142,10 +144,11 @@ class Directory:
     def _write_whole(self, state: State) -> None:
         """Writes all there is, as a commit: what logs do not tell."""
         self._wait()
+        commits = self.commits + 1
         with _explained(self.folder):
             self._begin_log()
-            self._write(Moment.of(state), self._log.number, self.commits)
-        self._log.tail = self._log.tail._replace(version=state.version)
+            self._write(Moment.of(state), self._log.number, commits)
+        self._log.tail = self._log.tail._replace(commits=commits, version=state.version)
 
     def _start(self, state: State) -> None:
         """Writes the state of this moment while work goes on. What fails is told later: logs have all there is."""
@@ -180,8 +183,8 @@ class Directory:
         failure, self._failure = self._failure, None
         if failure is not None:
             warnings.warn(
-                f"the logs of the monitor in {self.folder} could not be made shorter: {failure}. Nothing is lost, "
-                "but it takes longer to open; it is tried again as rows come",
+                f"the logs of the monitor in {self.folder} could not be shortened: {failure}. Nothing is lost, "
+                "but opening it takes longer; this is tried again as rows come",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -273,7 +276,7 @@ def _read_logs(folder: Path, body: dict[str, Any]) -> Iterator[tuple[int, list[C
         for frame in frames:
             commits += 1
             if frame.number != commits:
-                raise DataError(f"{path} does not follow what was committed before", file=str(path))
+                raise DataError(f"{path} does not continue what was committed before", path=str(path))
         yield number, frames, end
 
 
@@ -285,10 +288,12 @@ def _refuse_others(folder: Path) -> None:
         if path.name == _log_name(0) and path.stat().st_size <= START:
             continue
         if path.name == MANIFEST:
-            raise EngineError(f"another process has begun a monitor in {folder} meanwhile; open it again")
+            raise EngineError(
+                f"another process has just started a monitor in {folder}; open it again", path=str(folder)
+            )
         if _OWN.match(path.name):
-            raise DataError(f"{folder / MANIFEST} is missing, and {path.name} of a monitor is there", file=str(path))
-        raise DataError(f"{folder} is not empty and holds no monitor: it has {path.name!r}", file=str(path))
+            raise DataError(f"{folder / MANIFEST} is missing, but {path.name} of a monitor is there", path=str(path))
+        raise DataError(f"{folder} is not empty and does not hold a monitor: it contains {path.name!r}", path=str(path))
 
 
 @contextlib.contextmanager
@@ -298,10 +303,12 @@ def _explained(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EngineError(
-            f"cannot write to {folder}: {error.strerror or error}. What is on the disk is as before"
+            f"cannot write to {folder}: {error.strerror or error}. What is on disk is unchanged",
+            path=str(folder),
+            reason=str(error.strerror or error),
         ) from error
     except OptionError as error:
-        raise EngineError(f"{error}. What is on the disk is as before") from error
+        raise EngineError(f"{error}. What is on disk is unchanged", path=str(folder), reason=str(error)) from error
 
 
 class _Lock:
@@ -316,13 +323,16 @@ def _locked(folder: Path) -> _Lock:
     try:
         handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
-        raise EngineError(f"cannot keep a monitor in {folder}: {error.strerror or error}") from error
+        raise EngineError(
+            f"cannot keep a monitor in {folder}: {error.strerror or error}", path=str(folder), reason=str(error)
+        ) from error
     try:
         _take(handle)
     except OSError as error:
         os.close(handle)
         raise EngineError(
-            f"the monitor in {folder} is open already, here or in another process; only one can write to it"
+            f"the monitor in {folder} is already open, here or in another process; only one can write to it",
+            path=str(folder),
         ) from error
     return _Lock(handle)
 

@@ -37,16 +37,16 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
         size = path.stat().st_size
         if size != expected["bytes"]:
             raise DataError(
-                f"{path} is damaged: it has {size:,} bytes, and {expected['bytes']:,} were written", file=str(path)
+                f"{path} is damaged: it has {size:,} bytes instead of {expected['bytes']:,}", path=str(path)
             )
         if verify and checksum(path) != expected["crc"]:
-            raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+            raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         facts = json.loads((table.schema.metadata or {})[FORMAT])
     except FileNotFoundError as error:
-        raise DataError(f"{path} is missing; the monitor cannot be opened without it", file=str(path)) from error
+        raise DataError(f"{path} is missing; the monitor cannot be opened without it", path=str(path)) from error
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as a file of a monitor: {error}", file=str(path)) from error
+        raise DataError(f"{path} cannot be read as a file of a monitor: {error}", path=str(path)) from error
     refuse_newer(path, facts.get("version"))
     return table, facts
 
@@ -54,11 +54,11 @@ def read_file(path: Path, expected: Mapping[str, Any], *, verify: bool) -> tuple
 def refuse_newer(path: Path, version: Any) -> None:
     """Raises DataError for a file of a later format, or of none."""
     if not isinstance(version, int) or version < 1:
-        raise DataError(f"{path} is not a file of a monitor", file=str(path))
+        raise DataError(f"{path} is not a file of a monitor", path=str(path))
     if version > VERSION:
         raise DataError(
-            f"{path} has format {version}, and this version of Refute reads up to {VERSION}; use a newer one",
-            file=str(path),
+            f"{path} has format {version}, and this version of Refute reads formats up to {VERSION}; upgrade Refute",
+            path=str(path),
         )
 
 

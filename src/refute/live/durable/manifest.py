@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from refute.errors import DataError
+from refute.faults import no_monitor
 from refute.live.durable.files import VERSION, refuse_newer
 from refute.writing import write_text
 
@@ -26,14 +27,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise DataError(f"{folder} holds no monitor: it has no {NAME}", file=str(path)) from error
+        raise no_monitor(str(folder), NAME) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}", file=str(path)) from error
+        raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
     if not isinstance(held, dict) or not {"refute", "crc", "state"} <= held.keys():
-        raise DataError(f"{path} is not the manifest of a monitor", file=str(path))
+        raise DataError(f"{path} is not the manifest of a monitor", path=str(path))
     refuse_newer(path, held["refute"])
     if not isinstance(held["state"], str) or _checksum(held["state"]) != held["crc"]:
-        raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
     body: dict[str, Any] = json.loads(held["state"])
     return body
 

@@ -152,7 +152,6 @@ class Shelf:
     def _frame(self, frame: FrameParts) -> Entry:
         return {
             "nullable": sorted(frame.nullable),
-            "keys": [self._file(run, "run", self._run) for run in frame.keys],
             "runs": None
             if frame.runs is None
             else [[self._file(run, "run", self._run) for run in runs] for runs in frame.runs],
@@ -224,7 +223,7 @@ def restored(folder: Path, body: Entry, shelf: Shelf, *, verify: bool) -> State:
     runs = None if held["runs"] is None else [runs_of(entries) for entries in held["runs"]]
     types = {field.name: field.type for field in schema}
     columns = Columns(types, rules, state.key, nullable=held["nullable"], encodings=encodings)
-    state.frame = Frame.restored(schema, columns, state.method, runs_of(held["keys"]), runs, state.alive)
+    state.frame = Frame.restored(schema, columns, state.method, runs, state.rows, state.alive)
     return state
 
 
@@ -233,14 +232,17 @@ def _read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
     try:
         found = checksum(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}", file=str(path)) from error
+        raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
     if found != entry["crc"]:
-        raise DataError(f"{path} is damaged: its checksum is not the one that was written", file=str(path))
+        raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
     return tuple(RuleBook.of(str(path)))
 
 
 def _pairs_of(table: pa.Table, shelf: Shelf, entry: Entry) -> tuple[Any, ...]:
-    found = tuple(unlisted(table, name, np.int64) for name in table.column_names)
+    found = tuple(
+        unlisted(table, field.name, np.int32 if field.type.value_type == pa.int32() else np.int64)
+        for field in table.schema
+    )
     shelf.learn(found, entry)
     return found
 

@@ -16,7 +16,7 @@ Roles = list[tuple[bool, bool]]  # for each rule whether a row may be s, and whe
 class Barred:
     """For each rule the kept rows that may not stand as `s`, and those that may not stand as `t`.
 
-    Constants work as filters (section 3): they are no predicates of a plan, but the sets here are taken from the
+    Constants work as filters (section 3): they are not predicates of a plan, but the sets here are taken from the
     candidates as soon as there are fewer of these than all rows.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +15,19 @@ from refute.relation.encode.exact import distinct_codes
 from refute.relation.encode.floats import Floats, float_codes, floats_of, whole_steps
 from refute.relation.encode.integers import Ints, Steps, Wide, integers_of, limb_codes, step_codes
 from refute.relation.encode.mixed import mixed_codes
-from refute.relation.encode.pieces import Pieces
+from refute.relation.encode.pieces import CUTTING, Cutting, Pieces
 from refute.relation.encode.strings import is_string, string_codes
 from refute.runtime.arrays import empty, full
 
+Cut = Callable[[Sequence[pa.ChunkedArray]], Pieces]
+
 
 def encode_columns(
-    columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool, threads: int = 1
+    columns: Sequence[pa.ChunkedArray], *, ordered: bool, dense: bool, threads: int = 1, cutting: Cutting = CUTTING
 ) -> tuple[Encoded, ...]:
     """One encoding per column over a dictionary that all of them share."""
     plain = [_dictionary_values(column) if pt.is_dictionary(column.type) else column for column in columns]
-    codes, size, is_ordered, is_dense = _plain_codes(plain, ordered, threads)
+    codes, size, is_ordered, is_dense = _plain_codes(plain, ordered, lambda typed: Pieces.of(typed, threads, cutting))
     codes = [
         _through_dictionary(column, part) if pt.is_dictionary(column.type) else part
         for column, part in zip(columns, codes, strict=True)
@@ -60,10 +62,10 @@ def _null_count(column: pa.ChunkedArray, codes: Ints) -> int:
     return int(column.null_count)
 
 
-def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int) -> tuple[list[Ints], int, bool, bool]:
+def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, cut: Cut) -> tuple[list[Ints], int, bool, bool]:
     """Codes, size, whether they are ordered, and whether they are dense, for columns that are not dictionaries."""
     held = [position for position, column in enumerate(columns) if not pt.is_null(column.type)]
-    codes, size, is_ordered, is_dense = _typed_codes([columns[i] for i in held], ordered, threads)
+    codes, size, is_ordered, is_dense = _typed_codes([columns[i] for i in held], ordered, cut)
     typed = dict(zip(held, codes, strict=True))
     found: list[Ints] = [
         typed[i] if i in typed else full(len(column), -1, int_dtype(size)) for i, column in enumerate(columns)
@@ -71,10 +73,10 @@ def _plain_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int
     return found, size, is_ordered, is_dense
 
 
-def _typed_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, threads: int) -> tuple[list[Ints], int, bool, bool]:
+def _typed_codes(columns: Sequence[pa.ChunkedArray], ordered: bool, cut: Cut) -> tuple[list[Ints], int, bool, bool]:
     if not columns:
         return [], 0, True, True
-    pieces = Pieces.of(columns, threads)
+    pieces = cut(columns)
     if any(is_string(column.type) for column in columns):
         codes, size, is_ordered = string_codes(pieces, ordered=ordered)
         return codes, size, is_ordered, False

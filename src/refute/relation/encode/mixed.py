@@ -39,7 +39,7 @@ def mixed_codes(columns: Sequence[Steps | Floats]) -> tuple[list[Ints], int] | N
     found: list[Ints] = []
     for column, place, rank in zip(columns, places, ranks, strict=True):
         code = rank.astype(np.int64) * (own_size + 1)
-        if not isinstance(column, Steps):  # a float that is no step comes with its own rank, any step with none
+        if not isinstance(column, Steps):  # a float that is not a step comes with its own rank, any step with none
             code += np.where(place % 3 == _AT, 0, next(rest) + 1)
         found.append(np.where(rank < 0, -1, code))
     return found, size * (own_size + 1)

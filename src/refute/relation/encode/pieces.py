@@ -19,8 +19,16 @@ from refute.runtime.threads import together
 Ints = NDArray[np.signedinteger]
 T = TypeVar("T")
 
-WORTH_CUTTING = 1 << 17  # rows below which a second thread does not pay
-_SMALL_CHUNK = 1 << 14  # rows; chunks smaller than this on average are put together first
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """When columns are cut: no code depends on it."""
+
+    worth: int = 1 << 17  # rows below which a second thread does not pay
+    small_chunk: int = 1 << 14  # rows; chunks smaller than this on average are put together first
+
+
+CUTTING = Cutting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +40,14 @@ class Pieces:
     threads: int
 
     @classmethod
-    def of(cls, columns: Sequence[pa.ChunkedArray], threads: int = 1) -> Pieces:
+    def of(cls, columns: Sequence[pa.ChunkedArray], threads: int = 1, cutting: Cutting = CUTTING) -> Pieces:
         """The chunks of the columns as they are, cut where a thread would otherwise have nothing to do."""
-        cut = [_cut(column, threads) for column in columns]
+        cut = [_cut(column, threads, cutting) for column in columns]
         rows = sum(len(column) for column in columns)
         return cls(
             tuple(array for arrays in cut for array in arrays),
             tuple(map(len, cut)),
-            threads if rows >= WORTH_CUTTING else 1,
+            threads if rows >= cutting.worth else 1,
         )
 
     @classmethod
@@ -89,13 +97,13 @@ class Pieces:
         ]
 
 
-def _cut(column: pa.ChunkedArray, threads: int) -> list[pa.Array]:
+def _cut(column: pa.ChunkedArray, threads: int, cutting: Cutting) -> list[pa.Array]:
     """The pieces of a column, one at least."""
     rows = len(column)
     chunks = [chunk for chunk in column.chunks if len(chunk)]
-    if len(chunks) == 0 or len(chunks) * _SMALL_CHUNK > rows:
+    if len(chunks) == 0 or len(chunks) * cutting.small_chunk > rows:
         chunks = [combined(column)]
-    if threads < 2 or rows < WORTH_CUTTING:
+    if threads < 2 or rows < cutting.worth:
         return chunks
     most = -(-rows // threads)
     return [chunk.slice(start, most) for chunk in chunks for start in range(0, len(chunk), most)]

@@ -21,7 +21,7 @@ Longs = NDArray[np.int64]
 SPAN = 2**60  # labels lie in (-SPAN, SPAN)
 _ROWS = 1 << 16  # strings for which room is made at once
 _STEP = 1 << 14  # slots that are moved to a larger table with each batch
-_PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, before half are in use
+_PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, long before it is full
 _NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 
@@ -35,7 +35,9 @@ class Dictionary:
     use from several threads while strings are added.
     """
 
-    def __init__(self, span: int = SPAN) -> None:
+    def __init__(self, span: int = SPAN, *, step: int = _STEP, per_string: int = _PER_STRING) -> None:
+        self._step = step
+        self._per_string = per_string
         self.known = 0
         self._held: Bytes = np.empty(1 << 12, dtype=np.uint8)
         self._starts: Longs = np.zeros(1 << 8, dtype=np.int64)
@@ -142,14 +144,15 @@ class Dictionary:
         used = int(self._starts[self.known])
         self._held = grown(self._held, used, used + size)
         self._starts = grown(self._starts, self.known + 1, self.known + strings + 1)
-        size, filled = len(self._slots), 2 * (self.known + strings)
+        size, filled = len(self._slots), (3 * (self.known + strings) + 1) // 2  # a third stays free, at least
         if filled >= size:
             self._move(len(self._old))
             self._prepare(1 << filled.bit_length(), 1.0)
             self._old, self._slots, self._next = self._slots, self._next, _NO_SLOTS
         elif filled >= size - size // 8:
-            self._prepare(2 * size, 2 * strings / (size - filled + 2 * strings))
-        self._move(max(_STEP, _PER_STRING * strings))
+            self._prepare(2 * size, 3 * strings / (2 * (size - filled) + 3 * strings))
+        if len(self._old):
+            self._move(max(self._step, self._per_string * strings))
 
     def _prepare(self, size: int, share: float) -> None:
         """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""

@@ -39,6 +39,7 @@ class Encoding:
         self._realm = ""
         self._kinds: tuple[pa.DataType, ...] = ()
         self._fitting: set[pa.DataType] = set()  # types that were found to compare with these
+        self._usual: pa.DataType | None = None  # the last of them, of values that are no entries: it mostly comes again
         self._settle([_value_type(kind) for kind in kinds])
 
     @classmethod
@@ -60,7 +61,7 @@ class Encoding:
         saved, wanted = kinds_of(whole.facts), cls(kinds)
         if saved and wanted._kinds and set(map(_alike, saved)) != set(map(_alike, wanted._kinds)):
             was, now = (", ".join(map(str, types)) for types in (saved, wanted._kinds))
-            raise SchemaError(f"keys that were saved for {was} cannot be had for {now}.")
+            raise SchemaError(f"the saved keys are for {was}, not for {now}", type=now, expected=was)
         encoding = cls(saved) if saved else wanted
         if saved and encoding._space is not None:
             encoding._space.restore(whole)
@@ -80,13 +81,21 @@ class Encoding:
     ) -> tuple[Encoded, ...]:
         """Small codes of columns of one table, on several threads: what methods over a table that is whole work with.
 
-        They are the same keys, read in the same way, less the smallest of them; but made in one pass, as tables of
-        extrema need small numbers and 32 bits are half the memory. For strings they are no numbers of a dictionary:
-        packing the bits that vary ranks a million strings in 13 to 240 ms, and a table of words of one length numbers
-        such as repeat in 25 ms, where a dictionary that can grow takes 70 ms to number and as much again to order
-        them. Nothing is remembered.
+        They are a view of the same keys: without gaps, they are the ranks of the ordered keys among those that occur,
+        and for numbers and times the keys less the smallest of them. Values are read by the same functions
+        (`integers_of`, `floats_of`, `strings_of`), but codes are made of them in one pass, as tables of extrema need
+        small numbers and 32 bits are half the memory. To fit an encoding and take codes of its keys costs more CPU: for
+        a million numbers or times up to 4 times as much, for floats whose keys span more than 62 bits 12 to 25 times.
+        Strings would need numbers of a dictionary: packing the bits that vary ranks a million of
+        them in 13 to 240 ms, and a table of words of one length numbers such as repeat in 25 ms, where a dictionary
+        that can grow takes 70 ms to number and as much again to order them. Nothing is remembered.
         """
         return encode_columns(columns, ordered=ordered, dense=dense, threads=threads)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether types alone tell all keys, so that none is ever replaced."""
+        return self._space is not None and self._space.known is None
 
     @property
     def generation(self) -> int:
@@ -128,17 +137,23 @@ class Encoding:
         if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
             extend = False
-        parts = [self._placed(array, ordered, extend) for array in arrays]
-        values, valid, unknown = parts[0] if len(parts) == 1 else _joined(parts)
+        if len(arrays) == 1:
+            values, valid, unknown = self._placed(arrays[0], ordered, extend)
+        else:
+            values, valid, unknown = _joined([self._placed(array, ordered, extend) for array in arrays])
         keys = Keys(values, valid, ordered, self.generation, unknown)
         return keys.with_nulls() if nulls_as_value else keys
 
     def _placed(self, array: pa.Array, ordered: bool, extend: bool) -> Placed:
+        if self._space is not None and self._usual is not None and array.type == self._usual:
+            return self._space.keys(array, ordered=ordered, extend=extend)
         values, indices = _plain(array)
         if pt.is_null(values.type):
             rows = len(array)
             return Placed(np.zeros(rows, np.int64), np.zeros(rows, np.uint8), np.empty(0, np.int64))
         placed = self._space_of(values.type).keys(values, ordered=ordered, extend=extend)
+        if values is array:
+            self._usual = array.type
         return placed if indices is None else _through(indices, placed)
 
     def _space_of(self, kind: pa.DataType) -> Space:
@@ -149,17 +164,22 @@ class Encoding:
             return self._space
         realm = ColumnType.of("", kind).family.realm
         if self._space is None or realm != self._realm:
-            raise SchemaError(f"keys that were made for a {self._realm} cannot be had for {kind}")
+            raise SchemaError(f"{kind} does not fit keys of a {self._realm}", type=str(kind))
         self._fitting.add(kind)
         return self._space
 
     def _settle(self, kinds: list[pa.DataType]) -> None:
         families = {kind: ColumnType.of("", kind).family for kind in kinds if not pt.is_null(kind)}
         if Family.UNSUPPORTED in families.values():
-            raise SchemaError(f"{', '.join(map(str, families))} cannot be compared; {READABLE}")
+            raise SchemaError(
+                f"{', '.join(map(str, families))} cannot be compared; {READABLE}", type=[str(one) for one in families]
+            )
         realms = {family.realm for family in families.values()}
         if len(realms) > 1:
-            raise SchemaError(f"{', '.join(map(str, families))} cannot be compared with each other")
+            raise SchemaError(
+                f"{', '.join(map(str, families))} cannot be compared with each other",
+                type=[str(one) for one in families],
+            )
         if realms:
             self._space, self._realm, self._kinds = space_of(families), realms.pop(), tuple(families)
 
@@ -177,6 +197,8 @@ def _arrays(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
     """The chunks of a column, one at least."""
     if isinstance(column, pa.Array):
         return [column]
+    if column.num_chunks == 1:
+        return [column.chunk(0)]
     return column.chunks or [pa.array([], type=column.type)]
 
 

@@ -11,6 +11,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.errors import DataError, SchemaError
+from refute.faults import null_key, unlike_key
 from refute.kernels.encode.dictionary import UNKNOWN
 from refute.relation.encode.strings import Strings
 from refute.relation.keys.dictionary import Dictionary, grown, strings_of_words
@@ -27,7 +28,7 @@ NO_ROW = -1
 class KeyIndex:
     """Rows by their keys, of one or more columns. A key that was let go may come back with another row.
 
-    Every call works through arrays: no Python object is made per row. Null is no key.
+    Every call works through arrays: no Python object is made per row. Null is not a key.
     """
 
     def __init__(self, kinds: Mapping[str, pa.DataType]) -> None:
@@ -48,8 +49,8 @@ class KeyIndex:
         self._rows = grown(self._rows, self._numbered, self._known.known)
         self._rows[self._numbered : self._known.known] = NO_ROW
         self._numbered = self._known.known
-        self._refuse(columns, self._rows[numbers] != NO_ROW, "has a row already")
-        self._refuse(columns, is_repeat(numbers), "comes more than once")
+        self._refuse(columns, self._rows[numbers] != NO_ROW, "already has a row")
+        self._refuse(columns, is_repeat(numbers), "is listed more than once")
         self._rows[numbers] = rows
 
     def find(self, columns: Columns) -> Longs:
@@ -69,7 +70,7 @@ class KeyIndex:
     def _asked(self, columns: Columns) -> tuple[Longs, Longs]:
         numbers, rows = self._found(columns)
         self._refuse(columns, rows == NO_ROW, "has no row")
-        self._refuse(columns, is_repeat(numbers), "is asked for more than once")
+        self._refuse(columns, is_repeat(numbers), "is listed more than once")
         return numbers, rows
 
     def _found(self, columns: Columns) -> tuple[Longs, Longs]:
@@ -88,8 +89,7 @@ class KeyIndex:
         for name, keys in codes.items():
             missing = int(np.count_nonzero(keys.valid == 0))
             if missing:
-                where = "1 row" if missing == 1 else f"{missing:,} rows"
-                raise DataError(f"the key column {name!r} is null in {where}; a key needs a value in every row.")
+                raise null_key(name, missing)
         words = np.stack([keys.values for keys in codes.values()], axis=1).view(np.uint64)
         return strings_of_words(words), [keys.unknown for keys in codes.values() if len(keys.unknown)]
 
@@ -99,8 +99,8 @@ class KeyIndex:
         if len(places):
             key = ", ".join(f"{name} = {shown(columns[name][int(places[0])])!r}" for name in self.names)
             others = len(places) - 1
-            more = "" if others == 0 else f"; so it is with {others:,} more key{'' if others == 1 else 's'}"
-            raise DataError(f"the key {key} {what}{more}.")
+            more = "" if others == 0 else f"; the same is true of {others:,} other key{'' if others == 1 else 's'}"
+            raise DataError(f"the key {key} {what}{more}", key=self.names, rows=places[:3].tolist())
 
 
 def is_repeat(numbers: Longs) -> NDArray[np.bool_]:
@@ -126,10 +126,14 @@ def keys_of(ids: object, kinds: Mapping[str, pa.DataType]) -> dict[str, Column]:
         try:
             held = _parts(pa.array(ids, pa.struct(list(plain.items())) if len(names) > 1 else plain[names[0]]), names)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise SchemaError(f"the keys do not fit the type of {', '.join(names)}: {error}") from error
+            raise SchemaError(
+                f"the given keys do not fit the type of {', '.join(names)}: {error}",
+                key=tuple(names),
+                reason=str(error),
+            ) from error
     missing = [name for name in names if name not in held]
     if missing:
-        raise SchemaError(f"the keys lack {missing[0]!r}; a key here is {', '.join(names)}.")
+        raise unlike_key(missing[0], names)
     return {name: held[name] for name in names}
 
 

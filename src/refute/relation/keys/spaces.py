@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from refute.errors import SchemaError
 from refute.kernels.encode.dictionary import UNKNOWN
-from refute.relation.arrays import Bytes
+from refute.relation.arrays import ALL_VALID, Bytes, stored
 from refute.relation.encode.exact import unit_of
 from refute.relation.encode.floats import floats_of
 from refute.relation.encode.integers import Wide, common_unit, integers_of
@@ -109,9 +109,15 @@ class Whole(_Fixed):
     def __init__(self, numbers: WholeNumbers, shift: int) -> None:
         self._numbers = numbers
         self._shift = shift
+        self._usual: tuple[pa.DataType, bool] | None = None  # the last type, and whether it is stored as keys are
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The numbers; raises SchemaError where a wider type than the space was made for holds one that is beyond."""
+        usual = self._usual
+        if usual is None or usual[0] != array.type:
+            usual = self._usual = array.type, self._is_plain(array.type)
+        if usual[1] and not array.null_count:
+            return Placed(stored(array, np.int64).copy(), ALL_VALID, _NONE)
         steps = integers_of(array)
         factor = self._numbers.factor(array.type)
         beyond = isinstance(steps, Wide)
@@ -119,9 +125,16 @@ class Whole(_Fixed):
             low, high = (bound * factor + self._shift for bound in (steps.low, steps.high))
             beyond = low < -_SIGN or high >= _SIGN
         if isinstance(steps, Wide) or beyond:
-            raise SchemaError(f"a value of {array.type} is beyond the types that keys were made for")
+            raise SchemaError(
+                f"a value of {array.type} is out of range for the types of these keys", type=str(array.type)
+            )
         shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
         return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
+
+    def _is_plain(self, kind: pa.DataType) -> bool:
+        """Whether numbers of a type are stored as their keys are."""
+        whole = kind.bit_width == 64 and not pt.is_uint64(kind) and not pt.is_decimal(kind)
+        return whole and self._shift == 0 and self._numbers.factor(kind) == 1
 
 
 class FloatBits(_Fixed):
@@ -130,7 +143,7 @@ class FloatBits(_Fixed):
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The bits; raises SchemaError for what is not a float."""
         if not pt.is_floating(array.type):
-            raise SchemaError(f"keys that were made for floats cannot be had for {array.type}; cast it to a float")
+            raise SchemaError(f"{array.type} does not fit keys of floats; cast it to a float", type=str(array.type))
         return Placed(*float_keys(floats_of(array)), _NONE)
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
-from refute.relation.read.csv_header import empty_file, header_of, other_header
+from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
@@ -23,8 +23,8 @@ _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: 
 def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
-    Without a schema, a column's type is told from the cells of all files. Files without a single byte, which Spark
-    writes for tasks without rows, are passed over. Raises DataError where a file is malformed or does not fit the
+    Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
+    writes for tasks without rows, are skipped. Raises DataError where a file is malformed or does not fit the
     schema, or where headers differ.
     """
     parts: dict[Path, pa.Table] = {}
@@ -34,7 +34,7 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
             if file.stat().st_size:
                 parts[file] = read_text(file, delimiter, given)
     if not parts:
-        raise empty_file(str(files[0]))
+        raise no_header(str(files[0]))
     (first, head), *others = parts.items()
     names = head.column_names
     for file, part in others:

@@ -14,7 +14,7 @@ def header_of(lines: Iterable[str], delimiter: str, file: str) -> tuple[str, ...
     for cells in csv.reader(lines, delimiter=delimiter):
         if cells:
             return column_names(cells, file)
-    raise empty_file(file)
+    raise no_header(file)
 
 
 def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
@@ -22,7 +22,8 @@ def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:
     names = tuple(name or f"_c{position}" for position, name in enumerate(header))
     if len(set(names)) < len(names):
         twice = next(name for name, often in Counter(names).items() if often > 1)
-        raise DataError(f"the header of {file!r} has more than one column {twice!r}; rename one of them")
+        message = f"the header of {file!r} has more than one column {twice!r}; rename one of them"
+        raise DataError(message, column=twice, path=file)
     return names
 
 
@@ -32,14 +33,17 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
-def empty_file(file: str) -> DataError:
+def no_header(file: str) -> DataError:
     """The error for a file without even a header."""
-    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names")
+    return DataError(f"{file!r} is empty: a CSV file begins with a line of column names", path=file)
 
 
 def other_header(file: str, names: Sequence[str], first: str, expected: Sequence[str]) -> DataError:
     """The error for files that do not have the same columns."""
     return DataError(
         f"the columns of {file!r} ({listed(names)}) are not those of {first!r} ({listed(expected)}); "
-        "files that are read together have the same header"
+        "files that are read together need the same header",
+        path=file,
+        columns=tuple(names),
+        expected=tuple(expected),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from refute.errors import DataError
+from refute.faults import empty_path, missing_file, mixed_files, unmatched_glob
 from refute.relation.read.csv import column_type, read_csv
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order
 from refute.relation.read.isolated import read_orc
@@ -35,23 +36,23 @@ def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise DataError(f"the files of {str(path)!r} do not fit together: {error}") from error
+        raise mixed_files(str(path), str(error)) from error
     return _with_partitions(whole, [len(table) for table in tables], files, str(path))
 
 
 def local_files(path: str) -> list[Path]:
-    """The files that a path, folder or glob names, in order; of a folder only those of a format that can be told."""
+    """The files that a path, folder or glob names, in order; of a folder only those of a known format."""
     if not path.strip():
-        raise nameless()
+        raise empty_path()
     if glob.has_magic(path) and not _exists(Path(path)):
         matches = [Path(match) for match in glob.glob(path, recursive=True)]
         found = [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
         if not found:
-            raise DataError(f"no file matches {path!r}")
+            raise unmatched_glob(path)
     else:
         place = Path(path)
         if not _exists(place):
-            raise DataError(f"there is no file or folder {path!r}")
+            raise missing_file(path)
         found = [place] if place.is_file() else _below(place)
     for file in found:
         _check_name(file)
@@ -70,12 +71,7 @@ def _check_name(file: Path) -> None:
     try:
         str(file).encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"the name of the file {str(file)!r} is not UTF-8; rename it") from error
-
-
-def nameless() -> DataError:
-    """The error for an empty text where a path or table is meant."""
-    return DataError("the path is empty; give a path, a glob or the name of a catalog table")
+        raise DataError(f"the file name {str(file)!r} is not UTF-8; rename the file", path=str(file)) from error
 
 
 def _below(folder: Path) -> list[Path]:

@@ -44,7 +44,7 @@ _BY_SUFFIX = {
 
 
 def format_of(path: str) -> FileFormat | None:
-    """The format that the name of a file tells, compressed or not; None where it tells none."""
+    """The format of a file by its name, compressed or not; None if the name does not show it."""
     suffixes = _suffixes(path)
     return _BY_SUFFIX.get(suffixes[-1]) if suffixes else None
 
@@ -60,21 +60,23 @@ def _suffixes(path: str) -> list[str]:
 
 
 def common_format(files: Iterable[str], where: str) -> FileFormat:
-    """The one format of these files; raises DataError where names tell none, or more than one."""
+    """The one format of these files; raises DataError if names show none, or more than one."""
     found: dict[FileFormat, str] = {}
     for file in files:
         kind = format_of(file)
         if kind is None:
-            raise DataError(f"cannot detect the format of {file!r} by its name. {HINT}")
+            raise DataError(f"cannot tell the format of {file!r} from its name. {HINT}", path=file)
         found.setdefault(kind, file)
     if len(found) > 1:
         (first, one), (second, other) = list(found.items())[:2]
         raise DataError(
             f"{where!r} mixes formats: {one!r} is {first.value}, {other!r} is {second.value}. "
-            "Name the files of one format, with a glob such as '*.csv'."
+            "Name the files of one format, with a glob such as '*.csv'",
+            path=where,
+            paths=(one, other),
         )
     if not found:
-        raise DataError(f"{where!r} holds no file that can be read. {HINT}")
+        raise DataError(f"{where!r} holds no files that can be read. {HINT}", path=where)
     return next(iter(found))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from refute.errors import DataError
+from refute.faults import unreadable
 
 # Says why in one line where Arrow says it, and sends the table where there is one.
 _READ_ORC = """
@@ -42,5 +42,5 @@ def read_orc(file: Path) -> pa.Table:
         said.seek(0)
         words = said.read().decode("utf-8", errors="replace").strip() or "there is no more to say"
     if child.returncode < 0:
-        raise DataError(f"cannot read {str(file)!r}: the file is damaged (Arrow's reader of ORC crashed on it)")
+        raise unreadable(str(file), "the file is damaged (Arrow's reader of ORC crashed on it)")
     raise pa.ArrowInvalid(words.splitlines()[-1])

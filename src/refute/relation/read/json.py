@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.errors import DataError
+from refute.faults import unreadable
 from refute.relation.read.json_text import ONE_A_LINE, JsonText
 from refute.relation.read.schema import Schema, without_header
 from refute.relation.read.unreadable import reading
@@ -41,7 +42,7 @@ def _inferred(file: Path) -> pa.Table:
         if dates:
             table = _parsed(text, pa.schema(dates)).select(table.column_names)
         if table.num_rows != text.objects:
-            raise DataError(f"cannot read {str(file)!r}: a line holds more than one object; {ONE_A_LINE}")
+            raise unreadable(str(file), f"a line holds more than one object; {ONE_A_LINE}")
     rounded = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     return _with_whole_numbers(table, text, file, rounded) if rounded and text.has_long_numbers else table
 
@@ -95,7 +96,7 @@ def _row(line: bytes, number: int, file: Path, whole: Any = str) -> dict[str, An
     try:
         row = json.loads(line, parse_int=whole, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
-        raise DataError(f"cannot read {str(file)!r}: line {number} is not JSON: {error.msg}") from error
+        raise unreadable(str(file), f"line {number:,} is not JSON: {error.msg}", line=number) from error
     assert isinstance(row, dict)  # as it begins with a brace
     return row
 
@@ -106,6 +107,8 @@ def _cell(value: Any, name: str, file: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise DataError(
-        f"column {name!r} of {str(file)!r} has nested values, which a schema does not read in this process; "
-        "leave it out, or read the file with Spark"
+        f"column {name!r} of {str(file)!r} has nested values, which cannot be read with a schema in this process; "
+        "leave it out, or read the file with Spark",
+        column=name,
+        path=str(file),
     )

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.errors import DataError
+from refute.faults import unreadable
 
 MOST_LEVELS = 500  # of nesting: Arrow's parser calls itself for each, and dies where its stack ends
 LONG_NUMBER = 16  # digits from which on a float may not hold a whole number
-ONE_A_LINE = "a JSON file holds one object a line"
+ONE_A_LINE = "a JSON file holds one object per line"
 _PIECE = 16 << 20  # bytes that are looked at together
 _LARGEST_BLOCK = 2**31 - 2
 _BLANK = b" \t\r\n"
@@ -50,7 +50,7 @@ class JsonText:
             long_numbers = long_numbers or _has_long_number(array)
             number += len(starts)
         if longest > _LARGEST_BLOCK:
-            raise DataError(f"cannot read {str(file)!r}: it has a line of more than 2 GB")
+            raise unreadable(str(file), "it has a line of more than 2 GB")
         return cls(data, longest, objects, long_numbers)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -76,7 +76,9 @@ def _check_objects(piece: bytes, array: NDArray[np.uint8], starts: NDArray[np.in
     for place in np.flatnonzero(array[starts] != _OPENS):
         line = piece[starts[place] : starts[place + 1] if place + 1 < len(starts) else len(piece)].strip(_BLANK)
         if line and not line.startswith(b"{"):
-            raise DataError(f"cannot read {str(file)!r}: line {number + place:,} is not a JSON object; {ONE_A_LINE}")
+            raise unreadable(
+                str(file), f"line {number + place:,} is not a JSON object; {ONE_A_LINE}", line=number + int(place)
+            )
         blank += not line
     return len(starts) - blank
 
@@ -87,8 +89,10 @@ def _check_depth(piece: bytes, array: NDArray[np.uint8], starts: NDArray[np.int6
     for place in np.flatnonzero(opened > MOST_LEVELS):
         line = piece[starts[place] : starts[place + 1] if place + 1 < len(starts) else len(piece)]
         if _depth(line) > MOST_LEVELS:
-            raise DataError(
-                f"cannot read {str(file)!r}: line {number + place:,} nests values more than {MOST_LEVELS} levels deep"
+            raise unreadable(
+                str(file),
+                f"line {number + place:,} nests values more than {MOST_LEVELS} levels deep",
+                line=number + int(place),
             )
 
 

@@ -50,12 +50,16 @@ class CellType:
             known = [*_BY_NAME, "decimal(p,s)"]
             raise OptionError(
                 f"{text.strip()!r} is not a type for the column {column!r}; types are {', '.join(known)}."
-                f"{did_you_mean(word, [*known, *_OTHER_NAMES])}"
+                f"{did_you_mean(word, [*known, *_OTHER_NAMES])}",
+                option="schema",
+                column=column,
+                type=text.strip(),
+                known=tuple(known),
             )
         return found
 
     def values(self, cells: pa.ChunkedArray, column: str, where: str) -> pa.ChunkedArray:
-        """Text cells as values, null where empty unless they are text; raises DataError where one is no such value."""
+        """Text cells as values, null where empty unless they are text; raises DataError where one does not fit."""
         if self.pattern is None:
             return cells
         if len(cells) <= FEW:
@@ -86,7 +90,7 @@ class CellType:
             raise self.misfit(wrong, column, where) from None
 
     def _is_none(self, cell: str | None) -> bool:
-        """Whether a cell of the right shape is no value all the same, as 2021-02-30 is no day."""
+        """Whether a cell of the right shape is not a value after all, as 2021-02-30 is not a date."""
         try:
             pa.scalar(cell, pa.string()).cast(self.arrow)
         except pa.ArrowInvalid:
@@ -94,10 +98,16 @@ class CellType:
         return False
 
     def misfit(self, cell: str, column: str, where: str) -> DataError:
-        """The error for a cell that is no value of the type."""
+        """The error for a cell that is not a value of the type."""
         shown = cell if len(cell) <= 80 else cell[:80] + "..."
         hint = "; one without an offset such as +01:00 is a timestamp_ntz" if self.name == "timestamp" else ""
-        return DataError(f"column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}{hint}")
+        return DataError(
+            f"column {column!r} of {where!r} has a cell {shown!r}, which is not a valid {self.name}{hint}",
+            column=column,
+            path=where,
+            value=cell,
+            type=self.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +122,19 @@ class Schema:
         """The schema of a text such as `id bigint, name string`, of a mapping, or of a StructType; None of None."""
         if given is None:
             if not header:
-                raise OptionError(f"a file without a header needs a schema that names its columns; {_LIKE}.")
+                raise OptionError(
+                    f"a file without a header needs a schema that names its columns; {_LIKE}", option="schema"
+                )
             return None
         if isinstance(given, Schema):
             return given
         types: dict[str, CellType] = {}
         for name, kind in _fields(given):
             if name in types:
-                raise OptionError(f"the schema has more than one column {name!r}.")
+                raise OptionError(f"the schema has more than one column {name!r}", option="schema", column=name)
             types[name] = CellType.of(kind, name)
         if not types:
-            raise OptionError(f"the schema has no columns; {_LIKE}.")
+            raise OptionError(f"the schema has no columns; {_LIKE}", option="schema")
         return cls(types, header)
 
     @property
@@ -137,7 +149,10 @@ class Schema:
             if name not in names:
                 there = f"its columns are {listed(list(names))}" if names else "it has no columns"
                 raise DataError(
-                    f"the schema has a column {name!r}, which {where!r} lacks: {there}.{did_you_mean(name, names)}"
+                    f"the schema has a column {name!r}, which {where!r} lacks: {there}.{did_you_mean(name, names)}",
+                    column=name,
+                    known=tuple(names),
+                    path=where,
                 )
 
     def table(self, cells: Mapping[str, pa.ChunkedArray], where: str) -> pa.Table:
@@ -152,12 +167,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def types_of_their_own(format_name: str, path: str) -> OptionError:
     """The error for a schema beside files that have one."""
-    return OptionError(f"{path!r} is {format_name}, which has its own schema; leave out schema= and header=")
+    return OptionError(
+        f"{path!r} is {format_name}, which has its own schema; leave out schema= and header=",
+        path=path,
+        type=format_name,
+    )
 
 
 def without_header(path: str) -> OptionError:
     """The error for the option of a format that has no header."""
-    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only")
+    return OptionError(f"{path!r} is not CSV: header=False applies to CSV files only", path=path, option="header")
 
 
 def _fields(given: Any) -> Sequence[tuple[str, str]]:
@@ -169,10 +188,16 @@ def _fields(given: Any) -> Sequence[tuple[str, str]]:
     elif any(cls.__name__ == "StructType" for cls in type(given).__mro__):
         pairs = [(field.name, field.dataType.simpleString()) for field in given.fields]
     else:
-        raise OptionError(f"a schema is a text, a mapping or a StructType, not a {type(given).__name__}; {_LIKE}.")
+        raise OptionError(
+            f"a schema must be a text, a mapping or a StructType, not a {type(given).__name__}; {_LIKE}",
+            option="schema",
+            type=type(given).__name__,
+        )
     for name, kind in pairs:
         if not isinstance(name, str) or not isinstance(kind, str):
-            raise OptionError(f"a schema maps a column's name to the name of its type, not {name!r} to {kind!r}.")
+            raise OptionError(
+                f"a schema maps column names to type names, not {name!r} to {kind!r}", option="schema", column=name
+            )
     return pairs
 
 
@@ -183,7 +208,9 @@ def _parts(text: str) -> list[str]:
         found = _FIELD.match(text, start)
         end = found.end() if found else start
         if end < len(text) and text[end] != ",":
-            raise OptionError(f"cannot read the schema from {text[end:]!r} on; {_LIKE}.")
+            raise OptionError(
+                f"cannot read the schema from {text[end:]!r} on; {_LIKE}", option="schema", text=text[end:]
+            )
         parts.append(text[start:end])
         start = end + 1
     return parts
@@ -192,7 +219,9 @@ def _parts(text: str) -> list[str]:
 def _field(part: str) -> tuple[str, str]:
     found = _NAME_AND_TYPE.fullmatch(part)
     if found is None or not found.group(3):
-        raise OptionError(f"{part.strip()!r} in the schema is not a column with its type; {_LIKE}.")
+        raise OptionError(
+            f"{part.strip()!r} in the schema is not a column with its type; {_LIKE}", option="schema", text=part.strip()
+        )
     quoted, plain, kind = found.groups()
     return quoted.replace("``", "`") if quoted else plain, kind
 
@@ -200,8 +229,11 @@ def _field(part: str) -> tuple[str, str]:
 def _decimal(precision: int, scale: int, text: str, column: str) -> CellType:
     if not 1 <= precision <= 38 or scale > precision:
         raise OptionError(
-            f"{text.strip()!r} is not a type for the column {column!r}: a decimal has 1 to 38 digits, no more "
-            "of them after the point"
+            f"{text.strip()!r} is not a type for the column {column!r}: a decimal has 1 to 38 digits, and no more "
+            "after the point than in all",
+            option="schema",
+            column=column,
+            type=text.strip(),
         )
     before = f"[0-9]{{1,{precision - scale}}}" if precision > scale else "0"
     after = rf"(?:\.[0-9]{{0,{scale}}}0*)?"

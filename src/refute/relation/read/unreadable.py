@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from refute.errors import DataError
+from refute.errors import RefuteError
+from refute.faults import not_utf8, ragged_row, short, unreadable
 
-_LONGEST = 300
+_RAGGED = re.compile(r"CSV parse error: .*?Expected \d+ columns, got \d+: (.*)", re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -20,13 +22,14 @@ def reading(file: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"cannot read {str(file)!r}: it is not text in UTF-8 ({error.reason})") from error
+        raise not_utf8(str(file)) from error
     except UnicodeEncodeError as error:  # half a character, which JSON can spell
-        raise DataError(f"cannot read {str(file)!r}: it holds text that is not Unicode ({error.reason})") from error
+        raise unreadable(str(file), f"it holds text that is not Unicode ({error.reason})") from error
     except (pa.ArrowException, OSError, csv.Error) as error:
-        raise DataError(f"cannot read {str(file)!r}: {_short(str(error))}") from error
+        raise _explained(str(file), str(error)) from error
 
 
-def _short(text: str) -> str:
-    """The text without what Arrow quotes of a damaged file beyond some letters."""
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+def _explained(file: str, text: str) -> RefuteError:
+    """The error for what Arrow or the system says of a file."""
+    ragged = _RAGGED.search(text)
+    return unreadable(file, short(text)) if ragged is None else ragged_row(file, ragged[1])

@@ -67,9 +67,13 @@ class FrameSource(ABC):
             else:
                 found = self._typed(position)
         except UnicodeEncodeError as error:
-            raise SchemaError(f"column {name!r} holds text that is not Unicode: {error.object!r}") from error
+            raise SchemaError(
+                f"column {name!r} holds text that is not Unicode: {error.object!r}", column=name
+            ) from error
         except (pa.ArrowException, TypeError, OverflowError) as error:
-            raise SchemaError(f"column {name!r} ({self._kind(position)}) cannot be compared; {READABLE}") from error
+            raise SchemaError(
+                f"column {name!r} ({self._kind(position)}) cannot be compared; {READABLE}", column=name
+            ) from error
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
     @abstractmethod
@@ -98,7 +102,7 @@ class FrameSource(ABC):
 
 
 class PandasSource(FrameSource):
-    """A pandas frame. The index is no column; NaN, None, NA and NaT are null."""
+    """A pandas frame. The index is not a column; NaN, None, NA and NaT are null."""
 
     def __init__(self, frame: Any) -> None:
         super().__init__(frame, [str(name) for name in frame.columns], len(frame))

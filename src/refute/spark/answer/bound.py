@@ -62,6 +62,10 @@ class BoundRule:
         """A number of rows that the table has no more than."""
         return self.engine.gathering.most_rows(self.columns)
 
+    def comes_here(self, rows: int, *, below: int | None = None) -> bool:
+        """Whether so many rows of the rule's columns may come to this process; with `below`, and take few bytes."""
+        return self.engine.gathering.fits(self.columns, rows, below)
+
     @cached_property
     def spread(self) -> Spread:
         """What some rows let expect of the columns that the rule reads, under their plain names."""

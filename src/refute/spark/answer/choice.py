@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from refute.spark.answer.bound import BoundRule
-from refute.spark.answer.gather import Fetch, Gather
+from refute.spark.answer.extremes import Extremes
+from refute.spark.answer.gather import Gather
+from refute.spark.answer.labelled import LabelledExtremes
 from refute.spark.answer.native import Aggregate, Filter, Summarise
 from refute.spark.answer.way import Distribute, Way
 
-WAYS: tuple[type[Way], ...] = (Gather, Filter, Summarise, Aggregate, Fetch, Distribute)
+WAYS: tuple[type[Way], ...] = (Filter, Summarise, Aggregate, Gather, Distribute)
+EXTREMES = (Extremes, LabelledExtremes)  # which verify rules by less than their ways take, and answer nothing else
 
 
 def way_of(bound: BoundRule) -> Way:
@@ -22,8 +25,16 @@ def expected_way(bound: BoundRule, rows: int) -> Way:
     return next(way for way in ways if way.suits(rows))
 
 
+def extremes_of(bound: BoundRule) -> Extremes | None:
+    """The extremes of groups, where they verify the rule."""
+    pairing = bound.pairing
+    if pairing is None:
+        return None
+    return next((one(pairing, bound.engine.plain) for one in EXTREMES if one.suits(pairing)), None)
+
+
 def note_on(driver_bytes: int) -> str:
     """What the budget of bytes means for a plan."""
     if not driver_bytes:
-        return "No rows come to this process but a sample to cut the work by (driver_bytes = 0)."
+        return "Only a sample of the rows comes to this process, to divide the work (driver_bytes = 0)."
     return f"At most {driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."

@@ -29,18 +29,18 @@ CASE = "__case"
 PAIRS = ((BEST[Row.S], BEST[Row.T]), (BEST[Row.S], NEXT[Row.T]), (NEXT[Row.S], BEST[Row.T]))
 
 
-def suits(pairing: Pairing | None) -> bool:
-    """Whether a rule can be verified by the extremes of its groups."""
-    return pairing is not None and len(pairing.order) == 1 and not pairing.differ and pairing.exact
-
-
 class Extremes:
     """The extremes of the groups of one rule."""
 
     steps: ClassVar[tuple[str, ...]] = (
-        "aggregate the least and the greatest of each group natively; a group in which they clash breaks the rule",
+        "aggregate the minimum and maximum of each group natively; a group in which they clash breaks the rule",
         "look up the rows of one such group",
     )
+
+    @staticmethod
+    def suits(pairing: Pairing) -> bool:
+        """Whether a rule can be verified by the extremes of its groups."""
+        return len(pairing.order) == 1 and not pairing.differ and pairing.exact
 
     def __init__(self, pairing: Pairing, frame: DataFrame) -> None:
         self._pairing = pairing

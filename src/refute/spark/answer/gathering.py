@@ -1,4 +1,4 @@
-"""Small tables, and the first rows of large ones, in this process: fetched once for all rules that read them."""
+"""Columns of a table, and the first rows of large ones, in this process: fetched once for all rules that read them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -16,8 +17,9 @@ from pyspark.sql import functions as F
 from refute.detect.local import LocalEngine
 from refute.plan.method import MethodName
 from refute.relation import Relation
+from refute.spark.answer.holding import Holding
 from refute.spark.answer.narrowing import is_short_decimal, narrowed, widened
-from refute.spark.budget import SparkBudget, largest_result, width
+from refute.spark.budget import SparkBudget, width
 from refute.spark.expressions import quoted
 from refute.spark.source.frames import first_rows
 from refute.spark.source.source import SparkSource
@@ -50,8 +52,8 @@ class Gathering:
         self._budget = budget
         self._method = method
         self._lock = threading.RLock()
-        self._turn = threading.Lock()
-        self._known: dict[tuple[bool, bool], list[LocalEngine]] = {}
+        self._whole = Holding(budget.driver_bytes)
+        self._firsts: dict[bool, list[LocalEngine]] = {False: [], True: []}  # by whether they have ids
         self._planned: dict[tuple[tuple[str, ...], bool], DataFrame] = {}
         self._text_widths: dict[str, float] = {}
         self._refused = False
@@ -60,55 +62,52 @@ class Gathering:
         """A number of rows that the table has no more than; these columns will probably be asked for next."""
         return self._source.most_rows(None if self._source.is_sized else self._sent(names, identified=False))
 
-    def fits(self, names: Iterable[str], rows: int, *, kept: bool, native: bool = False) -> bool:
-        """Whether this many rows of these columns are brought here: for one question at a time, or `kept` for all.
-
-        Rules that are `native` to Spark come here with few bytes only.
-        """
-        most = self._budget.kept_bytes if kept else self._budget.driver_bytes
-        return self._is_within(names, rows, min(most, self._budget.native_bytes) if native else most)
+    def fits(self, names: Iterable[str], rows: int, below: int | None = None) -> bool:
+        """Whether this many rows of these columns may be brought here; with `below`, and take at most so many bytes."""
+        most = self._budget.driver_bytes if below is None else min(below, self._budget.driver_bytes)
+        if self._refused or most <= 0:
+            return False
+        if rows <= _TRIED and most >= _TRIED_BYTES:
+            return True
+        return rows * self.row_bytes(names) <= min(most, self._most)
 
     @contextlib.contextmanager
-    def rows(self, names: tuple[str, ...], *, identified: bool, kept: bool) -> Iterator[LocalEngine | None]:
-        """All rows of these columns, which may be known to fit; None where Spark finds that they are too much.
-
-        What is kept has perhaps other columns too; what is not comes for one question at a time.
-        """
+    def rows(self, names: tuple[str, ...], *, identified: bool) -> Iterator[LocalEngine | None]:
+        """All rows of these columns, perhaps of others too, which are known to fit; None where Spark finds that they
+        are too much. Meanwhile the same thread must not ask for others."""
         identified = identified and self._source.has_identity
-        if not kept:
-            with self._turn:
-                yield self._brought(names, self._sent(names, identified=identified))
-            return
-        with self._lock:
-            found = self._kept(names, whole=True, identified=identified)
-            if found is None:
-                found = self._brought(names, self._sent(names, identified=identified))
-                if found is not None:
-                    self._keep(found, whole=True, identified=identified)
-        yield found
+        rows = self._source.most_rows()
+        size = 0 if rows <= _TRIED else int(rows * self.row_bytes(names))
+
+        def bring() -> LocalEngine | None:
+            return self._brought(names, self._sent(names, identified=identified))
+
+        with self._whole.used(names, identified=identified, size=size, bring=bring) as found:
+            yield found
 
     def known(self, names: tuple[str, ...]) -> pa.Table | None:
-        """All rows of these columns, with ids and perhaps with other columns; None unless they were kept before."""
-        with self._lock:
-            found = self._kept(names, whole=True, identified=True)
-            return None if found is None else found.relation.arrow
+        """All rows of these columns, with ids and perhaps with other columns; None unless they are here already."""
+        found = self._whole.known(names, identified=self._source.has_identity)
+        return None if found is None else found.relation.arrow
 
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""
         identified = identified and self._source.has_identity
         with self._lock:
-            known = self._kept(names, whole=False, identified=identified)
+            candidates = (one for has_ids in {identified, True} for one in self._firsts[has_ids])
+            known = next((one for one in candidates if set(names) <= set(one.columns)), None)
             if known is None:
-                rows = self._first(names, identified)
-                known = self._keep(LocalEngine(rows, method=self._method), whole=False, identified=identified)
+                known = LocalEngine(self._first(names, identified), method=self._method)
+                self._firsts[identified].append(known)
             return known
 
     def glimpse(self, names: tuple[str, ...]) -> pa.Table:
         """Some rows of these columns to form expectations by, at the least cost: no answer may depend on them."""
         with self._lock:
-            known = [one for kept in self._known.values() for one in kept if set(names) <= set(one.columns)]
-        if known:
-            return known[0].relation.arrow.select(list(names))
+            firsts = [one for some in self._firsts.values() for one in some if set(names) <= set(one.columns)]
+        known = self._whole.known(names, identified=False) or next(iter(firsts), None)
+        if known is not None:
+            return known.relation.arrow.select(list(names))
         found = self._source.glimpse(names, self._budget.sample_rows)
         if found is None or any(pa.types.is_nested(kind) for kind in found.schema.types):  # the frame makes others
             return self.first(names, identified=False).relation.arrow.select(list(names))
@@ -131,16 +130,14 @@ class Gathering:
     def forget(self) -> None:
         """Fetch again what is next asked for."""
         with self._lock:
-            self._known.clear()
+            self._whole.forget()
+            for some in self._firsts.values():
+                some.clear()
             self._planned.clear()
 
-    def _is_within(self, names: Iterable[str], rows: int, most: int) -> bool:
-        """Whether this many rows of these columns take at most so many bytes, and as many as Spark would send."""
-        if self._refused or most <= 0:
-            return False
-        if rows <= _TRIED and most >= _TRIED_BYTES:
-            return True
-        return rows * self.row_bytes(names) <= min(most, largest_result(self._source.frame.sparkSession))
+    @cached_property
+    def _most(self) -> int:
+        return self._budget.most_bytes(self._source.frame.sparkSession)
 
     def _first(self, names: tuple[str, ...], identified: bool) -> pa.Table:
         """The first rows, fewer where their texts are long."""
@@ -153,15 +150,6 @@ class Gathering:
             if most <= _FEW:
                 return few.slice(0, max(most, 1))
         return first_rows(frame, most)
-
-    def _kept(self, names: tuple[str, ...], *, whole: bool, identified: bool) -> LocalEngine | None:
-        """What was fetched before and has these columns, with ids where they are asked for."""
-        candidates = (one for has_ids in (identified, True) for one in self._known.get((whole, has_ids), ()))
-        return next((one for one in candidates if set(names) <= set(one.columns)), None)
-
-    def _keep(self, fetched: LocalEngine, *, whole: bool, identified: bool) -> LocalEngine:
-        self._known.setdefault((whole, identified), []).append(fetched)
-        return fetched
 
     def _sent(self, names: tuple[str, ...], *, identified: bool) -> DataFrame:
         """All rows of these columns in the types in which Spark sends them with least work; Spark plans them once."""

@@ -24,23 +24,18 @@ from refute.spark.expressions import all_of, literal
 _LABEL = "__label"
 
 
-def suits(pairing: Pairing | None) -> bool:
-    """Whether a rule can be verified by the extremes of its groups and labels."""
-    return (
-        pairing is not None
-        and len(pairing.order) == len(pairing.differ) == 1
-        and not pairing.self_pairs
-        and pairing.exact
-    )
-
-
 class LabelledExtremes(Extremes):
     """The extremes of the groups of one rule, and of the labels within each group."""
 
     steps: ClassVar[tuple[str, ...]] = (
-        "aggregate the least and the greatest for each value under `!=` natively, and of these for each group",
+        "aggregate the minimum and maximum for each value under `!=` natively, then for each group",
         "look up the rows of one group in which they clash",
     )
+
+    @staticmethod
+    def suits(pairing: Pairing) -> bool:
+        """Whether a rule can be verified by the extremes of its groups and labels."""
+        return len(pairing.order) == len(pairing.differ) == 1 and not pairing.self_pairs and pairing.exact
 
     def broken_groups(self) -> Iterator[DataFrame]:
         """Frames of groups with a violation: those whose extremes differ in their labels, then those told by the

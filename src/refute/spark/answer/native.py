@@ -23,8 +23,9 @@ class Filter(Way):
     worst = "one scan"
 
     def suits(self, rows: int) -> bool:
-        """Whether the rule is about one row."""
-        return self._bound.pairing is None
+        """Whether the rule is about one row, and the rows are more than a few."""
+        bound = self._bound
+        return bound.pairing is None and not bound.comes_here(rows, below=bound.engine.budget.native_bytes)
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -59,8 +60,9 @@ class Aggregate(Way):
     worst = "one scan and two shuffles of group counts, no Python worker"
 
     def suits(self, rows: int) -> bool:
-        """Whether the sizes of groups alone answer the rule."""
-        return self._bound.counts_groups
+        """Whether the sizes of groups alone answer the rule, and the rows are more than a few."""
+        bound = self._bound
+        return bound.counts_groups and not bound.comes_here(rows, below=bound.engine.budget.native_bytes)
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -109,6 +111,8 @@ class Summarise(Way):
         if bound.shared.values is not None:
             return True
         if bound.counts_groups or not summary.suits(bound.pairing):
+            return False
+        if bound.comes_here(rows, below=bound.engine.budget.counted_bytes):
             return False
         return bound.spread.distinct(bound.rows.plain_columns) < min(MOST_DISTINCT, bound.spread.rows / LEAST_REPEATS)
 

@@ -29,7 +29,6 @@ class Way:
     name: ClassVar[str]
     steps: ClassVar[tuple[str, ...]]
     worst: ClassVar[str]
-    is_quick: ClassVar[bool] = False  # that a look at the first rows would save nothing
 
     def __init__(self, bound: BoundRule) -> None:
         self._bound = bound
@@ -42,6 +41,11 @@ class Way:
     def is_open(self) -> bool:
         """Whether what was expected of the table is so."""
         return True
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a verdict on all rows costs so little that a look at some of them would save nothing."""
+        return False
 
     def count(self) -> int:
         """The exact number of violations."""
@@ -100,8 +104,8 @@ class Distribute(Way):
 
     name = "distribute"
     steps = (
-        "pack the columns into blocks, kept on the executors; a sample of them tells how to cut the work",
+        "pack the columns into blocks, kept on the executors; a sample of them decides how to divide the work",
         "send small groups to tasks whole, and large ones tile by tile",
-        "answer each task's rows with the in-process kernels; add what the tiles alone settle",
+        "answer each task's rows with the in-process kernels; add the pairs that whole tiles settle",
     )
     worst = "one scan, one shuffle of a copy for each order, no task with much more than its share"

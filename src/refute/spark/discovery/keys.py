@@ -57,7 +57,7 @@ def _mixed(table: pa.Table, names: list[str], nulls: Nulls) -> tuple[Numbers, ND
 
 
 def bits_of(column: pa.ChunkedArray) -> tuple[Numbers, NDArray[np.bool_]]:
-    """A number for each value, equal where values are, and which are no nulls."""
+    """A number for each value, equal where values are, and which are not null."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)

@@ -153,7 +153,7 @@ class Against:
 
 
 def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence:
-    """The evidence less each row's meeting with itself: a pair of a row with itself is no pair."""
+    """The evidence less each row's meeting with itself: a row does not form a pair with itself."""
     doubled = pa.concat_tables([rows, rows]).combine_chunks()
     here = np.arange(rows.num_rows)
     book = codebook(Relation.of(doubled), evidence.space, nulls)

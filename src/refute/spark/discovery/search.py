@@ -62,7 +62,10 @@ def discover_on_spark(
             if options.method is SearchMethod.HYDRA:
                 raise OptionError(
                     f"method 'hydra' needs all rows in this process, and {source.name} is too large for that; "
-                    "use 'guided' or 'tiles'"
+                    "use 'guided' or 'tiles'",
+                    option="method",
+                    value="hydra",
+                    table=source.name,
                 )
             frame = source.frame if where is None else source.frame.where(where)
             if not persist and (source.is_costly or where is not None):
@@ -92,7 +95,7 @@ def _here(source: SparkSource, options: Options, where: str | None, most: int) -
     types, names = empty_relation(source.frame), _readable(source, options)
     gathering = Gathering(source, types, SparkBudget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
-    if most <= 0 or not gathering.fits(measured, source.most_rows(), kept=False):
+    if most <= 0 or not gathering.fits(measured, source.most_rows()):
         return None
     ordered = bool(options.almost) and source.has_identity
     frame = source.identified() if ordered else source.frame

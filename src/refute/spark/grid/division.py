@@ -149,7 +149,7 @@ class Division:
         return groups, tiles[::-1]
 
     def settles_itself(self, s_side: DividedSide, t_side: DividedSide) -> Mask:
-        """Which rows the cells alone would pair with themselves, which is no violation."""
+        """Which rows the cells alone would pair with themselves, which is not a violation."""
         found = s_side.admitted & t_side.admitted & (s_side.groups >= 0) & (s_side.groups == t_side.groups)
         for cuts, s_tiles, t_tiles in zip(self.cuts, s_side.tiles, t_side.tiles, strict=True):
             axis = cuts.axis

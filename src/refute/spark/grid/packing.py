@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -42,6 +43,12 @@ class Blocks:
         self.identified = named and identified
         self.row_type: DataType = frame.schema[ROW_COLUMN].dataType if identified else LongType()
         self.frame = frame.select(*columns).mapInArrow(pack, PACKED)
+
+    def held(self, keep: Callable[[DataFrame], DataFrame]) -> Blocks:
+        """The same blocks, by a frame that keeps those of this one."""
+        found = copy(self)
+        found.frame = keep(self.frame)
+        return found
 
 
 def _hashes(forms: Sequence[Form], types: Relation) -> dict[str, SparkColumn]:

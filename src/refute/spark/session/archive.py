@@ -77,8 +77,9 @@ class ClassArchive:
         """The arguments with which Java uses it; none when it does not exist."""
         return [f"-XX:SharedArchiveFile={self.base}{os.pathsep}{self.top}"] if self.exists else []
 
-    def make(self) -> bool:
-        """Make it unless it exists or another process is at it; say whether it exists now."""
+    def make(self, rehearse: str = _REHEARSE) -> bool:
+        """Make it, by a Spark that a Python runs with this code, unless it exists or another process is at it; say
+        whether it exists now."""
         if self.exists:
             return True
         root = self.folder.parent.parent
@@ -89,7 +90,7 @@ class ClassArchive:
                 return False
             draft = self.folder / f"spark-{os.getpid()}.draft"
             try:
-                self._dump(draft)
+                self._dump(draft, rehearse)
                 if draft.exists():
                     os.chmod(draft, 0o600)
                     os.replace(draft, self.top)
@@ -98,7 +99,7 @@ class ClassArchive:
                 draft.unlink(missing_ok=True)
         return self.exists
 
-    def _dump(self, draft: Path) -> None:
+    def _dump(self, draft: Path, rehearse: str) -> None:
         """Write both files; the second at the exit of a Spark that did a little of everything."""
         base = self.folder / f"java-{os.getpid()}.draft"
         dump = [str(self.java.executable), "-Xlog:disable", "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
@@ -108,7 +109,7 @@ class ClassArchive:
             os.replace(base, self.base)
             # Java writes the file when it exits, after Python; capturing its output waits for that end too.
             # With -P nothing is imported from the current folder, whatever lies beside the user's data.
-            rehearsal = [sys.executable, "-P", "-c", _REHEARSE, str(_SOURCE), str(self.base), str(draft)]
+            rehearsal = [sys.executable, "-P", "-c", rehearse, str(_SOURCE), str(self.base), str(draft)]
             subprocess.run(rehearsal, capture_output=True, check=False)
 
     @contextlib.contextmanager

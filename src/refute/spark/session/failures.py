@@ -13,13 +13,14 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.faults import missing_file, missing_table, mixed_files, ragged_row, short, unknown_column, unreadable
 from refute.spark.session.probe import found_wanting, remedy
 from refute.spark.session.warning import calm
 
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.
 LAYOUT_CHANGED = (
-    "refute: Spark now cuts the files into other tasks than when the positions of their rows were learnt (the cluster "
-    "or a setting changed); ask Refute for this DataFrame again, or name the columns that identify a row: key=[...]"
+    "refute: Spark has split the input differently than when row positions were determined (the cluster or a setting "
+    "changed); get this DataFrame from Refute again, or name the columns that identify a row: key=[...]"
 )
 
 
@@ -33,7 +34,6 @@ class JobsCancelledError(EngineError):
 
 CUTS_TRIED = 3  # how often a question is asked where Spark cuts files in another way each time
 _CONTEXT_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-_LONGEST = 300
 
 
 @contextlib.contextmanager
@@ -53,7 +53,7 @@ def explained(error: Exception, what: str | None = None) -> RefuteError:
         found = re.search(pattern, text)
         if found:
             return build(found, text, what)
-    return EngineError(f"Spark failed{_on(what)}: {_gist(text)}")
+    return EngineError(f"Spark failed{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
 
 
 @contextlib.contextmanager
@@ -77,17 +77,19 @@ def _on(what: str | None) -> str:
     return f" on {what!r}" if what is not None else ""
 
 
-def _file(text: str, what: str | None) -> str:
-    """The file that an error is about, as a user would write it."""
+def _of(what: str | None) -> str:
+    return f" of {what!r}" if what is not None else ""
+
+
+def _path(text: str, what: str | None) -> str | None:
+    """The file that an error is about, as a user would write it; else what was read."""
     found = re.search(r"while reading file (\S+?)\.?\s", text)
-    if found:
-        return repr(unquote(re.sub(r"^file:/+", "/", found.group(1))))
-    return repr(what) if what is not None else "a file"
+    return unquote(re.sub(r"^file:/+", "/", found.group(1))) if found else what
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
+def _file(text: str, what: str | None) -> str:
+    path = _path(text, what)
+    return repr(path) if path is not None else "a file"
 
 
 def _gist(text: str) -> str:
@@ -102,67 +104,76 @@ def _gist(text: str) -> str:
         return f"there is no host {unknown_host.group(1)!r}"
     first = re.sub(r"^\(?[\w.$]+(Exception|Error)\)?:? ", "", first)
     first = re.sub(r"^\[[A-Z_.0-9]+\] ", "", first)
-    return _short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
+    return short(re.sub(r"\s*SQLSTATE: \w+.*$", "", first))
 
 
 def _missing_path(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"there is no file or folder {what or found.group(1)!r}")
+    return missing_file(what or found.group(1))
 
 
 def _header(found: re.Match[str], text: str, what: str | None) -> RefuteError:
+    names, expected = (tuple(part.strip().split(", ")) for part in found.groups())
     return DataError(
-        f"the header of {_file(text, what)} ({found.group(1).strip()}) is not that of the files beside it, or of the "
-        f"given schema ({found.group(2).strip()})"
+        f"the columns of {_file(text, what)} ({', '.join(names)}) are not those of the other files or of the given "
+        f"schema ({', '.join(expected)})",
+        path=_path(text, what),
+        columns=names,
+        expected=expected,
     )
 
 
 def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(
-        f"{_file(text, what)} has a row with more or fewer cells than its header: {_short(found.group(1))!r}"
-    )
+    return ragged_row(_path(text, what) or "a file", found.group(1))
 
 
 def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"{_file(text, what)} has a row that does not fit its format or schema: {_gist(text)}")
+    reason = _gist(text)
+    message = f"{_file(text, what)} has a row that does not fit its format or schema: {reason}"
+    return DataError(message, path=_path(text, what), reason=reason)
 
 
 def _unreadable(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"cannot read {_file(text, what)}: {_gist(text)}")
+    path = _path(text, what)
+    return unreadable(path if path is not None else "a file", _gist(text))
 
 
 def _merge(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"the files of {what!r} do not fit together: {_gist(text)}")
+    return mixed_files(str(what), _gist(text))
 
 
 def _column(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     hint = re.search(r"Did you mean one of the following\? \[(.*?)\]", text)
-    known = f" Its columns are {hint.group(1).replace('`', '')}." if hint else ""
-    return SchemaError(f"there is no column {found.group(1)!r}{_on(what)}.{known}")
+    known = tuple(hint.group(1).replace("`", "").split(", ")) if hint else ()
+    return unknown_column(found.group(1), known)
 
 
 def _table(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return DataError(f"there is no table {what or found.group(1)!r}")
+    return missing_table(what or found.group(1).strip("`"))
 
 
 def _same_name(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     where = "the DataFrame" if what is None else repr(what)
     return DataError(
         f"{where} has two columns {found.group(1)!r}, or two that differ only by case, which Spark cannot distinguish; "
-        "rename one of them"
+        "rename one of them",
+        column=found.group(1),
     )
 
 
 def _times(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return SchemaError(
-        f"a column{_on(what)} is of Spark's type TIME, which this session has switched off; set "
-        "spark.sql.timeType.enabled to true, or leave the column out"
+        f"a column{_of(what)} has Spark's type TIME, which this session has switched off; set "
+        "spark.sql.timeType.enabled to true, or leave the column out",
+        table=what,
     )
 
 
 def _no_such_type(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return DataError(
         f"Spark has no type for a column of {_file(text, what)} ({found.group(1)}); write it in another type, or use "
-        "engine='local'"
+        "engine='local'",
+        path=_path(text, what),
+        type=found.group(1),
     )
 
 
@@ -172,58 +183,63 @@ def _scheme(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     why = f" (it lacks the class {lacking})" if lacking else ""
     return DataError(
         f"Spark has no file system for {scheme}:// addresses{why}; add one, as with --conf spark.jars.packages=..., "
-        "or name another place"
+        "or name another place",
+        address=what,
     )
 
 
 def _memory(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
         f"Spark ran out of memory{_on(what)}; give its executors more (spark.executor.memory, or spark.driver.memory "
-        "where it runs locally), or cut the data into more tasks (spark.sql.shuffle.partitions)"
+        "where it runs locally), or split the data into more tasks (spark.sql.shuffle.partitions)",
+        table=what,
     )
 
 
 def _lost(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return EngineError(f"the connection to Spark is lost{_on(what)}: {_gist(text)}")
+    return EngineError(f"lost the connection to Spark{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
 
 
 def _layout(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return LayoutChangedError(
-        f"Spark cut the input{_on(what)} into different tasks than a moment ago (the cluster or a setting changed), so "
-        "row positions are no longer valid; run again, or give a key"
+        f"Spark has split the input{_of(what)} differently than before (the cluster or a setting changed), so row "
+        "positions are no longer valid; run again, or give a key",
+        table=what,
     )
 
 
 def _lost_rows(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return LayoutChangedError(f"Spark lost an executor that held rows{_on(what)}; run again, or give a key")
+    return LayoutChangedError(f"Spark lost an executor that held rows{_of(what)}; run again, or give a key", table=what)
 
 
 def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     group = re.search(r"part of cancelled job group (.+?) SQLSTATE", text)
-    return JobsCancelledError(
-        f"the jobs of Spark{_on(what)} were cancelled" + (f", with the job group {group.group(1)!r}" if group else "")
-    )
+    with_group = f", with the job group {group.group(1)!r}" if group else ""
+    return JobsCancelledError(f"the Spark jobs{_on(what)} were cancelled{with_group}", table=what)
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     told = found_wanting()
     if told is None:
-        told = f"a Python worker of Spark failed to import what it needs ({_short(found.group(0))}); {remedy()}"
-    return EngineError(told)
+        told = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+    return EngineError(told, reason=found.group(0))
 
 
 def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     theirs, ours = found.groups()
     return EngineError(
-        f"the Python of Spark's executors is version {theirs}, and that of this process {ours}: both need the same "
-        f"minor version; {remedy()}"
+        f"Spark's executors run Python {theirs} and this process {ours}: both need the same minor version; {remedy()}",
+        value=theirs,
+        expected=ours,
     )
 
 
 def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     return EngineError(
         f"Spark's executors cannot run {found.group(1)!r}, which is set as their Python ({found.group(2).strip()}); "
-        f"{remedy()}"
+        f"{remedy()}",
+        path=found.group(1),
+        reason=found.group(2).strip(),
     )
 
 

@@ -97,7 +97,7 @@ class JobCrew:
 
         def asked() -> T:
             if any(event.is_set() for event in self._around.stopped):
-                raise _NotBegunError("the jobs of Spark were cancelled")
+                raise _NotBegunError("the Spark jobs were cancelled")
             _AROUND.set(self._around)
             self._tag.put()
             _describe(self._session, self._around.description, what)

@@ -74,7 +74,7 @@ def _found(
     if master is None and remote is None:
         running = running_session()
         if running is not None:
-            adjust(running, settings, "the Spark session that runs already")
+            adjust(running, settings, "the running Spark session")
             return running
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             return _submitted(settings)
@@ -90,12 +90,14 @@ def _submitted(settings: Mapping[str, str]) -> SparkSession:
     """The session of a program that spark-submit has started: its command line says where Spark runs."""
     for name in OF_THE_DRIVERS_JAVA:
         if name in settings:
-            raise OptionError(f"the driver has started without {name!r}: give it to spark-submit.")
+            raise OptionError(f"the driver has already started without {name!r}; pass it to spark-submit", option=name)
     with calm():
         try:
             return SparkSession.builder.config(map=dict(settings)).getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
-            raise EngineError(f"Spark did not start within spark-submit: {_sentence(error)}") from error
+            raise EngineError(
+                f"Spark did not start within spark-submit: {_sentence(error)}", reason=_sentence(error)
+            ) from error
 
 
 def start(
@@ -110,7 +112,8 @@ def start(
     """A new session whose driver runs in this Java with these options; `settings` are Spark's own."""
     if not re.match(r"local(-cluster)?(\[[^\]]+\])?$|yarn$|(spark|k8s)://.", master):
         raise EngineError(
-            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn."
+            f"{master!r} is not a Spark master; masters are local[N], spark://host:port, k8s://host:port and yarn",
+            address=master,
         )
     for host, port in _addresses(master, "spark", 7077):
         _require_answer(host, port, f"Spark master {master!r}")
@@ -141,19 +144,29 @@ def start(
         try:
             return builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError) as error:
-            raise EngineError(f"Spark did not start with master {master!r}: {_sentence(error)}") from error
+            raise EngineError(
+                f"Spark did not start with master {master!r}: {_sentence(error)}",
+                address=master,
+                reason=_sentence(error),
+            ) from error
 
 
 def _connect(remote: str) -> SparkSession:
     if not remote.startswith("sc://"):
-        raise EngineError(f"{remote!r} is not a Spark Connect server; write it as sc://host:port.")
+        raise EngineError(
+            f"{remote!r} is not the address of a Spark Connect server; write it as sc://host:port", address=remote
+        )
     for host, port in _addresses(remote, "sc", CONNECT_PORT):
         _require_answer(host, port, f"Spark Connect server {remote!r}")
     with calm():
         try:
             return SparkSession.builder.remote(remote).getOrCreate()
         except (PySparkException, RuntimeError, ImportError) as error:
-            raise EngineError(f"Spark Connect server {remote!r} did not answer: {_sentence(error)}") from error
+            raise EngineError(
+                f"Spark Connect server {remote!r} did not answer: {_sentence(error)}",
+                address=remote,
+                reason=_sentence(error),
+            ) from error
 
 
 def _addresses(url: str, scheme: str, port: int) -> list[tuple[str, int]]:
@@ -170,7 +183,11 @@ def _require_answer(host: str, port: int, what: str) -> None:
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
-        raise EngineError(f"{what} does not answer: {error.strerror or error}.") from error
+        raise EngineError(
+            f"{what} does not answer: {error.strerror or error}",
+            address=f"{host}:{port}",
+            reason=str(error.strerror or error),
+        ) from error
 
 
 def require_free(port: int) -> None:
@@ -179,8 +196,9 @@ def require_free(port: int) -> None:
         socket.create_server(("", port)).close()
     except OSError as error:
         raise EngineError(
-            f"port {port} is in use, and PySpark starts a local Spark Connect server on no other. If one runs there, "
-            "connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'"
+            f"port {port} is in use, and PySpark cannot start a local Spark Connect server on another. If one is "
+            "running there, connect to it with 'sc://localhost'; otherwise give a master such as 'local[*]'",
+            address=f"localhost:{port}",
         ) from error
 
 

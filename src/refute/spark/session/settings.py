@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from refute.errors import EngineError, OptionError
+from refute.faults import any_of, missing_file
 from refute.language.addresses import is_address
 
 PYTHON = "spark.pyspark.python"
@@ -38,7 +39,8 @@ def adjust(session: SparkSession, settings: Mapping[str, str], where: str) -> No
 
 def _refused(name: str, where: str) -> OptionError:
     return OptionError(
-        f"{where} takes the setting {name!r} only when it starts, or does not know it; set it there, or leave it out."
+        f"{where} accepts the setting {name!r} only when it starts, or does not know it; set it there, or leave it out",
+        option=name,
     )
 
 
@@ -46,9 +48,13 @@ def check_files(paths: Sequence[str]) -> None:
     """Raises OptionError for a Python file that cannot be sent to executors."""
     for path in paths:
         if not path.lower().endswith(_SUFFIXES):
-            raise OptionError(f"{path!r} is not a Python file for executors; those end in {', '.join(_SUFFIXES)}.")
+            raise OptionError(
+                f"{path!r} is not a Python file for executors; their names end in {any_of(_SUFFIXES)}",
+                option="py_files",
+                path=path,
+            )
         if not is_address(path) and not os.path.isfile(path):
-            raise OptionError(f"there is no file {path!r} to send to executors.")
+            raise missing_file(path, OptionError)
 
 
 def add_files(session: SparkSession, paths: Sequence[str]) -> None:
@@ -57,4 +63,6 @@ def add_files(session: SparkSession, paths: Sequence[str]) -> None:
         if paths:
             session.addArtifacts(*paths, pyfile=True)
     except (PySparkException, Py4JError, OSError, ValueError) as error:
-        raise EngineError(f"cannot send {', '.join(paths)} to Spark's executors: {error}") from error
+        raise EngineError(
+            f"cannot send {', '.join(paths)} to Spark's executors: {error}", paths=tuple(paths), reason=str(error)
+        ) from error

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from refute.errors import DataError, InferredTypesWarning
+from refute.errors import InferredTypesWarning
+from refute.faults import not_utf8
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
@@ -57,7 +58,7 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row]) -> 
         file = lines.metadataColumn("_metadata").getField("file_path")
         (found,) = lines.where(~F.is_valid_utf8("value")).agg(F.min(file)).collect()[0]
     if found is not None:
-        raise DataError(f"cannot read {unquote(str(found)).removeprefix('file://')!r}: it is not text in UTF-8")
+        raise not_utf8(unquote(str(found)).removeprefix("file://"))
 
 
 def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
@@ -78,7 +79,7 @@ def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
 
 
 def misfit(name: str, kind: CellType) -> Column:
-    """The cell where it is no value of the type, else null."""
+    """The cell if it is not a value of the type, else null."""
     assert kind.pattern is not None
     cell = _cell(name, kind)
     return F.when(~cell.rlike(kind.pattern) | cell.try_cast(_spark_name(kind)).isNull(), cell)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -12,8 +13,9 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from refute.errors import DataError
 from refute.relation.read.csv import column_fits, read_header
-from refute.relation.read.csv_header import empty_file, header_of
+from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_types import CsvType, narrowest
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
@@ -48,7 +50,7 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, 
     Several tasks may read a file of `split_bytes` or more, where no cell holds a line break.
     """
     if not listing.filled:
-        raise empty_file(listing.path)
+        raise no_header(listing.path)
     if schema is None or schema.header:
         names, header = _header(session, listing), True
     else:
@@ -58,10 +60,12 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, 
     split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing)
     text = _Text(session, listing, names, split, header)
     if schema is not None:
-        found = checked(text.frame(all_cells=True), schema, listing)
+        with _headers_compared(listing, names if header else None):
+            found = checked(text.frame(all_cells=True), schema, listing)
         return Scan(text.typed(schema.types), found.layout)
-    possible = text.sampled()
-    with plain_failures(listing.path):
+    with _headers_compared(listing, names if header else None):
+        possible = text.sampled()
+    with _headers_compared(listing, names if header else None), plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
         rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), unread(names), *_fits(possible)).collect()
     check_text(session, listing, rows)
@@ -149,6 +153,22 @@ def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
     with plain_failures(first):
         lines = session.read.text(listing.paths[0]).select("value").head(_HEADER_LINES)
     return header_of((row["value"] + "\n" for row in lines), listing.format.delimiter, first)
+
+
+@contextmanager
+def _headers_compared(listing: Listing, names: Sequence[str] | None) -> Iterator[None]:
+    """Where files cannot be read, looks whether their headers differ, which says more than what Spark fails with."""
+    try:
+        yield
+    except DataError:
+        if names is not None and listing.here and listing.format.delimiter is not None:
+            first, *others = listing.filled
+            for file in others:
+                with reading(Path(file)):
+                    other = read_header(Path(file), listing.format.delimiter)
+                if other != names:
+                    raise other_header(file, other, first, names) from None
+        raise
 
 
 def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:

@@ -15,6 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError
+from refute.faults import empty_file
 from refute.relation.read.files import local_files
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order, is_packed
 from refute.relation.spelling import check_spelling
@@ -79,7 +80,10 @@ def list_files(session: SparkSession, path: str) -> Listing:
         kind = common_format(known if len(names) > 1 else names, path)
         sized = [(name, size) for name, size in sized if len(names) == 1 or format_of(name)]
     if kind is FileFormat.ARROW:
-        raise DataError(f"Spark does not read Arrow files such as {names[0]!r}; use the local engine, or write Parquet")
+        raise DataError(
+            f"Spark does not read Arrow files such as {names[0]!r}; use the local engine, or write Parquet",
+            path=names[0],
+        )
     files, sizes = tuple(name for name, _ in sized), tuple(size for _, size in sized)
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
 
@@ -163,7 +167,9 @@ def _listed_here(path: str) -> list[tuple[str, int]]:
 
 def _listed_by_spark(session: SparkSession, path: str) -> list[tuple[str, int]]:
     if "**" in path:
-        raise DataError(f"Spark does not know '**' as in {path!r}; name the folder, all files below it are read")
+        raise DataError(
+            f"Spark does not support '**' as in {path!r}; name the folder, and all files below it are read", path=path
+        )
     asked = session.read.format("binaryFile").option("recursiveFileLookup", True)
     with plain_failures(path):
         try:
@@ -174,5 +180,5 @@ def _listed_by_spark(session: SparkSession, path: str) -> list[tuple[str, int]]:
             rows = asked.load(literally(path)).select("path", "length").collect()
     found = [(re.sub(r"^file:/+", "/", row["path"]), int(row["length"])) for row in rows]
     if not found:  # Spark says nothing of files without a byte
-        raise DataError(f"{path!r} is empty")
+        raise empty_file(path)
     return sorted(found, key=lambda pair: in_order(pair[0]))

@@ -92,7 +92,12 @@ def _for_spark(table: pa.Table) -> pa.Table:
         try:
             columns.append(column if kind == field.type else _cast(column, kind))
         except pa.ArrowException as error:
-            raise DataError(f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {error}") from error
+            raise DataError(
+                f"Spark cannot hold the column {field.name!r} ({field.type}) exactly: {error}",
+                column=field.name,
+                type=str(field.type),
+                reason=str(error),
+            ) from error
     return pa.table(columns, names=table.column_names)
 
 
@@ -138,4 +143,8 @@ def _spark_type(field: pa.Field) -> DataType:
         arrow_type(kind)  # a decimal of more digits than Spark has is found only by the way back
         return kind
     except (PySparkException, ValueError) as error:
-        raise DataError(f"Spark has no type for the column {field.name!r} ({field.type}); leave it out") from error
+        raise DataError(
+            f"Spark has no type for the column {field.name!r} ({field.type}); leave it out",
+            column=field.name,
+            type=str(field.type),
+        ) from error

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from refute.errors import DataError
+from refute.faults import empty_file, without_columns
 from refute.relation.read.schema import Schema, without_header
 from refute.relation.spelling import check_spelling
 from refute.spark.expressions import quoted
@@ -18,7 +18,7 @@ from refute.spark.source.files import Listing
 def open_json(session: SparkSession, listing: Listing, schema: Schema | None) -> Scan:
     """The files as a DataFrame, of the given schema or of types inferred from every value; a warning then says so."""
     if not listing.filled:
-        raise DataError(f"{listing.path!r} is empty")
+        raise empty_file(listing.path)
     if schema is None:
         frame = _read(session, listing)
         _check_names(session, listing, frame)
@@ -52,5 +52,5 @@ def _read(session: SparkSession, listing: Listing, schema: StructType | None = N
     with plain_failures(listing.path):
         frame = (reader if schema is None else reader.schema(schema)).json(listing.paths)
         if not frame.columns:
-            raise DataError(f"{listing.path!r} holds no column")
+            raise without_columns(listing.path)
     return frame

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
 from refute.errors import DataError
-from refute.relation.read.files import nameless
+from refute.faults import empty_file, empty_path, missing_table, without_columns
 from refute.relation.read.formats import FileFormat, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures
@@ -44,7 +44,7 @@ def open_source(
 ) -> SparkSource:
     """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
 
-    A schema says how to read CSV and JSON files, whose types are otherwise told from their content. CSV files of
+    A schema says how to read CSV and JSON files, whose types are otherwise inferred from their content. CSV files of
     `split_bytes` or more are read in parts. Raises DataError where there is nothing to read, or what is there cannot be
     read.
     """
@@ -53,17 +53,18 @@ def open_source(
         with plain_failures():
             if table.isStreaming:
                 raise DataError(
-                    "the DataFrame is a stream, which is not supported yet; write it to a table first, and give that"
+                    "the DataFrame is a stream, and streams are not supported; write it to a table first, and use that",
+                    table="the DataFrame",
                 )
             return SparkSource(table, "the DataFrame", key)
     chosen = session_of(table, session)
     text = os.fspath(table)
     if not text.strip():
-        raise nameless()
+        raise empty_path()
     if not isinstance(table, Path) and _names_table(chosen, text):
         frame = _catalog_table(chosen, text)
         if given is not None:
-            raise types_of_their_own("a table of the catalog", text)
+            raise types_of_their_own("a catalog table", text)
         return SparkSource(frame, text, key)
     listing = list_files(chosen, text)
     if listing.format.delimiter is not None:
@@ -98,7 +99,7 @@ def _catalog_table(session: SparkSession, name: str) -> DataFrame:
         except AnalysisException as error:
             if error.getCondition() not in _NO_SUCH_TABLE:
                 raise
-    raise DataError(f"there is no file, folder or table {name!r}")
+    raise missing_table(name)
 
 
 _NO_SUCH_TABLE = frozenset(
@@ -107,9 +108,9 @@ _NO_SUCH_TABLE = frozenset(
 
 
 def _read(session: SparkSession, listing: Listing) -> DataFrame:
-    """Files that tell their own types, as a DataFrame."""
+    """Files that carry their own types, as a DataFrame."""
     if not listing.filled:
-        raise DataError(f"{listing.path!r} is empty")
+        raise empty_file(listing.path)
     check_files_agree(session, listing)
     with plain_failures(listing.path):
         try:
@@ -121,7 +122,7 @@ def _read(session: SparkSession, listing: Listing) -> DataFrame:
             frame = _reader(session, listing).schema(_without_times(session, listing)).load(listing.paths)
             names = frame.columns
         if not names:
-            raise DataError(f"{listing.path!r} holds no column")
+            raise without_columns(listing.path)
     return frame
 
 
@@ -142,8 +143,8 @@ def _without_times(session: SparkSession, listing: Listing) -> StructType:
     rest = [field for field in fields if field.dataType.typeName() != "time"]
     times = ", ".join(repr(field.name) for field in fields if field not in rest)
     warnings.warn(
-        f"columns of {listing.path!r} are left out ({times}): they are of Spark's type TIME, which this session has "
-        "switched off; set spark.sql.timeType.enabled to true to have them.",
+        f"columns of {listing.path!r} are left out ({times}): they have Spark's type TIME, which this session has "
+        "switched off; set spark.sql.timeType.enabled to true to read them",
         stacklevel=2,
     )
     return StructType(rest)

@@ -39,17 +39,20 @@ def require_table(session: SparkSession, name: str) -> None:
             schema = name.rpartition(".")[0]
             lost = not taken and bool(schema) and not session.catalog.databaseExists(schema)
         except AnalysisException as error:
-            raise OptionError(f"{name!r} cannot be the name of a table; write it like schema.name.") from error
+            raise OptionError(f"{name!r} is not a valid table name; write it like schema.name", value=name) from error
         if lost:
-            raise OptionError(f"the catalog has no schema {schema!r} for the table {name!r}; make it first.")
+            raise OptionError(
+                f"the catalog has no schema {schema!r} for the table {name!r}; create it first", table=name
+            )
         if taken and session.table(name).columns[: len(_FIRST)] != _FIRST:
             raise OptionError(
-                f"{name!r} is a table already, and not one of violations, so it is not overwritten; "
-                "name another, or drop it first."
+                f"{name!r} already exists and is not a table of violations, so it is not overwritten; name another, or "
+                "drop it first",
+                table=name,
             )
 
 
-def write_table(session: SparkSession, name: str, violations: Sequence[tuple[str, DataFrame]]) -> None:
+def write_table(name: str, violations: Sequence[tuple[str, DataFrame]]) -> None:
     """Write the violations of some rules as one table, in place of what an earlier run has written there."""
     with plain_failures(name):
         parts = [_part(rule, frame) for rule, frame in violations]

@@ -41,7 +41,8 @@ class FileLayout:
                 file = unquote(str(row[FILE])).removeprefix("file://")
                 raise DataError(
                     f"{file!r} is read more than once, so positions do not identify rows; name each file once, or the "
-                    "columns that identify a row, as in key=['id']"
+                    "columns that identify a row, as in key=['id']",
+                    path=file,
                 )
         blocks = [(str(row[FILE]), int(row[BLOCK]), int(row["first"]), int(row["n"])) for row in rows]
         return cls(tuple(sorted(blocks, key=lambda block: (in_order(unquote(block[0])), block[1]))))
@@ -93,9 +94,9 @@ def layout_of(frame: DataFrame, kind: str) -> FileLayout:
     for file in files:
         if file["first"] != 0 or file["last"] > file["n"] - 1:
             raise DataError(
-                f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} rows of it up to row "
-                f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in "
-                "key=['id']"
+                f"some rows of {file[FILE]!r} are hidden from the table, which has {file['n']:,} of its rows up to row "
+                f"{file['last']:,}, so positions do not identify rows; name the columns that do, as in key=['id']",
+                path=file[FILE],
             )
     return FileLayout.of(files)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -11,7 +13,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
-from refute.errors import DataError, SchemaError, did_you_mean
+from refute.errors import DataError
+from refute.faults import (
+    no_row_ids,
+    null_key,
+    repeated_column,
+    repeated_key,
+    repeated_key_column,
+    unknown_column,
+    unusable_key,
+)
 from refute.relation.shown import shown_row
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
@@ -156,11 +167,7 @@ class SparkSource:
             return self._numbered
         scanned = self._scanned()
         if scanned is None:
-            raise DataError(
-                f"the rows of {self.name} have no position, since it is not a plain scan of files (a table of Delta or "
-                "Iceberg is not one either: rows of its files may be deleted); name the columns that identify a "
-                "row, as in key=['id']"
-            )
+            raise no_row_ids("naming rows", self.name)
         with self._once, plain_failures(self.name):
             is_one_file = scanned == "parquet" and self._names_one_path and len(self.frame.inputFiles()) == 1
             if self._layout is None and is_one_file:
@@ -213,24 +220,23 @@ class SparkSource:
         """Raises DataError with an example where a key is null or belongs to more than one row; looked at once."""
         if not self.key or self._key_checked:
             return
-        null, keys = F.lit(False), self._key_columns()
+        keys = self._key_columns()
+        nulls = []
         for name, column in zip(self.key, keys, strict=True):
-            null = null | column.isNull()
-            if isinstance(self.frame.schema[name].dataType, FloatType | DoubleType):
-                null = null | F.isnan(column)
+            null = column.isNull()
+            is_float = isinstance(self.frame.schema[name].dataType, FloatType | DoubleType)
+            nulls.append(null | F.isnan(column) if is_float else null)
         counted = self.frame.groupBy(*keys).agg(F.count(F.lit(1)).alias(_OFTEN))
         with plain_failures(self.name):
-            found = counted.where((F.col(_OFTEN) > 1) | null).orderBy(*keys).limit(1).toArrow()
+            found = counted.where((F.col(_OFTEN) > 1) | reduce(or_, nulls)).orderBy(*keys).limit(1).toArrow()
         if found.num_rows:
+            with plain_failures(self.name):
+                missing = self.frame.agg(*(F.count_if(one) for one in nulls)).collect()[0]
+            for name, count in zip(self.key, missing, strict=True):
+                if count:
+                    raise null_key(name, count)
             wrong = shown_row(found, 0)
-            values = ", ".join(f"{name} = {wrong[name]!r}" for name in self.key)
-            often = wrong[_OFTEN]
-            if any(wrong[name] is None or wrong[name] != wrong[name] for name in self.key):
-                raise DataError(
-                    f"the key of {self.name} is null in some rows ({values}); key columns must not be null",
-                    key=self.key,
-                )
-            raise DataError(f"the key of {self.name} is not unique: {often} rows have {values}", key=self.key)
+            raise repeated_key({name: wrong[name] for name in self.key}, wrong[_OFTEN])
         self._key_checked = True
 
     def _key_columns(self) -> list[SparkColumn]:
@@ -254,22 +260,24 @@ class SparkSource:
         seen: dict[str, str] = {}
         for name in names:
             if name.lower() == ROW_COLUMN or name.lower().startswith(RESERVED):
-                raise DataError(f"{self.name} has a column {name!r}, a name that Refute reserves; rename it")
+                raise DataError(
+                    f"{self.name} has a column {name!r}, a name that Refute reserves; rename it", column=name
+                )
             same = name if self._naming.is_case_sensitive else name.lower()
+            if seen.get(same) == name:
+                raise repeated_column(name)
             if same in seen:
                 raise DataError(
                     f"{self.name} has columns {seen[same]!r} and {name!r}, which Spark cannot distinguish; "
-                    "rename one of them"
+                    "rename one of them",
+                    columns=(seen[same], name),
                 )
             seen[same] = name
         for i, name in enumerate(self.key):
             if name in self.key[:i]:
-                raise SchemaError(f"the key column {name!r} is listed twice; list each key column once")
+                raise repeated_key_column(name)
             if name not in names:
-                raise SchemaError(f"there is no key column {name!r} in {self.name}.{did_you_mean(name, names)}")
+                raise unknown_column(name, names, kind="key column")
             kind = self.frame.schema[name].dataType
             if isinstance(kind, _NESTED):
-                raise SchemaError(
-                    f"the key column {name!r} of {self.name} is of type {kind.simpleString()}; "
-                    "a key is of text, numbers, dates or booleans"
-                )
+                raise unusable_key(name)

@@ -43,9 +43,7 @@ def plain_value(value: Any, kind: DataType) -> Any:
 
 def bind(relation: Relation, rule: Rule) -> None:
     """Check that the rule fits; raises SchemaError naming column, type, rule and the nearest name."""
-    relation.bind(rule.constraint, rule=rule.name)
-    if rule.where is not None:
-        relation.condition_mask(rule.where)
+    relation.bind(rule.constraint, rule=rule.name, where=rule.where)
 
 
 def _arrow(spark_type: DataType) -> pa.DataType:

@@ -1,0 +1,220 @@
+"""Faults that more than one place can meet, each worded once: message and facts do not depend on who finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Number
+
+from refute.errors import DataError, EngineError, OptionError, RefuteError, RuleError, SchemaError, did_you_mean
+
+_MOST_NAMES = 12
+_LONGEST_LINE = 300
+_LONGEST_ROW = 96  # of which Arrow shows no more
+
+
+def wrong_value(option: str, expected: str, value: object, hint: str = "") -> OptionError:
+    """The error for an option with a value that it does not take; `expected` follows "must be"."""
+    shown = str(value) if isinstance(value, Number) else repr(value)
+    return OptionError(f"{option} must be {expected}, not {shown}{hint}", option=option, value=value)
+
+
+def unknown_choice(option: str, value: object, known: Iterable[str]) -> OptionError:
+    """The error for an option that takes one of a few words."""
+    names = tuple(known)
+    error = wrong_value(option, any_of(map(repr, names)), value, f".{did_you_mean(str(value), names)}")
+    error.facts["known"] = names
+    return error
+
+
+def several_rules(names: Sequence[str], hint: str = "give one of them, or use check() for all") -> RuleError:
+    """The error for several rules, or none, where one is expected."""
+    return RuleError(f"{not_one_rule(len(names))} ({', '.join(names)}); {hint}", rules=tuple(names), count=len(names))
+
+
+def not_one_rule(count: int) -> str:
+    """What to say of `count` rules where one is expected."""
+    return f"expected one rule, but this stands for {count}"
+
+
+def unknown_operator(name: str, known: Iterable[str]) -> RuleError:
+    """The error for an operator that the format of a rule does not have."""
+    names = tuple(known)
+    hint = did_you_mean(name, names) or f" Choose from {', '.join(names)}."
+    return RuleError(f"unknown operator {name!r}.{hint}", value=name, known=names)
+
+
+def unknown_rule(name: str, known: Sequence[str], owner: str) -> OptionError:
+    """The error for the name of a rule that a report or a monitor does not have."""
+    names = tuple(known)
+    hint = did_you_mean(name, names) or f" Its rules are {listed(names)}."
+    return OptionError(f"the {owner} has no rule {name!r}.{hint}", rule=name, known=names)
+
+
+def unknown_column(
+    name: str, known: Sequence[str], *, rule: str | None = None, where: str = "", kind: str = "column"
+) -> SchemaError:
+    """The error for a column that the table does not have; `where` tells which part of a rule names it."""
+    names = tuple(known)
+    hint = did_you_mean(name, names) or f" The table has {_columns(names)}."
+    return SchemaError(f"there is no {kind} {name!r}{where}.{hint}", column=name, known=names, rule=rule)
+
+
+def repeated_column(name: str) -> SchemaError:
+    """The error for two columns of one name."""
+    return SchemaError(f"the table has more than one column {name!r}; rename one of them", column=name)
+
+
+def repeated_key_column(name: str) -> SchemaError:
+    """The error for a key that lists a column twice."""
+    return SchemaError(f"the key column {name!r} is listed twice; list each key column once", column=name)
+
+
+def unusable_key(name: str) -> SchemaError:
+    """The error for a key column of lists, structs or the like."""
+    message = (
+        f"the key column {name!r} has a type that cannot be compared; a key holds text, numbers, dates or booleans"
+    )
+    return SchemaError(message, column=name)
+
+
+def no_row_ids(purpose: str, table: str) -> DataError:
+    """The error for a question about single rows of a table that has neither a key nor positions in files."""
+    return DataError(
+        f"{purpose} needs row ids, and {table} has none: it is not a plain file scan (nor is a Delta or Iceberg table, "
+        "whose files may hold deleted rows). Name the columns that identify a row: key=[...], or --key on the command "
+        "line",
+        table=table,
+    )
+
+
+def null_key(name: str, count: int, where: str = "") -> DataError:
+    """The error for a key column without a value in some rows; `where` tells which."""
+    rows = "1 row" if count == 1 else f"{count:,} rows"
+    message = f"the key column {name!r} is null in {rows}{where}; key columns must not be null"
+    return DataError(message, column=name, count=count)
+
+
+def repeated_key(values: Mapping[str, object], count: int) -> DataError:
+    """The error for a key that several rows share, by the first such value."""
+    key = tuple(values)
+    shared = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+    return DataError(
+        f"the key {', '.join(key)} is not unique: {count:,} rows have {shared}; choose columns that identify a row",
+        key=key,
+        values=dict(values),
+        count=count,
+    )
+
+
+def unlike_key(name: str, key: Sequence[str], hint: str = "") -> SchemaError:
+    """The error for given keys that lack a column of the key."""
+    message = f"the given keys lack the column {name!r}; the key is {', '.join(key)}.{hint}"
+    return SchemaError(message, column=name, key=tuple(key))
+
+
+def misfits(errors: Sequence[SchemaError]) -> SchemaError:
+    """One error for all rules that do not fit a table: the only one as it is, or all of them, a line each."""
+    if len(errors) == 1:
+        return errors[0]
+    return SchemaError("\n".join(map(str, errors)), problems=tuple(error.facts for error in errors))
+
+
+def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
+    """The error for a path where there is nothing."""
+    return kind(f"there is no file or folder {path!r}", path=path)
+
+
+def missing_table(name: str) -> DataError:
+    """The error for a name that could be a table's, where there is no such table, nor a file."""
+    return DataError(f"there is no file, folder or table {name!r}", path=name)
+
+
+def unmatched_glob(path: str) -> DataError:
+    """The error for a glob that no file matches."""
+    return DataError(f"no file matches {path!r}", path=path)
+
+
+def no_monitor(folder: str, manifest: str, hint: str = "") -> DataError:
+    """The error for a folder where no monitor was ever committed."""
+    return DataError(f"{folder!r} does not hold a monitor: it has no {manifest}{hint}", path=folder)
+
+
+def unreadable(path: str, reason: str, *, line: int | None = None, kind: type[RefuteError] = DataError) -> RefuteError:
+    """The error for a file that is there and cannot be read."""
+    return kind(f"cannot read {path!r}: {reason}", path=path, reason=reason, line=line)
+
+
+def not_utf8(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
+    """The error for a file whose bytes are not text."""
+    return unreadable(path, "it is not UTF-8 text", kind=kind)
+
+
+def empty_file(path: str) -> DataError:
+    """The error for files without a single byte."""
+    return DataError(f"{path!r} is empty", path=path)
+
+
+def empty_path() -> DataError:
+    """The error for an empty text where a path or table is meant."""
+    return DataError("the path is empty; give a path, a glob or the name of a catalog table", path="")
+
+
+def without_columns(path: str) -> DataError:
+    """The error for files that have rows, but no columns."""
+    return DataError(f"{path!r} has no columns", path=path)
+
+
+def ragged_row(path: str, row: str) -> DataError:
+    """The error for a line of a CSV file with more or fewer cells than the file has columns."""
+    text = short(row, _LONGEST_ROW)
+    return DataError(f"{path!r} has a row with too many or too few cells: {text!r}", path=path, text=text)
+
+
+def mixed_files(path: str, reason: str) -> DataError:
+    """The error for files that cannot be read as one table."""
+    return DataError(f"the files of {path!r} do not fit together: {reason}", path=path, reason=reason)
+
+
+def unwritable(path: str, reason: str) -> OptionError:
+    """The error for a place where nothing can be written."""
+    return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
+
+
+@contextmanager
+def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[None]:
+    """An optional package that is missing meanwhile is an EngineError; `extra` is the extra of refute that has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "refute"):
+            raise
+        target = package if extra is None else f"'refute[{extra}]'"
+        raise EngineError(
+            f"{purpose} needs the package {package}, which is not installed: run `pip install {target}`{hint}",
+            package=package,
+            extra=extra,
+        ) from error
+
+
+def short(text: str, most: int = _LONGEST_LINE) -> str:
+    """The text in one line, cut after `most` letters."""
+    more = "..." if len(text) > most else ""
+    return " ".join(text[:most].split()) + more
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names in quotes; of many only the first."""
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(map(repr, names[:_MOST_NAMES])) + more
+
+
+def any_of(words: Iterable[str]) -> str:
+    """The words as a list that ends in "or"."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"the columns {listed(names)}" if names else "no columns"
