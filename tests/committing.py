@@ -19,7 +19,6 @@ from typing import Any
 import pyarrow as pa
 
 import refute as rf
-from refute.live.durable import directory
 
 COLUMNS = ("id", "zip", "city", "pay", "tax")
 RULES = ("zip -> city", "not(s.zip == t.zip and s.pay < t.pay and s.tax > t.tax)")
@@ -173,11 +172,11 @@ def _commit(asked: dict[str, Any]) -> None:
     status = 1
     try:
         _tell(f"begin {os.getpid()}\n")
-        directory.LOGGED_ROWS = 12
         os.fsync = lambda fd: None  # what a process wrote outlives it in any case: only machines need the disk
         if asked["step"]:
             Steps(asked["step"], half=asked["half"]).watch()
-        monitor = rf.Monitor.open(asked["folder"], None if _exists(asked["folder"]) else list(RULES), key="id")
+        rules = None if _exists(asked["folder"]) else list(RULES)
+        monitor = rf.Monitor.open(asked["folder"], rules, key="id", log_rows=12)
         first = batches_in(monitor) + 1
         for batch in range(first, first + asked["batches"]):
             carry_out(monitor, batch)

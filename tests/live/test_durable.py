@@ -28,9 +28,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "monitor"
 
 
-def begun(folder: Path, batches: int = 2) -> rf.Monitor:
+def begun(folder: Path, batches: int = 2, **options: int) -> rf.Monitor:
     """A monitor to which some batches were committed."""
-    monitor = rf.Monitor.open(folder, list(RULES), key="id")
+    monitor = rf.Monitor.open(folder, list(RULES), key="id", **options)  # type: ignore[arg-type]
     for batch in range(1, batches + 1):
         carry_out(monitor, batch)
         monitor.commit()
@@ -92,9 +92,7 @@ import sys
 sys.path[:0] = {sys.path!r}
 import refute as rf
 from committing import RULES, carry_out
-from refute.live.durable import directory
-directory.LOGGED_ROWS = 0
-monitor = rf.Monitor.open({str(folder)!r}, list(RULES), key="id")
+monitor = rf.Monitor.open({str(folder)!r}, list(RULES), key="id", log_rows=0)
 for batch in range(1, 4):
     carry_out(monitor, batch)
     monitor.commit()
@@ -188,8 +186,7 @@ monitor.commit()
 def test_a_state_that_cannot_be_written_is_told_and_tried_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory, "LOGGED_ROWS", 20)
-    monitor = begun(folder, 1)
+    monitor = begun(folder, 1, log_rows=20)
     written = sorted(folder.glob("rows-*"))
     told = []
     with monkeypatch.context() as patched:
@@ -219,14 +216,12 @@ def test_a_state_that_cannot_be_written_is_told_and_tried_again(
 
 
 def test_a_commit_stands_where_no_thread_can_be_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory, "LOGGED_ROWS", 0)
-
     def refused(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refused)
-        monitor = begun(folder, 1)
+        monitor = begun(folder, 1, log_rows=0)
     carry_out(monitor, 2)
     with pytest.warns(RuntimeWarning, match="can't start new thread"):
         monitor.commit()
@@ -234,10 +229,9 @@ def test_a_commit_stands_where_no_thread_can_be_started(folder: Path, monkeypatc
     assert check_whole(folder, 2) == 2
 
 
-def test_files_do_not_pile_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory, "LOGGED_ROWS", 0)
+def test_files_do_not_pile_up(folder: Path) -> None:
     most = 0
-    monitor = begun(folder, 1)
+    monitor = begun(folder, 1, log_rows=0)
     for batch in range(2, 60):
         carry_out(monitor, batch)
         monitor.commit()
@@ -319,10 +313,9 @@ def test_bad_input_loses_nothing(folder: Path) -> None:
     assert check_whole(folder, 3) == 3
 
 
-def test_readers_see_whole_batches_while_others_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_see_whole_batches_while_others_write(folder: Path) -> None:
     """Every batch is of three rows in a group of their own, of which two clash: four pairs, in both orders."""
-    monkeypatch.setattr(directory, "LOGGED_ROWS", 20)
-    monitor = rf.Monitor.open(folder, "zip -> city", key="id")
+    monitor = rf.Monitor.open(folder, "zip -> city", key="id", log_rows=20)
     wrong: list[object] = []
     numbers = iter(range(10**6))
     ended = threading.Event()

@@ -16,21 +16,20 @@ import refute as rf
 from refute.errors import DataError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.live.durable import directory
+from refute.live.durable.directory import LOGGED_ROWS
 from strategies import rules, tables
 from thorough import examples
 
 KEYS = st.integers(0, 12)
-AS_IS = directory.LOGGED_ROWS
 
 
 class Kept(RuleBasedStateMachine):
     """Rows by key, those of the last commit, and a monitor on disk."""
 
-    @initialize(data=st.data(), most=st.sampled_from([1, 8, 10**6]), logged=st.sampled_from([0, 7, AS_IS]))
+    @initialize(data=st.data(), most=st.sampled_from([1, 8, 10**6]), logged=st.sampled_from([0, 7, LOGGED_ROWS]))
     def begin(self, data: st.DataObject, most: int, logged: int) -> None:
         """A pool of rows with all types, and rules over them. States are written after each commit, some, or none."""
-        directory.LOGGED_ROWS = logged
+        self.logged = logged
         self.pool, kinds = data.draw(tables(max_rows=20))
         self.known = [
             Rule(
@@ -39,7 +38,7 @@ class Kept(RuleBasedStateMachine):
             for number in range(3)
         ]
         self.folder = Path(tempfile.mkdtemp()) / "monitor"
-        self.monitor = rf.Monitor.open(self.folder, self.known[:2], key="id", most_pairs=most)
+        self.monitor = rf.Monitor.open(self.folder, self.known[:2], key="id", most_pairs=most, log_rows=logged)
         self.model: dict[int, int] = {}
         self.watched = self.known[:2]
         self.kept = self.model, self.watched
@@ -97,7 +96,7 @@ class Kept(RuleBasedStateMachine):
     def lose(self) -> None:
         """All since the last commit is lost."""
         self.monitor.close()
-        self.monitor = rf.Monitor.open(self.folder)
+        self.monitor = rf.Monitor.open(self.folder, log_rows=self.logged)
         self.model, self.watched = self.kept
 
     @step(number=st.integers(0, 2))
@@ -125,7 +124,6 @@ class Kept(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Lets all go."""
-        directory.LOGGED_ROWS = AS_IS
         if hasattr(self, "monitor"):
             self.monitor.close()
             shutil.rmtree(self.folder.parent)

@@ -21,7 +21,7 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.arrivals import arrow_of, key_table
 from refute.live.changes import Changes
-from refute.live.durable.directory import Directory
+from refute.live.durable.directory import LOGGED_ROWS, Directory
 from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
@@ -80,19 +80,25 @@ class Monitor:
         method: str | None = None,
         store: str | None = None,
         most_pairs: int | None = None,
+        log_rows: int = LOGGED_ROWS,
     ) -> Monitor:
         """The monitor in a folder, as of its last commit; if there is none, a new one with these rules.
 
         Changes are on disk once `commit()` returns; later changes are lost when the process ends. A `with` block
-        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first. The
-        other options are those of `Monitor`; an existing monitor must match the options given.
+        commits at its end, unless an error ends it. With `verify`, the checksum of every file is verified first.
+        Changes go to a log; once it holds more than `log_rows` rows, the state itself is written in the background.
+        Fewer rows make opening faster, as the log is replayed, and writing more frequent. The other options are those
+        of `Monitor`; an existing monitor must match the options given.
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        log_rows = whole_number("log_rows", log_rows)
+        if log_rows < 0:
+            raise wrong_value("log_rows", "0 or more", log_rows)
         place = local_path(folder, "a monitor needs a folder on this machine")
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
-            directory, state = Directory.open(place, verify=verify)
+            directory, state = Directory.open(place, verify=verify, log_rows=log_rows)
             found._setup(state, directory)
             try:
                 found._check_same(rules, key, nulls, method, store, most_pairs)
@@ -103,7 +109,7 @@ class Monitor:
         if rules is None:
             raise no_monitor(str(place), MANIFEST, "; give rules, and a key, to start one there")
         begun = cls(rules, key=key, **options)
-        found._setup(begun._state, Directory.create(place, begun._state))
+        found._setup(begun._state, Directory.create(place, begun._state, log_rows=log_rows))
         return found
 
     def commit(self) -> None:

@@ -29,18 +29,19 @@ _BEGUN = re.compile(r"(rules|alive)-\d+\.(arrow|yaml)$")  # with an empty log, a
 class Directory:
     """The files of one monitor. Its methods are called by one thread at a time."""
 
-    def __init__(self, folder: Path, lock: _Lock, shelf: Shelf, log: Log) -> None:
+    def __init__(self, folder: Path, lock: _Lock, shelf: Shelf, log: Log, log_rows: int) -> None:
         self.folder = folder
         self._lock = lock
         self._shelf = shelf
         self._log = log
+        self._log_rows = log_rows
         self._pending: list[tuple[int, Logged]] = []  # with the version of the state after each
         self._rows = self._bytes = 0
         self._writer: threading.Thread | None = None
         self._failure: BaseException | None = None
 
     @classmethod
-    def create(cls, folder: Path, state: State) -> Directory:
+    def create(cls, folder: Path, state: State, *, log_rows: int = LOGGED_ROWS) -> Directory:
         """A folder with a monitor that has no rows yet."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ class Directory:
             _refuse_others(folder)
             with _explained(folder):
                 log = Log.create(folder / _log_name(0), 0, 0, state.version)
-            found = cls(folder, lock, Shelf(folder), log)
+            found = cls(folder, lock, Shelf(folder), log, log_rows)
         except BaseException:
             lock.release()
             raise
@@ -66,7 +67,7 @@ class Directory:
         return found
 
     @classmethod
-    def open(cls, folder: Path, *, verify: bool) -> tuple[Directory, State]:
+    def open(cls, folder: Path, *, verify: bool, log_rows: int = LOGGED_ROWS) -> tuple[Directory, State]:
         """The monitor of a folder, as of the last commit that was acknowledged."""
         read_manifest(folder)  # whether there is one at all, before a lock is made
         lock = _locked(folder)
@@ -84,7 +85,7 @@ class Directory:
                 newest, size = number, size + end
             with _explained(folder):
                 log = Log(folder / _log_name(newest), newest, Tail(end, commits, state.version))
-            found = cls(folder, lock, shelf, log)
+            found = cls(folder, lock, shelf, log, log_rows)
         except BaseException:
             lock.release()
             raise
@@ -117,7 +118,7 @@ class Directory:
             self._bytes += self._log.append(state.version, facts, changes)
             self._rows += sum(len(change.gone) + len(change.table) for change in changes)
         self._pending = []
-        if (self._rows > LOGGED_ROWS or self._bytes > LOGGED_BYTES) and self._writer is None:
+        if (self._rows > self._log_rows or self._bytes > LOGGED_BYTES) and self._writer is None:
             self._start(state)
 
     def close(self) -> None:
