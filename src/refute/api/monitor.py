@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.api.functions import check
+from refute.api.places import place_of
 from refute.api.tables import as_key
-from refute.errors import DataError, OptionError, RefuteError, whole_number
-from refute.faults import no_monitor, unknown_choice, unknown_rule, wrong_value
+from refute.errors import DataError, OptionError, whole_number
+from refute.faults import no_monitor, unknown_choice, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -351,21 +352,7 @@ class Monitor:
         return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
-        """The place of a rule that is named, or given as what `Monitor` takes."""
-        names = [one.name for one in self._state.rules]
-        name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
-        if name in names:
-            return names.index(name)
-        try:
-            wanted = Rule.of(rule)
-        except RefuteError:
-            if name is None:
-                raise
-        else:
-            for number, one in enumerate(self._state.rules):
-                if (one.constraint, one.where) == (wanted.constraint, wanted.where):
-                    return number
-        raise unknown_rule(name or str(rule), names, "monitor")
+        return place_of(rule, self._state.rules)
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
