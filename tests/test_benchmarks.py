@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmarks.case import US, Case, Claim, Contestant, no_peer_faster
 from benchmarks.cases import all_cases
 from benchmarks.compare import Figures, figures, worse
+from benchmarks.dirt import KINDS, METHODS, Dependency, DirtyTable, scores, with_errors
 from benchmarks.measure import Measurement, Run, run_call, run_command
 from benchmarks.runner import run_case
 from benchmarks.worker import Worker
@@ -141,6 +144,31 @@ def test_every_case_has_a_name_of_its_own() -> None:
     names = [case.name for case in all_cases()]
     assert len(set(names)) == len(names)
     assert "import" in names
+
+
+def test_methods_that_blame_are_scored_against_what_can_be_found() -> None:
+    clean = pa.table({"zip": ["1"] * 4 + ["2"], "city": ["a"] * 4 + ["b"]})
+    dirty = clean.set_column(1, "city", pa.array(["a", "a", "a", "x", "y"]))  # nothing tells that the last is wrong
+    table = DirtyTable(dirty, clean, [Dependency(("zip",), "city")])
+    assert table.dirty_rows.tolist() == [False, False, False, True, True]
+    assert table.findable.tolist() == [False, False, False, True, False]
+    for name in ("refute", "majority", "greedy"):
+        found = scores(table, METHODS[name](table))
+        assert (found["F1"], found["recall of all"]) == (1, 0.5)
+    ours = scores(table, METHODS["refute"](table))
+    assert (ours["cells"], ours["values"], ours["values right"]) == (1, 1, 1)
+    assert scores(table, METHODS["all rows"](table))["precision"] == 0.25
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_of_a_seed_are_the_same_each_time_and_one_a_row(kind: str) -> None:
+    clean = pa.table({"zip": [str(i // 5) for i in range(100)], "city": [f"city {i // 5}" for i in range(100)]})
+    rules = [Dependency(("zip",), "city")]
+    one, again = (with_errors(clean, rules, kind, 0.2, 7) for _ in range(2))
+    assert one.dirty.equals(again.dirty)
+    wrong = np.sum(list(one.wrong.values()), axis=0)
+    assert max(wrong) == 1
+    assert 10 <= sum(wrong) <= 20
 
 
 def test_alone_leaves_peers_and_claims_out() -> None:

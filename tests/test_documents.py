@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = {"README.md": "## Watch rows come and go\n", "docs/monitor.md": "", "docs/tracker.md": ""}
+EXAMPLES = {
+    "README.md": "## Watch rows come and go\n",
+    "docs/monitor.md": "",
+    "docs/suspects.md": "",
+    "docs/tracker.md": "",
+}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -23,6 +23,7 @@ ROWS = (
     ("relation",),
     ("index",),
     ("plan",),
+    ("blame",),
     ("detect",),
     ("discovery",),
     ("live",),

@@ -18,6 +18,7 @@ PUBLIC = [
     "RuleBook",
     "RuleChanges",
     "Tracker",
+    "Suspects",
     "Verdict",
     "Violations",
     "check",
@@ -27,6 +28,7 @@ PUBLIC = [
     "explain",
     "load_rules",
     "parse",
+    "suspects",
     "verify",
     "violations",
 ]

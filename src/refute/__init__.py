@@ -13,7 +13,7 @@ from refute import errors
 
 if TYPE_CHECKING:
     from refute.api.discovery import discover
-    from refute.api.functions import check, count, explain, verify, violations
+    from refute.api.functions import check, count, explain, suspects, verify, violations
     from refute.api.monitor import Monitor
     from refute.api.tracker import Tracker
     from refute.detect.results import Verdict
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from refute.language.rulebook import RuleBook
     from refute.live.changes import Changes
     from refute.report import Report
+    from refute.report.suspects import Suspects
     from refute.report.violations import Violations
     from refute.tracking.changes import RuleChanges
 
@@ -37,6 +38,7 @@ __all__ = [
     "Report",
     "RuleBook",
     "RuleChanges",
+    "Suspects",
     "Tracker",
     "Verdict",
     "Violations",
@@ -47,6 +49,7 @@ __all__ = [
     "explain",
     "load_rules",
     "parse",
+    "suspects",
     "verify",
     "violations",
 ]
@@ -60,6 +63,7 @@ _HOMES = {
     "RuleBook": "refute.language.rulebook",
     "RuleChanges": "refute.tracking.changes",
     "Tracker": "refute.api.tracker",
+    "Suspects": "refute.report.suspects",
     "Verdict": "refute.detect.results",
     "Violations": "refute.report.violations",
     "check": "refute.api.functions",
@@ -68,6 +72,7 @@ _HOMES = {
     "explain": "refute.api.functions",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",
+    "suspects": "refute.api.functions",
     "verify": "refute.api.functions",
     "violations": "refute.api.functions",
 }

@@ -142,7 +142,7 @@ def test_two_columns_of_one_name_are_an_error_only_for_rules_that_read_them() ->
     report = rf.check(table, "not (s.b = t.b)")
     assert report.results[0].finding.violations == 2
     assert report.rows.num_columns == 4
-    assert report.split()[1].num_rows == 2
+    assert report.split(blame="all")[1].num_rows == 2
 
 
 def test_the_limits_of_integers_are_exact() -> None:
@@ -168,7 +168,7 @@ def test_names_of_pandas_columns_need_not_be_texts() -> None:
     report = rf.check(frame, "not (s.`0` = t.`0` and s.`1` != t.`1`)")
     assert report.results[0].finding.violations == 2
     assert list(report.rows.columns) == [0, 1, "refute"]
-    clean, broken = report.split()
+    clean, broken = report.split(blame="all")
     assert list(broken.columns) == [0, 1]
     assert len(clean) == 0
     assert len(broken) == 2
@@ -246,7 +246,7 @@ def test_rows_of_columns_that_arrow_cannot_choose_from_are_split_too() -> None:
     table = pa.table(
         {"a": [1, 1, 2], "v": pa.array(["p", None, "q"], pa.string_view()), "b": pa.array([b"1"] * 3, pa.binary_view())}
     ).append_column("r", pa.chunked_array([ends]))
-    clean, dirty = rf.check(table, "unique(a)").split()
+    clean, dirty = rf.check(table, "unique(a)").split(blame="all")
     assert clean.column("v").to_pylist() == ["q"]
     assert dirty.column("v").to_pylist() == ["p", None]
     assert dirty.column("r").to_pylist() == ["x", "x"]

@@ -369,7 +369,7 @@ def test_functions_take_a_monitor_as_a_table() -> None:
     monitor = watching()
     assert rf.count(monitor, "zip -> city") == 2
     assert [str(result) for result in rf.check(monitor, "city -> zip")]
-    clean, broken = monitor.report().split()
+    clean, broken = monitor.report().split(blame="all")
     assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
     assert rf.discover(monitor).rules
     assert "<td>zip_fixes_city</td><td>2</td>" in monitor._repr_html_()

@@ -262,7 +262,7 @@ def test_a_column_of_anything_hinders_only_rules_that_read_it(column: Any) -> No
     assert report.results[0].finding.violations == 2
     assert report.to_json()
     assert list(report.rows.columns) == ["a", "b", "refute"]
-    assert len(report.split()[1]) == 2
+    assert len(report.split(blame="all")[1]) == 2
     assert rf.discover(frame)
     assert rf.discover(frame, where="b = 1")
 
@@ -283,7 +283,7 @@ def test_polars_columns_of_anything_hinder_only_rules_that_read_them() -> None:
     assert report.results[0].finding.violations == 2
     assert report.results[0].values is not None
     assert report.rows.schema["wide"] == pl.Int128
-    assert report.split()[1].columns == ["a", "deep", "wide", "b"]
+    assert report.split(blame="all")[1].columns == ["a", "deep", "wide", "b"]
     assert rf.discover(frame, where="wide >= 1")
     assert rf.check(frame.select("b", "wide").lazy(), "unique(b)").rows.width == 3
 

@@ -129,7 +129,7 @@ def test_marked_rows_name_role_and_partners(spark_kind: SparkSession) -> None:
     expected = {row["id"]: [tuple(breach.values()) for breach in row["refute"]] for row in local.rows.to_pylist()}
     assert marked == expected
     clean, dirty = engine.split(engine.marked(list(rules)))
-    assert (clean.count(), dirty.count()) == tuple(part.num_rows for part in local.split())
+    assert (clean.count(), dirty.count()) == tuple(part.num_rows for part in local.split(blame="all"))
 
 
 def test_a_report_on_spark_is_the_report_in_process(spark_kind: SparkSession) -> None:

@@ -11,6 +11,7 @@ from refute.faults import several_rules, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
+from refute.report.suspects import Suspects
 from refute.report.violations import Violations
 
 if TYPE_CHECKING:
@@ -127,6 +128,35 @@ def check(
     results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
     summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
     return Report(summary, results, found)
+
+
+def suspects(
+    table: Any,
+    rules: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    nulls: str | Nulls | None = None,
+    engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
+    threads: int | None = None,
+    driver_bytes: int | None = None,
+    persist: bool = False,
+) -> Suspects:
+    """The few rows to blame: removing them leaves a table that obeys every rule, and it is said how few could do.
+
+    For one rule that is a key, a dependency, about one row, about spans or about two orders, they are the fewest; for
+    several, those that the rules together trust least. Rules that are broken within their tolerance blame nobody.
+    """
+    book = _with_nulls(RuleBook.of(rules), nulls)
+    options = {"engine": engine, "schema": schema, "header": header, "threads": threads, "persist": persist}
+    with opened_engine(table, key=as_key(key) or book.key, driver_bytes=driver_bytes, **options) as found:
+        chosen = found.fitted(list(book))
+        tolerant = [rule for rule in chosen if rule.tolerance]
+        timed = found.measure(tolerant, counts=True) if tolerant else []
+        results = [RuleResult.of(rule, one, found.n_rows) for rule, one in zip(tolerant, timed, strict=True)]
+        tolerated = [result.rule for result in results if result.passed and not result.finding.holds]
+        return Suspects(found.suspects([rule for rule in chosen if rule not in tolerated]))
 
 
 def explain(

@@ -27,7 +27,7 @@ from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import Change, State
-from refute.report import Report
+from refute.report import Report, Suspects
 from refute.report.numbers import plural
 from refute.report.violations import Violations
 
@@ -261,6 +261,11 @@ class Monitor:
             marked = self.live_engine().marked(list(self.rules))
         return marked.filter(pc.greater(pc.list_value_length(marked.column(marked.num_columns - 1)), 0))
 
+    @property
+    def suspects(self) -> Suspects:
+        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are."""
+        return self.report().suspects
+
     def table(self) -> pa.Table:
         """All rows, in the order of their arrival."""
         with self._lock:
@@ -289,21 +294,7 @@ class Monitor:
         return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
-        """The place of a rule that is named, or given as what `Monitor` takes."""
-        names = [one.name for one in self._state.rules]
-        name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
-        if name in names:
-            return names.index(name)
-        try:
-            wanted = Rule.of(rule)
-        except RefuteError:
-            if name is None:
-                raise
-        else:
-            for number, one in enumerate(self._state.rules):
-                if (one.constraint, one.where) == (wanted.constraint, wanted.where):
-                    return number
-        raise unknown_rule(name or str(rule), names, "monitor")
+        return _place_of(rule, self._state.rules)
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
@@ -323,3 +314,21 @@ class Monitor:
         lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
         head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
         return f"<table>{head}{''.join(lines)}</table>"
+
+
+def _place_of(rule: Any, rules: Sequence[Rule]) -> int:
+    """The place of a rule that is named, or given as what `Monitor` takes."""
+    names = [one.name for one in rules]
+    name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
+    if name in names:
+        return names.index(name)
+    try:
+        wanted = Rule.of(rule)
+    except RefuteError:
+        if name is None:
+            raise
+    else:
+        for number, one in enumerate(rules):
+            if (one.constraint, one.where) == (wanted.constraint, wanted.where):
+                return number
+    raise unknown_rule(name or str(rule), names, "monitor")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 import refute
 from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import SharedOptions, shared
-from refute.cli.places import Place, as_file, as_folder_or_table, require_all
+from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
+from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
 from refute.cli.terminal import hand_over, say
 
 
@@ -33,6 +36,19 @@ from refute.cli.terminal import hand_over, say
     help="Write all violations as Parquet, one file (on Spark, one folder) per rule; or into one catalog table: "
     "table:schema.name.",
 )
+@click.option(
+    "--suspects",
+    "suspects_file",
+    callback=as_file,
+    metavar="F",
+    help="Write the few rows to blame, with reasons and suggested values, as .csv, .json or .parquet (- for stdout).",
+)
+@click.option(
+    "--quarantine",
+    callback=as_folder,
+    metavar="DIR",
+    help="Write the rows that stay and the suspects, with reasons, as two Parquet files of a folder.",
+)
 @click.option("--key", metavar="C,..", help="Columns that identify a row. Default: the key in RULES, else position.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
 @persist_option
@@ -48,6 +64,8 @@ def command(
     html_file: Place | None,
     junit_file: Place | None,
     violations: Place | None,
+    suspects_file: Place | None,
+    quarantine: Place | None,
     key: str | None,
     method: str,
     engine: str,
@@ -65,7 +83,9 @@ def command(
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
-    require_all((json_file, html_file, junit_file, violations), opened)
+    require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine), opened)
+    require_suspects_file(suspects_file)
+    require_quarantine(quarantine)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
         report = refute.check(
             opened.table,
@@ -79,7 +99,17 @@ def command(
             persist=persist,
             **opened.reading,
         )
-    outputs = ((json_file, report.to_json), (html_file, report.to_html), (junit_file, report.to_junit))
+    outputs: list[tuple[Place | None, Callable[[], str]]] = [
+        (json_file, report.to_json),
+        (html_file, report.to_html),
+        (junit_file, report.to_junit),
+    ]
+    if suspects_file is not None and suspects_file.is_stdout:
+        outputs.append((suspects_file, lambda: written(report.suspects, suspects_file)))
+    elif suspects_file is not None:
+        write_suspects(opened, report.suspects, suspects_file)
+    if quarantine is not None:
+        write_halves(opened, report.suspects, quarantine)
     for file, write in outputs:
         if file is not None and file.is_stdout:
             hand_over(write().rstrip("\n") + "\n")

@@ -97,6 +97,16 @@ def as_file(context: click.Context, option: click.Parameter, given: str | None) 
     return place
 
 
+def as_folder(context: click.Context, option: click.Parameter, given: str | None) -> Place | None:
+    """The same for a folder of files."""
+    if given is None:
+        return None
+    place = Place(given, option.opts[0], is_folder=True)
+    if not given.strip() or place.is_stdout or place.table is not None:
+        raise click.BadParameter(f"{given!r} is not a folder or an address.")
+    return place
+
+
 def as_folder_or_table(context: click.Context, option: click.Parameter, given: str | None) -> Place | None:
     """The same for a folder of files, or a table of the catalog."""
     if given is None:

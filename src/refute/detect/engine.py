@@ -49,6 +49,21 @@ class ClashListing(Protocol):
         """Release what is kept of the table for them."""
 
 
+class SuspectListing(Protocol):
+    """The rows to blame for the violations of some rules, which are found; `n_suspects` of the table's `n_rows`."""
+
+    n_rows: int
+    n_suspects: int
+    bound: int  # no fewer rows can do
+    blamed: dict[str, int]  # how many of the suspects each rule blames
+
+    def table(self) -> pa.Table:
+        """One line for each row and rule that blames it, with a column `row` of ids, all in this process."""
+
+    def split(self) -> tuple[Any, Any]:
+        """The rows that stay, and the suspects with one more column: a list of why each is one."""
+
+
 class Engine(Protocol):
     """A table that answers rules. Rules are asked about as `fitted` gives them."""
 
@@ -86,6 +101,9 @@ class Engine(Protocol):
 
     def split(self, marked: Any) -> tuple[Any, Any]:
         """Marked rows split into those that break no rule and those that break one, without the added column."""
+
+    def suspects(self, rules: Sequence[Rule]) -> SuspectListing:
+        """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered."""

@@ -5,25 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refute.detect.clashes import LocalClashes
 from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.explaining import plan_rules
 from refute.detect.identity import Identity
 from refute.detect.marking import marks_of, split_by_marks, with_marks
+from refute.detect.methods import sweep
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.detect.suspecting import LocalSuspects
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
+from refute.plan.problem import Problem, Rows
+from refute.plan.share import Share
 from refute.relation import Relation
 from refute.relation.binding import check_rules
 from refute.runtime.threads import chosen_threads, together
 
+if TYPE_CHECKING:
+    from refute.blame.lines import SuspectFinding
+
 
 class LocalEngine:
     """Answers rules about one in-memory table."""
+
+    is_here = True  # the rows are in this process
 
     def __init__(
         self,
@@ -102,6 +111,22 @@ class LocalEngine:
     def split(self, marked: Any) -> tuple[Any, Any]:
         """Marked rows split into those that break no rule and those that break one, without the added column."""
         return split_by_marks(marked)
+
+    def suspects(self, rules: Sequence[Rule]) -> LocalSuspects:
+        """A small set of rows whose removal leaves a table that obeys all of these rules."""
+        return LocalSuspects(self._table, self.identity, self.suspect_finding(rules))
+
+    def suspect_finding(self, rules: Sequence[Rule]) -> SuspectFinding:
+        """The same by row numbers."""
+        from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
+
+        check_rules(self.relation, rules)
+        share = Share(threads=self._threads)
+
+        def partners(problem: Problem) -> tuple[Rows, Rows]:
+            return sweep().partners(problem, share)
+
+        return SuspectFinding.of(self.relation, rules, partners, threads=self._threads)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""

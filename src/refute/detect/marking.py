@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from refute.detect.detector import PartnerCounts
 from refute.language.rulebook import Rule
@@ -45,9 +46,7 @@ def marks_of(n_rows: int, rules: Sequence[Rule], counts: Sequence[PartnerCounts]
 
 def with_marks(table: Any, relation: Relation, marks: pa.Array) -> Any:
     """The table that came in with one more column, the last; pandas and polars as they are, all else as Arrow."""
-    name = MARKS
-    while relation.has(name):
-        name += "_"
+    name = _beside(relation)
     root = type(table).__module__.partition(".")[0]
     if root == "pandas":
         levels = table.columns.nlevels
@@ -60,6 +59,25 @@ def with_marks(table: Any, relation: Relation, marks: pa.Array) -> Any:
         frame = table.collect() if isinstance(table, polars.LazyFrame) else table
         return frame.with_columns(polars.Series(name, polars.from_arrow(marks)))
     return relation.arrow.append_column(name, marks)
+
+
+def split_by_mask(table: Any, relation: Relation, mask: NDArray[np.bool_], reasons: pa.Array) -> tuple[Any, Any]:
+    """The rows that are not of a mask, and those that are with one more column, the last, which has one entry each."""
+    name = _beside(relation)
+    root = type(table).__module__.partition(".")[0]
+    if root == "pandas":
+        levels = table.columns.nlevels
+        chosen = table[mask].copy(deep=False)
+        chosen[name if levels == 1 else (name, *[""] * (levels - 1))] = reasons.to_pylist()
+        return table[~mask], chosen
+    if root == "polars":
+        import polars
+
+        frame = table.collect() if isinstance(table, polars.LazyFrame) else table
+        column = polars.Series(name, polars.from_arrow(reasons))
+        return frame.filter(~mask), frame.filter(mask).with_columns(column)
+    flags = pa.chunked_array([pa.array(mask.tolist(), pa.bool_())])
+    return _chosen(relation.arrow, pc.invert(flags)), _chosen(relation.arrow, flags).append_column(name, reasons)
 
 
 def split_by_marks(marked: Any) -> tuple[Any, Any]:
@@ -79,6 +97,14 @@ def split_by_marks(marked: Any) -> tuple[Any, Any]:
     dirty = pc.greater(pc.list_value_length(marked.column(last)), 0)
     plain = marked.remove_column(last)
     return _chosen(plain, pc.invert(dirty)), _chosen(plain, dirty)
+
+
+def _beside(relation: Relation) -> str:
+    """A name for the added column that no other has."""
+    name = MARKS
+    while relation.has(name):
+        name += "_"
+    return name
 
 
 def _chosen(table: pa.Table, mask: pa.ChunkedArray) -> pa.Table:

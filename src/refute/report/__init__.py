@@ -2,5 +2,6 @@
 
 from refute.report.report import DataSummary, Report
 from refute.report.result import RuleResult
+from refute.report.suspects import Suspects
 
-__all__ = ["DataSummary", "Report", "RuleResult"]
+__all__ = ["DataSummary", "Report", "RuleResult", "Suspects"]

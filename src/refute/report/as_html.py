@@ -3,38 +3,56 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
 from refute.faults import needing
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
+from refute.report.suspects_as_text import SHOWN, identity
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
     from refute.report.report import Report
     from refute.report.result import RuleResult
+    from refute.report.suspects import Suspects
 
 
 def render(report: Report) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
+    suspects = report.first_suspects
+    if suspects is not None and suspects.count == 0:
+        suspects = None
     page = _template().render(
         report=report,
+        suspects=None if suspects is None else _shown(suspects, SHOWN),
         cards=[_card(result, report.data.rows) for result in report],
         passed=sum(result.passed for result in report),
     )
     return in_html(page)
 
 
+def render_suspects(suspects: Suspects, shown: int = SHOWN) -> str:
+    """The first lines as a table, for notebooks."""
+    return in_html(_template("suspects.html").render(**_shown(suspects, shown)))
+
+
+def _shown(suspects: Suspects, shown: int) -> dict[str, Any]:
+    """What the template shows of suspects."""
+    more = max(len(suspects) - shown, 0)
+    return {"suspects": suspects, "lines": list(islice(suspects, shown)), "more": more, "identity": identity}
+
+
 @cache
-def _template() -> Template:
+def _template(name: str = "report.html") -> Template:
     with needing("an HTML report", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _card(result: RuleResult, n_rows: int) -> dict[str, Any]:

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
 from refute.report.numbers import counted, plural
+from refute.report.suspects_as_text import render as rendered_suspects
 
 if TYPE_CHECKING:
     from refute.report.report import Report
     from refute.report.result import RuleResult
 
 CELL_WIDTH = 24
+FIRST_SUSPECTS = 5
 FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 
 
 def render(report: Report) -> str:
     """The text, without colours."""
     lines = [f"{in_one_line(report.data.name)}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
+    suspects = report.first_suspects
+    if suspects is not None and suspects.count:
+        lines.append(rendered_suspects(suspects, FIRST_SUSPECTS))
     for result in report:
         lines.extend(_lines(result))
     fetched = [result.name for result in report if result.finding.method == FETCHED]

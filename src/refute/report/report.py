@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from refute.detect.engine import Engine
+from refute.errors import OptionError
 from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.rulebook import Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
+from refute.report.suspects import Suspects
 from refute.report.violations import Violations
 from refute.writing import write_text
 
@@ -29,6 +31,9 @@ class DataSummary:
     def to_dict(self) -> dict[str, Any]:
         """The summary as in the JSON of `check`."""
         return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
+
+
+SMALL = 100_000  # rows of which suspects are shown unasked
 
 
 class Report:
@@ -60,8 +65,35 @@ class Report:
         """The input with a column `refute`: which rules each row breaks, in which role, with how many partners."""
         return self._engine.marked([result.rule for result in self.results])
 
-    def split(self) -> tuple[Any, Any]:
-        """The rows that break no rule, and those that break one, both with the columns of the input."""
+    @cached_property
+    def suspects(self) -> Suspects:
+        """A small set of rows whose removal leaves a table that obeys every rule, with what their cells should say.
+
+        Rules that are broken within their tolerance blame nobody.
+        """
+        blaming = [result.rule for result in self.results if result.finding.holds or not result.passed]
+        return Suspects(self._engine.suspects(blaming))
+
+    @property
+    def first_suspects(self) -> Suspects | None:
+        """The suspects where a report shows them: those that were asked for, and of small tables in this process that
+        were counted; None otherwise, as finding them may take longer than the check."""
+        if "suspects" in self.__dict__:
+            return self.suspects
+        counted = all(result.finding.violations is not None for result in self.results)
+        here = getattr(self._engine, "is_here", False) and self.data.rows <= SMALL
+        return self.suspects if here and counted and not self.ok else None
+
+    def split(self, blame: str = "suspects") -> tuple[Any, Any]:
+        """The rows that stay, and the suspects with one more column `refute` that says why each is one.
+
+        With `blame="all"`, the rows that break no rule, and all that take part in a violation, innocent partners too;
+        both with the columns of the input.
+        """
+        if blame == "suspects":
+            return self.suspects.split()
+        if blame != "all":
+            raise OptionError(f"blame must be 'suspects' or 'all', not {blame!r}", option="blame", value=blame)
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:

@@ -40,6 +40,7 @@ from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, plain_names, renamed
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import bind, empty_relation
+from refute.spark.suspecting import SparkSuspects
 from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
@@ -183,6 +184,16 @@ class SparkEngine:
     def split(self, marked: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Marked rows split into those that break no rule and those that break one, without the added column."""
         return split_by_marks(marked)
+
+    def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
+        """A small set of rows whose removal leaves a table that obeys all of these rules, found in this process."""
+
+        def ask() -> SparkSuspects:
+            fitted = self.fitted(rules)
+            names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
+            return SparkSuspects.of(self, fitted, tuple(names))
+
+        return self._answered("find suspects", ask)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; nothing but a count of the rows is run."""

@@ -37,7 +37,7 @@ def marked(engine: SparkEngine, rules: Sequence[Rule]) -> DataFrame:
     joined = engine.source.identified().join(marks, F.col(ROW_COLUMN) == F.col(_BROKEN), "left")
     none = F.array().cast("array<struct<rule:string,role:string,partners:bigint>>")
     columns = [F.col(quoted(name)) for name in engine.own_columns]
-    return joined.select(*columns, F.coalesce(shown, none).alias(_name_beside(engine.columns)))
+    return joined.select(*columns, F.coalesce(shown, none).alias(name_beside(engine.columns)))
 
 
 def split_by_marks(marked: DataFrame) -> tuple[DataFrame, DataFrame]:
@@ -51,7 +51,7 @@ def _struct(**fields: SparkColumn) -> SparkColumn:
     return F.struct(*(value.alias(name) for name, value in fields.items()))
 
 
-def _name_beside(columns: Sequence[str]) -> str:
+def name_beside(columns: Sequence[str]) -> str:
     """A name for the added column that no other has, also where case does not tell names apart."""
     name, taken = MARKS, {column.lower() for column in columns}
     while name in taken:

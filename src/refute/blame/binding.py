@@ -1,0 +1,97 @@
+"""Which contest a rule is: by the shape of its problem, as nulls, types, operators and `where` end there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
+from refute.kernels.sort.distinct import mix, numbered
+from refute.language.form import Form, operands
+from refute.language.operators import Operator
+from refute.language.rulebook import Rule
+from refute.plan.problem import Comparison, Problem
+
+_LARGEST = 2**62
+
+
+def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int) -> Contest:
+    """The rule as the most exact contest that its shape admits."""
+    common = (rule, problem, partners, n_rows)
+    form = Form.of(rule)
+    alike = problem.aligned and all(one.same_codes for one in problem.equal + problem.differ)
+    if not alike or len(problem.differ) > 1 or (problem.differ and problem.order):
+        return Loose(*common)
+    orders = problem.order
+    if not orders:
+        return OneValue(*common, _groups(problem, problem.differ), is_key=not problem.differ, mutual=True)
+    if len(orders) == 1 and orders[0].same_codes:
+        # Rows with different values clash in one direction; with `<=` those with equal values do, too.
+        if orders[0].lag:
+            return OneValue(*common, _groups(problem, ()), is_key=True, mutual=False)
+        return OneValue(*common, _groups(problem, orders), is_key=False, mutual=False)
+    if len(orders) == 2 and all(one.same_codes for one in orders):
+        return _chain(common, problem)
+    if len(orders) == 2:
+        return _spans(common, problem, form) or Loose(*common)
+    return Loose(*common)
+
+
+def _groups(problem: Problem, value: tuple[Comparison, ...]) -> GroupedRows:
+    """Points by what must be equal, and within these by the value that must be one; without any, each by itself."""
+    rows, n = problem.s.row_numbers(), problem.s.size
+    groups, firsts = _numbers(problem.equal, n)
+    if not value:
+        return GroupedRows(rows, np.arange(n, dtype=np.int32), groups, np.zeros(n, np.int64), len(firsts))
+    values, _ = _numbers(value, n)
+    pairs, first_points = _numbered(groups.astype(np.int64) * (int(values.max(initial=0)) + 1) + values)
+    common = np.bincount(values, minlength=1)[values[first_points]].astype(np.int64)
+    return GroupedRows(rows, pairs, groups[first_points], common, len(firsts))
+
+
+def _chain(common: tuple[Rule, Problem, Partners, int], problem: Problem) -> Chain:
+    """Sorted such that what stays ascends in both ranks: the second is turned, as the rule forbids the same way."""
+    x, y = problem.order
+    groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
+    first = np.unique(x.s, return_inverse=True)[1].astype(np.int64)
+    second = np.unique(-y.s.astype(np.int64), return_inverse=True)[1].astype(np.int64)
+    strict = (x.lag == 0, y.lag == 0)
+    order = np.lexsort((second if strict[0] else -second, first, groups))
+    points = np.ascontiguousarray(np.stack([groups, first, second])[:, order])
+    return Chain(*common, points, problem.s.row_numbers()[order], strict)
+
+
+def _spans(common: tuple[Rule, Problem, Partners, int], problem: Problem, form: Form) -> Spans | None:
+    """The rule as spans of two columns, where it says that no two overlap and no span ends before it starts."""
+    predicates = [one.predicate for one in form.order]
+    for at, (one, other) in enumerate((predicates, predicates[::-1])):
+        if one.op not in (Operator.LT, Operator.LE) or other.op is not one.op.mirrored:
+            continue
+        if operands(one) != operands(other)[::-1]:
+            continue
+        compared = problem.order[at]
+        groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
+        start, end = (codes.astype(np.int64) for codes in compared.codes)
+        if bool((end < start).any()):
+            return None
+        order = np.lexsort((start, end, groups))
+        points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
+        return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
+    return None
+
+
+def _numbers(compared: tuple[Comparison, ...], n: int) -> tuple[Ids, Longs]:
+    """A number for each point by the values of side s, in order of appearance, and the first point of each number."""
+    keys, size = np.zeros(n, np.int64), 1
+    for one in compared:
+        if size * (one.size + 1) > _LARGEST:
+            numbers, firsts = _numbered(keys)
+            keys, size = numbers.astype(np.int64), len(firsts) + 1
+        mix(keys, one.s, one.size + 1)
+        size = size * (one.size + 1) + 1
+    return _numbered(keys)
+
+
+def _numbered(keys: Longs) -> tuple[Ids, Longs]:
+    found = numbered(keys, len(keys))
+    assert found is not None
+    return found

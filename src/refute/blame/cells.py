@@ -1,0 +1,304 @@
+"""Which cells of a suspect are wrong, and what they should say, by the dependencies that it breaks.
+
+Cells are named one after the other, each the one that settles most: rules that the row breaks against rows that stay,
+less those that it satisfies and that confirm the cell. A cell on the right of a broken rule has a value to put there,
+which the rows of its group say. A cell on the left is named only on evidence: another value of it makes the row fit,
+which would be a coincidence otherwise, or other rules confirm the cell on the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from refute.blame.contest import Flags, Longs
+from refute.blame.dependencies import SATISFIED, UNKNOWN, VIOLATED, Dependencies, Dependency
+from refute.blame.tuples import distinct, matching
+
+MOST_CELLS = 6  # of a row
+SURPRISE = 0.2  # how often chance may make another left-hand value fit, for it to be evidence
+WRONG = 0.05  # how often a cell is wrong, where several would have to be so at once
+CONFIRMED = 0.5  # what rules that a row satisfies must say for a cell, by how rare their right-hand values are
+MAJORITY = 0.5
+LEFT_MAJORITY = 0.6  # of rows that agree in all else, for a value on the left
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedCells:
+    """Cells in question, with a row to take the value from, or -1 where there is none to suggest.
+
+    `agree` of `among` rows that have the values of the donor in the columns `given` say what it says.
+    """
+
+    rows: Longs
+    columns: Longs  # places among the columns of the dependencies
+    donors: Longs
+    agree: Longs
+    among: Longs
+    given: tuple[tuple[int, ...], ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Choice:
+    """The best cell of each row so far."""
+
+    gain: Longs | np.ndarray
+    standing: Longs  # how well it is supported: 2 by evidence, 1 by a rule
+    on_right: Flags
+    column: Longs
+    value: Longs
+    donor: Longs
+    agree: Longs
+    among: Longs
+    given: Longs  # the number of a choice of columns
+
+    @classmethod
+    def none(cls, n: int) -> _Choice:
+        def zeros() -> Longs:
+            return np.zeros(n, np.int64)
+
+        column, donor = np.full(n, -1), np.full(n, -1)
+        gain, right = np.full(n, -np.inf), np.zeros(n, np.bool_)
+        return cls(gain, zeros(), right, column, zeros(), donor, zeros(), zeros(), zeros())
+
+    def offer(self, at: Longs, other: _Choice) -> None:
+        """Take the offers for some rows that are better."""
+        own = (self.gain[at], self.standing[at], self.on_right[at])
+        new = (other.gain, other.standing, other.on_right)
+        better = np.zeros(len(at), np.bool_)
+        for mine, theirs in reversed(list(zip(own, new, strict=True))):
+            better = (theirs > mine) | ((theirs == mine) & better)
+        better &= other.standing > 0
+        chosen = at[better]
+        for name in ("gain", "standing", "on_right", "column", "value", "donor", "agree", "among", "given"):
+            getattr(self, name)[chosen] = getattr(other, name)[better]
+
+
+def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
+    """The cells in question of all suspects that break a dependency against rows that stay."""
+    cells = known.cells(suspects) if known.rules else np.zeros((0, len(suspects)), np.int64)
+    done = np.zeros(cells.shape, np.bool_)
+    admitted = [rule.groups.points(suspects) >= 0 for rule in known.rules]
+    active = np.arange(len(suspects))
+    found: list[tuple[Longs, _Choice]] = []
+    contexts: dict[tuple[int, ...], int] = {}
+    for _ in range(MOST_CELLS if known.rules else 0):
+        naming = _Naming(known, cells[:, active], [flags[active] for flags in admitted], contexts)
+        best = naming.best(done[:, active])
+        chosen = np.flatnonzero(best.column >= 0)
+        if len(chosen) == 0:
+            break
+        active = active[chosen]
+        picked = _Choice(**{name: getattr(best, name)[chosen] for name in _Choice.__slots__})
+        cells[picked.column, active] = picked.value
+        done[picked.column, active] = True
+        found.append((active, picked))
+    if not found:
+        none = np.zeros(0, np.int64)
+        return NamedCells(none, none, none, none, none, ())
+    rows = np.concatenate([suspects[at] for at, _ in found])
+    order = np.argsort(rows, kind="stable")
+
+    def joined(name: str) -> Longs:
+        values: Longs = np.concatenate([getattr(choice, name) for _, choice in found])
+        return values[order]
+
+    choices = list(contexts)
+    given = tuple(choices[one] if choices else () for one in joined("given").tolist())
+    return NamedCells(rows[order], joined("column"), joined("donor"), joined("agree"), joined("among"), given)
+
+
+class _Naming:
+    """One look at all rows that still break a rule: (columns, rows) codes, and which rules are about each row."""
+
+    def __init__(
+        self, known: Dependencies, cells: Longs, admitted: list[Flags], contexts: dict[tuple[int, ...], int]
+    ) -> None:
+        self._known = known
+        self._contexts = contexts
+        self._cells = cells
+        self._admitted = admitted
+        judged = [rule.judged(cells, flags) for rule, flags in zip(known.rules, admitted, strict=True)]
+        self._status = np.stack([status for status, _ in judged])
+        self._groups = np.stack([group for _, group in judged])
+        self._staying = known.staying
+        self._rare = np.stack(
+            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / len(known.kept) for rule in known.rules]
+        )
+
+    def best(self, done: Flags) -> _Choice:
+        """The best cell of each row, where there is one."""
+        choice = _Choice.none(self._cells.shape[1])
+        for column in range(len(self._known.names)):
+            reading = [f for f, rule in enumerate(self._known.rules) if column in rule.columns]
+            right = [f for f in reading if self._known.rules[f].right == column]
+            left = [f for f in reading if f not in right]
+            broken = self._status[reading] == VIOLATED
+            open_rows = broken.any(axis=0) & ~done[column]
+            on_right = (self._status[right] == VIOLATED).any(axis=0) & open_rows
+            confirmed = np.zeros(self._cells.shape[1])
+            for f in reading:
+                confirmed += np.where(self._status[f] == SATISFIED, 1 if f in right else self._rare[f], 0)
+            ways = ((on_right, self._from_right, right), (open_rows & ~on_right, self._from_left, left))
+            for flags, make, rules in ways:
+                at = np.flatnonzero(flags)
+                if len(at):
+                    offer = make(column, at, rules, confirmed[at])
+                    choice.offer(at, self._settled(offer, column, at, reading, confirmed[at]))
+        return choice
+
+    def _settled(self, offer: _Choice, column: int, at: Longs, reading: list[int], confirmed: np.ndarray) -> _Choice:
+        """The offers with what each gains; a value that does not pay is none."""
+        cells = self._cells[:, at].copy()
+        cells[column] = offer.value
+        gain = np.zeros(len(at))
+        for f in reading:
+            status, _ = self._known.rules[f].judged(cells, self._admitted[f][at])
+            gain += (self._status[f][at] == VIOLATED).astype(int) - (status == VIOLATED)
+        offer.gain = gain - confirmed
+        unfit = (gain < 1) | (offer.gain < 0)
+        offer.value[unfit] = UNKNOWN
+        offer.donor[unfit] = -1
+        return offer
+
+    def _from_right(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
+        """What the group of a broken rule says: of several, the one that most rows say, then the lowest code."""
+        offer = _Choice.none(len(at))
+        offer.column[:] = column
+        offer.standing[:] = 1
+        offer.on_right[:] = True
+        support = np.full(len(at), -1)
+        broken = (self._status[rules][:, at] == VIOLATED).sum(axis=0)
+        for f in rules:
+            rule, group = self._known.rules[f], self._groups[f][at]
+            own = np.where(self._status[f][at] == VIOLATED, rule.support[group], -1)
+            value = rule.said[group]
+            better = (own > support) | ((own == support) & (own >= 0) & (value < offer.value))
+            support = np.where(better, own, support)
+            agree, among, donor = rule.agreeing[group], rule.members[group], rule.donors[group]
+            told = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
+            for name, new in (
+                ("value", value),
+                ("agree", agree),
+                ("among", among),
+                ("donor", np.where(told, donor, -1)),
+            ):
+                getattr(offer, name)[better] = new[better]
+            offer.given[better] = self._given(rule.left)
+        return offer
+
+    def _is_sure(self, column: int, at: Longs, rule: Dependency, broken: Longs) -> Flags:
+        """Whether the cell on the right of a broken rule is to blame, rather than one on its left.
+
+        So it is where no row that stays has its value, where several rules say so, and where rules that the row
+        satisfies confirm every cell on the left.
+        """
+        own = self._cells[column, at]
+        sure: Flags = (self._staying[column][np.maximum(own, 0)] == 0) | (broken > 1)
+        left = np.ones(len(at), np.bool_)
+        for place in rule.left:
+            said = np.zeros(len(at))
+            for f, other in enumerate(self._known.rules):
+                if place in other.columns:
+                    weight = 1 if other.right == place else self._rare[f][at]
+                    said += np.where(self._status[f][at] == SATISFIED, weight, 0)
+            left &= said >= CONFIRMED
+        return sure | left
+
+    def _from_left(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
+        """Another value with which the row would fit: what rows that agree with it in all else say."""
+        offer = _Choice.none(len(at))
+        offer.column[:] = column
+        offer.value[:] = UNKNOWN
+        broken = self._status[rules][:, at] == VIOLATED
+        kinds, which = np.unique(broken, axis=1, return_inverse=True)
+        for kind in range(kinds.shape[1]):
+            asked = np.flatnonzero(which.ravel() == kind)
+            own = [self._known.rules[f] for f, one in zip(rules, kinds[:, kind], strict=True) if one]
+            self._look(offer, column, at, asked, own)
+        rights = self._right_confirmed(column, at, rules)
+        weak = confirmed < 0.5 * broken.sum(axis=0)
+        offer.standing[(offer.standing == 0) & weak & rights] = 1
+        offer.donor[(broken.sum(axis=0) < 2) & ~rights] = -1
+        return offer
+
+    def _right_confirmed(self, column: int, at: Longs, rules: list[int]) -> Flags:
+        """Whether a rule that does not read this column confirms the cell on the right of one that the row breaks."""
+        found = np.zeros(len(at), np.bool_)
+        for f in rules:
+            right = self._known.rules[f].right
+            for other, rule in enumerate(self._known.rules):
+                if column in rule.columns or right not in rule.columns:
+                    continue
+                says = self._status[other][at] == SATISFIED
+                if rule.right != right:
+                    says &= self._rare[other][at] > 0.5
+                found |= says & (self._status[f][at] == VIOLATED)
+        return found
+
+    def _look(self, offer: _Choice, column: int, at: Longs, asked: Longs, broken: list[Dependency]) -> None:
+        """Fill the offers of rows that break the same rules; where no row agrees in all else, by right-hand sides."""
+        rights = tuple(sorted({rule.right for rule in broken} - {column}))
+        lefts = tuple(sorted({place for rule in broken for place in rule.left} - {column}))
+        for others, alternatives in ((tuple(sorted({*rights, *lefts})), lefts), (rights, ())):
+            asked = asked[(self._cells[list(others)][:, at[asked]] >= 0).all(axis=0)] if others else asked
+            if len(asked) == 0:
+                return
+            there = self._say(offer, column, at[asked], asked, others, alternatives, rights)
+            asked = asked[~there]
+
+    def _say(
+        self,
+        offer: _Choice,
+        column: int,
+        at: Longs,
+        asked: Longs,
+        others: tuple[int, ...],
+        alternatives: tuple[int, ...],
+        rights: tuple[int, ...],
+    ) -> Flags:
+        """Fill the offers of rows for which some row that stays has the same values in `others`; which these are."""
+        own = self._known.codes[column]
+        base = np.flatnonzero(self._known.kept & (own > 0))
+        rows, keys, wanted = self._matching(base, others, at)
+        size = int(own.max(initial=0)) + 1
+        pairs, first = distinct(keys * size + own[rows])
+        counts, key, value = np.bincount(pairs), keys[first], own[rows[first]].astype(np.int64)
+        order = np.lexsort((value, -counts, key))
+        heads = order[np.r_[True, key[order][1:] != key[order][:-1]]] if len(order) else order
+        most = int(max(keys.max(initial=0), wanted.max(initial=0))) + 1
+        best = np.full(most, -1)
+        best[key[heads]] = heads
+        totals = np.bincount(keys, minlength=most)
+        there = best[wanted] >= 0
+        pick = best[wanted[there]]
+        rivals = self._distinct(base, alternatives, at, own)[there]
+        chance = np.full(len(at), WRONG ** (len(rights) - 1))
+        for right in rights:
+            chance *= self._known.common[right][self._cells[right, at]] / len(self._known.kept)
+        other = value[pick] != self._cells[column, at[there]]
+        agree, among = counts[pick], totals[wanted[there]]
+        told = other & (agree >= LEFT_MAJORITY * among)
+        spots = asked[there]
+        offer.agree[spots], offer.among[spots] = agree, among
+        offer.value[spots] = np.where(told, value[pick], UNKNOWN)
+        offer.donor[spots] = np.where(told, rows[first[pick]], -1)
+        offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
+        offer.given[spots] = self._given(others)
+        return there
+
+    def _given(self, columns: tuple[int, ...]) -> int:
+        return self._contexts.setdefault(columns, len(self._contexts))
+
+    def _matching(self, base: Longs, columns: tuple[int, ...], at: Longs) -> tuple[Longs, Longs, Longs]:
+        if not columns:
+            return base, np.zeros(len(base), np.int64), np.zeros(len(at), np.int64)
+        return matching(base, [self._known.codes[one] for one in columns], [self._cells[one, at] for one in columns])
+
+    def _distinct(self, base: Longs, columns: tuple[int, ...], at: Longs, own: np.ndarray) -> Longs:
+        """How many values there are among rows that agree with each row in some columns."""
+        rows, keys, wanted = self._matching(base, columns, at)
+        size = int(own.max(initial=0)) + 1
+        _, first = distinct(keys * size + own[rows])
+        return np.bincount(keys[first], minlength=int(wanted.max(initial=0)) + 1)[wanted]

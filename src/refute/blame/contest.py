@@ -1,0 +1,272 @@
+"""A rule as a contest between rows: who clashes with whom, and the heaviest rows that can stay together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.blame.groups import (
+    group_weights,
+    heaviest_pairs,
+    mark_outvoted,
+    pair_weights,
+    use_matched,
+)
+from refute.kernels.blame.orders import heaviest_chain, heaviest_spans
+from refute.language.rulebook import Rule
+from refute.plan.problem import Comparison, Problem, ProblemSide
+
+Longs = NDArray[np.int64]
+Ids = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Partners = Callable[[Problem], tuple[Longs, Longs]]  # for each point of side s, and of side t, its number of partners
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest(ABC):
+    """A rule about two rows over a table; `exact` where the heaviest rows that can stay are found exactly.
+
+    Rows that the rule is not about stay, whatever they weigh.
+    """
+
+    rule: Rule
+    problem: Problem
+    partners: Partners
+    n_rows: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether `keep` is best possible."""
+        return True
+
+    @abstractmethod
+    def keep(self, weights: Longs, alive: Flags) -> Flags:
+        """A set of rows without a violation, as heavy as can be; rows that are not alive are not in it."""
+
+    @abstractmethod
+    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+        """How many of these rows at least must go, and rows that prove it; those that are less `busy` are preferred."""
+
+    def violations(self, rows: Longs, among: Flags) -> Longs:
+        """For each of some rows, in how many violations it meets a row among others, in either role."""
+        if len(rows) == 0:
+            return np.zeros(0, np.int64)
+        asked = np.zeros(self.n_rows, np.bool_)
+        asked[rows] = True
+        return (self._counts(asked, among, 0) + self._counts(among, asked, 1))[rows]
+
+    def degrees(self, alive: Flags) -> Longs:
+        """In how many violations among these rows each row is."""
+        part = between(self.problem, alive, alive)
+        found = np.zeros(self.n_rows, np.int64)
+        if _has_points(part):
+            as_s, as_t = self.partners(part)
+            found[part.s.row_numbers()] += as_s
+            found[part.t.row_numbers()] += as_t
+        return found
+
+    def _counts(self, s: Flags, t: Flags, role: int) -> Longs:
+        part = between(self.problem, s, t)
+        found = np.zeros(self.n_rows, np.int64)
+        if _has_points(part):
+            found[(part.s, part.t)[role].row_numbers()] = self.partners(part)[role]
+        return found
+
+
+def between(problem: Problem, s: Flags, t: Flags) -> Problem:
+    """The problem over some rows on each side."""
+    s_rows, t_rows = problem.s.row_numbers(), problem.t.row_numbers()
+    s_at = np.flatnonzero(s[s_rows])
+    together = s is t and problem.aligned
+    t_at = s_at if together else np.flatnonzero(t[t_rows])
+    s_side = ProblemSide(len(s_at), s_rows[s_at])
+
+    def picked(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+        return tuple(one.picked(s_at, t_at, together=together) for one in comparisons)
+
+    return Problem(
+        s=s_side,
+        t=s_side if together else ProblemSide(len(t_at), t_rows[t_at]),
+        equal=picked(problem.equal),
+        order=picked(problem.order),
+        differ=picked(problem.differ),
+        self_pairs=problem.self_pairs,
+    )
+
+
+def _has_points(problem: Problem) -> bool:
+    return problem.s.size > 0 and problem.t.size > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedRows:
+    """Points in groups and, within these, in pairs of a group and a value. Pairs are numbered by their first points."""
+
+    rows: Longs  # of each point, ascending
+    pairs: Ids  # of each point
+    pair_groups: Ids  # of each pair
+    common: Longs  # how many points have the value of each pair
+    count: int  # of groups
+
+    def sums(self, weights: Longs) -> tuple[Longs, Longs]:
+        """What each pair and each group weighs."""
+        sums, totals = np.zeros(len(self.pair_groups), np.int64), np.zeros(self.count, np.int64)
+        pair_weights(self.rows, self.pairs, weights, sums)
+        group_weights(self.pair_groups, sums, totals)
+        return sums, totals
+
+    def best(self, sums: Longs) -> Ids:
+        """The heaviest pair of each group."""
+        best = np.full(self.count, -1, np.int32)
+        heaviest_pairs(self.pair_groups, sums, self.common, best)
+        return best
+
+    def points(self, rows: Longs) -> Longs:
+        """The point of each row, or -1."""
+        at = np.searchsorted(self.rows, rows)
+        found = self.rows[np.minimum(at, max(len(self.rows) - 1, 0))] == rows if len(self.rows) else rows < 0
+        return np.where(found, at, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneValue(Contest):
+    """A key or a dependency: the rows of a group that have one value stay. Rows with other values all clash."""
+
+    groups: GroupedRows
+    is_key: bool
+    mutual: bool  # each clash is two violations, one in each direction
+
+    def keep(self, weights: Longs, alive: Flags) -> Flags:
+        """The heaviest value of each group; of equals the one more common in its column, then the one that is first."""
+        groups = self.groups
+        sums, _ = groups.sums(np.where(alive, weights, 0))
+        kept = alive.copy()
+        mark_outvoted(groups.rows, groups.pairs, groups.pair_groups, groups.best(sums), kept)
+        return kept
+
+    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+        """All but the largest value of each group; where it has more than half, as many of its rows prove it."""
+        groups = self.groups
+        sums, totals = groups.sums(alive.astype(np.int64))
+        best = groups.best(sums)
+        needed = totals - np.where(best >= 0, sums[best], 0)
+        points = np.flatnonzero(alive[groups.rows] & (needed > 0)[groups.pair_groups[groups.pairs]])
+        order = points[np.argsort(busy[groups.rows[points]], kind="stable")]
+        used = np.zeros(self.n_rows, np.bool_)
+        listed = np.column_stack([groups.rows[order], order])
+        use_matched(listed, groups.pairs, groups.pair_groups, best, needed.copy(), used)
+        return int(needed.sum()), used
+
+    def violations(self, rows: Longs, among: Flags) -> Longs:
+        """From the sizes of groups and pairs alone."""
+        if not self.mutual:
+            return Contest.violations(self, rows, among)
+        groups = self.groups
+        sums, totals = groups.sums(among.astype(np.int64))
+        at = groups.points(rows)
+        if len(groups.rows) == 0:
+            return np.zeros(len(rows), np.int64)
+        pairs = groups.pairs[at]
+        return np.where(at < 0, 0, 2 * (totals[groups.pair_groups[pairs]] - sums[pairs]))
+
+    def degrees(self, alive: Flags) -> Longs:
+        """The same for all rows that are alive."""
+        rows = np.flatnonzero(alive)
+        found = np.zeros(self.n_rows, np.int64)
+        found[rows] = self.violations(rows, alive)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InOrder(Contest):
+    """Rules that a sort decides, group by group: (3, points) of group and two ranks, and the row of each point."""
+
+    points: Longs
+    rows: Longs
+
+    @abstractmethod
+    def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
+        """Marks the heaviest points that can stay."""
+
+    def keep(self, weights: Longs, alive: Flags) -> Flags:
+        """The heaviest points of each group."""
+        kept = alive.copy()
+        chosen, stays = self._chosen(weights, alive)
+        kept[self.rows[chosen]] = stays
+        return kept
+
+    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+        """All but the most that can stay; the groups in which some must go prove it."""
+        chosen, stays = self._chosen(np.ones(self.n_rows, np.int64), alive)
+        groups = self.points[0, chosen]
+        broken = np.zeros(int(groups.max(initial=0)) + 1, np.bool_)
+        broken[groups[~stays]] = True
+        used = np.zeros(self.n_rows, np.bool_)
+        used[self.rows[chosen[broken[groups]]]] = True
+        return int(np.count_nonzero(~stays)), used
+
+    def _chosen(self, weights: Longs, alive: Flags) -> tuple[Longs, Flags]:
+        """The points of living rows, and which of them stay."""
+        chosen = np.flatnonzero(alive[self.rows])
+        stays = np.zeros(len(chosen), np.bool_)
+        if len(chosen):
+            self._mark(np.ascontiguousarray(self.points[:, chosen]), weights[self.rows[chosen]], stays)
+        return chosen, stays
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain(InOrder):
+    """Two orders within groups: what stays is a chain, the longest increasing subsequence where all weigh the same."""
+
+    strict: tuple[bool, bool]
+
+    def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
+        heaviest_chain(points, weights, self.strict, int(points[2].max()) + 1, kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans(InOrder):
+    """No two spans of a group overlap: interval scheduling."""
+
+    closed: bool
+
+    def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
+        heaviest_spans(points, weights, self.closed, kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loose(Contest):
+    """Any other rule, by rounds of partner counts: rows with more than half of the most partners go, then count again.
+
+    The most halves in each round, so there are no more rounds than a count has bits; each is a count of fewer rows.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """What is dropped may be more than must go."""
+        return False
+
+    def keep(self, weights: Longs, alive: Flags) -> Flags:
+        """What is left after the rounds; partners are counted, not weighed."""
+        kept = alive.copy()
+        active = alive
+        while True:
+            degrees = self.degrees(active)
+            most = int(degrees.max(initial=0))
+            if most == 0:
+                return kept
+            gone = degrees > most // 2
+            kept &= ~gone
+            active = (degrees > 0) & ~gone
+
+    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+        """So many that the rows with the most violations could cover all of them."""
+        degrees = self.degrees(alive)
+        covered = np.cumsum(np.sort(degrees)[::-1])
+        if len(covered) == 0 or covered[-1] == 0:
+            return 0, np.zeros(self.n_rows, np.bool_)
+        return int(np.searchsorted(covered, (covered[-1] + 1) // 2)) + 1, degrees > 0

@@ -1,0 +1,104 @@
+"""Suspects as a table: one line for each row and rule that blames it, with the cells in question and their support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from refute.blame.cells import NamedCells, name_cells
+from refute.blame.contest import Longs, Partners
+from refute.blame.dependencies import Dependencies
+from refute.blame.repairs import without_harm
+from refute.blame.rows import Blame, RuleBlame, find_blame
+from refute.blame.sayings import CELL, CellSayings
+from refute.language.rulebook import Rule
+from refute.relation import Relation
+from refute.relation.arrays import row_numbers
+
+_LINE = (
+    ("rule", pa.string()),
+    ("severity", pa.string()),
+    ("either", pa.bool_()),
+    ("removed", pa.bool_()),
+    ("violations", pa.int64()),
+    ("clears", pa.int64()),
+    ("cells", pa.list_(CELL)),
+)
+REASON = pa.struct(list(_LINE))
+Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuspectFinding:
+    """The rows to blame, with their cells: what an engine knows about them, by row numbers."""
+
+    relation: Relation
+    rules: tuple[Rule, ...]
+    blame: Blame
+    known: Dependencies
+    named: NamedCells
+
+    @classmethod
+    def of(cls, relation: Relation, rules: Sequence[Rule], partners: Partners, *, threads: int = 1) -> SuspectFinding:
+        """The finding for a table and its rules, all of which blame."""
+        blame = find_blame(relation, rules, partners, threads=threads)
+        known = Dependencies.of(relation, blame.contests, ~blame.suspects)
+        named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
+        return cls(relation, tuple(rules), blame, known, named)
+
+    @property
+    def blamed(self) -> dict[str, int]:
+        """How many of the suspects each rule blames, by its name."""
+        found = {rule.name: 0 for rule in self.rules}
+        return found | {one.rule.name: len(one.rows) for one in self.blame.by_rule}
+
+    def table(self, identified: Identified) -> pa.Table:
+        """One line for each row and rule, by row and then in the order of the rules; ids in a column `row`."""
+        rows, reasons = self.lines()
+        columns = [identified(rows), *(reasons.field(at) for at in range(len(_LINE)))]
+        return pa.table(columns, names=["row", *(name for name, _ in _LINE)])
+
+    def reasons(self) -> tuple[Longs, pa.ListArray]:
+        """The row numbers of all suspects, ascending, and a list for each of why it is one."""
+        rows, reasons = self.lines()
+        removed = self.blame.suspects[rows]
+        rows, reasons = rows[removed], reasons.filter(pa.array(removed.tolist(), pa.bool_()))
+        suspects = self.blame.rows
+        offsets = np.append(np.searchsorted(rows, suspects), len(rows)).astype(np.int32)
+        return suspects, pa.ListArray.from_arrays(row_numbers(offsets), reasons)
+
+    def lines(self) -> tuple[Longs, pa.StructArray]:
+        """The row number of each line, and what it says."""
+        blames = self.blame.by_rule
+        sizes = [len(one.rows) + len(one.twins) for one in blames]
+        rules = np.repeat(np.arange(len(blames)), sizes)
+        rows = _joined([part for one in blames for part in (one.rows, one.twins)], np.int64)
+        order = np.lexsort((rules, rows))
+        rows, rules = rows[order], rules[order]
+
+        def told(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
+            return _joined([part for one in blames for part in (getattr(one, own), of_twins(one))], dtype)[order]
+
+        either = told("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
+        violations = told("violations", lambda one: one.twin_violations, np.int64)
+        clears = told("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
+        names = pa.array([one.rule.name for one in blames], pa.string())
+        severities = pa.array([one.rule.severity.value for one in blames], pa.string())
+        cells = CellSayings(self.relation, self.blame, self.known, self.named).cells(rows, rules)
+        columns = [
+            names.take(row_numbers(rules)),
+            severities.take(row_numbers(rules)),
+            pa.array(either.tolist(), pa.bool_()),
+            pa.array(self.blame.suspects[rows].tolist(), pa.bool_()),
+            row_numbers(violations),
+            row_numbers(clears),
+            cells,
+        ]
+        return rows, pa.StructArray.from_arrays(columns, fields=[pa.field(*one) for one in _LINE])
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *parts])

@@ -1,0 +1,149 @@
+"""Values that are withheld: those with which a row would break a rule that it does not break now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from refute.blame.cells import NamedCells
+from refute.blame.contest import Contest, Flags, Longs
+from refute.blame.dependencies import VIOLATED, Dependencies
+from refute.language.conditions import columns_of
+from refute.language.form import Form, operands
+from refute.language.rulebook import Rule
+from refute.plan.compile import compile_rule
+from refute.plan.problem import Comparison, Problem, ProblemSide
+from refute.relation import Relation
+from refute.relation.arrays import row_numbers
+
+
+def without_harm(
+    relation: Relation,
+    rules: Sequence[Rule],
+    contests: Sequence[Contest],
+    known: Dependencies,
+    cells: NamedCells,
+) -> NamedCells:
+    """The cells without values that would break another rule, each row taken with all values that it is given."""
+    given = cells.donors >= 0
+    rows = np.unique(cells.rows[given])
+    if len(rows) == 0:
+        return cells
+    sources = {name: rows.copy() for name in known.names}
+    for place, name in enumerate(known.names):
+        own = given & (cells.columns == place)
+        sources[name][np.searchsorted(rows, cells.rows[own])] = cells.donors[own]
+    changed = {name for name, taken in sources.items() if not np.array_equal(taken, rows)}
+    harm: list[tuple[frozenset[str], Flags]] = []
+    before = known.cells(rows)
+    after = np.stack([codes[sources[name]] for name, codes in zip(known.names, known.codes, strict=True)]).astype(
+        np.int64
+    )
+    dependent = {rule.number for rule in known.rules}
+    for one in known.rules:
+        admitted = one.groups.points(rows) >= 0
+        was, now = (one.judged(cells, admitted)[0] == VIOLATED for cells in (before, after))
+        harm.append((frozenset(known.names[place] for place in one.columns), now & ~was))
+    for number, contest in enumerate(contests):
+        read = frozenset(contest.rule.constraint.columns)
+        if number not in dependent and read & changed:
+            harmed = _clashes(contest, rows, sources, known.kept) & (contest.violations(rows, known.kept) == 0)
+            harm.append((read, harmed))
+    for contest in contests:
+        harm.append(_newly_meant(relation, contest, rows, sources))
+    for rule in rules:
+        read = frozenset(name for name, _ in _read(relation, rule))
+        if rule.constraint.is_single_row and read & changed:
+            harm.append((read, _broken(relation, rule, rows, sources)))
+    bad = np.zeros(len(cells.rows), np.bool_)
+    at = np.minimum(np.searchsorted(rows, cells.rows), len(rows) - 1)
+    for names, flags in harm:
+        reads = np.isin(cells.columns, [place for place, name in enumerate(known.names) if name in names])
+        bad |= reads & flags[at] & (rows[at] == cells.rows)
+    return replace(cells, donors=np.where(bad, -1, cells.donors))
+
+
+def _newly_meant(
+    relation: Relation, contest: Contest, rows: Longs, sources: Mapping[str, Longs]
+) -> tuple[frozenset[str], Flags]:
+    """The columns by which a rule chooses its rows, and rows that it might choose after a change, and not before.
+
+    These are the columns of its conditions, and those whose nulls keep rows out, where a value takes the place of one.
+    """
+    rule = contest.rule
+    barred = Form.of(rule).barred()
+    conditions = set() if rule.where is None else set(columns_of(rule.where))
+    for predicate in rule.constraint.predicates:
+        if not predicate.is_two_row:
+            conditions.update(column.name for column in predicate.columns)
+    names = [name for name in (*barred, *conditions) if name in sources]
+    found = np.zeros(len(rows), np.bool_)
+    for name in names:
+        moved = sources[name] != rows
+        found |= moved if name in conditions else moved & relation.is_null(name)[rows]
+    return frozenset(names), found
+
+
+def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
+    """Which rows would break a rule about one row."""
+    read = _read(relation, rule)
+    table = pa.table({name: column.take(row_numbers(sources.get(name, rows))) for name, column in read})
+    found = compile_rule(Relation.of(table), rule).rows
+    broken = np.zeros(len(rows), np.bool_)
+    broken[found] = True
+    return broken
+
+
+def _read(relation: Relation, rule: Rule) -> list[tuple[str, pa.ChunkedArray]]:
+    where = () if rule.where is None else columns_of(rule.where)
+    return [(name, relation.column(name)) for name in dict.fromkeys((*rule.constraint.columns, *where))]
+
+
+def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: Flags) -> Flags:
+    """Which rows, with their cells taken from other rows, would clash with a row that stays.
+
+    A row that takes a cell from one that the rule is not about counts as one that would.
+    """
+    problem, form = contest.problem, Form.of(contest.rule)
+    found = np.zeros(len(rows), np.bool_)
+    for role in (0, 1):
+        side, other = (problem.s, problem.t) if role == 0 else (problem.t, problem.s)
+        mine, theirs = side.row_numbers(), other.row_numbers()
+        if len(mine) == 0:
+            continue
+        standing = _places(mine, rows)[1]
+        staying = np.flatnonzero(kept[theirs])
+        unsure = np.zeros(len(rows), np.bool_)
+        compared: list[list[Comparison]] = []
+        kinds = (
+            (form.equal, problem.equal),
+            (tuple(one.predicate for one in form.order), problem.order),
+            (form.differ, problem.differ),
+        )
+        for predicates, comparisons in kinds:
+            compared.append([])
+            for predicate, one in zip(predicates, comparisons, strict=True):
+                places, there = _places(mine, sources.get(operands(predicate)[role], rows))
+                unsure |= ~there
+                own, rest = one.codes[role][places], one.codes[1 - role][staying]
+                compared[-1].append(one.over(*((own, rest) if role == 0 else (rest, own)), one.size))
+        new, old = ProblemSide.beyond(contest.n_rows, len(rows)), ProblemSide(len(staying), theirs[staying])
+        asked = Problem(
+            s=new if role == 0 else old,
+            t=old if role == 0 else new,
+            equal=tuple(compared[0]),
+            order=tuple(compared[1]),
+            differ=tuple(compared[2]),
+            self_pairs=False,
+        )
+        partners = contest.partners(asked)[role] if len(staying) else np.zeros(len(rows), np.int64)
+        found |= standing & ((partners > 0) | unsure)
+    return found
+
+
+def _places(side: Longs, rows: Longs) -> tuple[Longs, Flags]:
+    at = np.minimum(np.searchsorted(side, rows), max(len(side) - 1, 0))
+    return at, (side[at] == rows) if len(side) else np.zeros(len(rows), np.bool_)

@@ -1,0 +1,111 @@
+"""The heaviest rows that can stay under a rule about order: a chain of points, or spans that do not overlap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], size: int, kept: Flags) -> None:
+    """Marks the heaviest set of points of each group of which no two have `x < x'` and `y > y'`.
+
+    `points` is (3, n): group, x, y, with y in [0, size), sorted by group, then x, then y: ascending where the order of
+    x is strict, else descending. An order that is not strict clashes on equal values too. With a strict x, equal points
+    are harmless together and count as one heavy point; where neither is strict only the heaviest of them stays.
+    A Fenwick tree over y holds the heaviest chain that ends at or below each value: n log size.
+    """
+    x_strict, y_strict = strict
+    n = points.shape[1]
+    together = x_strict or y_strict
+    start = np.empty(n + 1, np.int64)  # of each run of equal points
+    total, before = np.zeros(n, np.int64), np.full(n, -1, np.int64)
+    tree, ends = np.zeros(size + 1, np.int64), np.full(size + 1, -1, np.int64)
+    first = 0
+    while first < n:
+        last = first
+        while last < n and points[0, last] == points[0, first]:
+            last += 1
+        runs = 0
+        for q in range(first, last):
+            if q == first or points[1, q] != points[1, q - 1] or points[2, q] != points[2, q - 1]:
+                start[runs] = q
+                total[runs] = 0
+                runs += 1
+            total[runs - 1] = total[runs - 1] + weights[q] if together else max(total[runs - 1], weights[q])
+        start[runs] = last
+        top = 0
+        for run in range(runs):
+            y = points[2, start[run]]
+            best, end = np.int64(0), -1
+            at = y + 1 if y_strict else y
+            while at > 0:
+                if tree[at] > best:
+                    best, end = tree[at], ends[at]
+                at -= at & -at
+            total[run] += best
+            before[run] = end
+            if total[run] > total[top]:
+                top = run
+            at = y + 1
+            while at <= size:
+                if total[run] > tree[at]:
+                    tree[at], ends[at] = total[run], run
+                at += at & -at
+        for run in range(runs):
+            at = points[2, start[run]] + 1
+            while at <= size:
+                tree[at], ends[at] = 0, -1
+                at += at & -at
+        run = top
+        while run >= 0:
+            if together:
+                kept[start[run] : start[run + 1]] = True
+            else:
+                heaviest = start[run]
+                for q in range(start[run], start[run + 1]):
+                    if weights[q] > weights[heaviest]:
+                        heaviest = q
+                kept[heaviest] = True
+            run = before[run]
+        first = last
+
+
+@njit(cache=True, nogil=True)
+def heaviest_spans(spans: Longs, weights: Longs, closed: bool, kept: Flags) -> None:
+    """Marks the heaviest spans of each group of which no two overlap.
+
+    `spans` is (3, n): group, start, end, none of which ends before it starts, sorted by group, then end, then start.
+    Spans that touch overlap if they are `closed`. Weighted interval scheduling: the last span that ends in time is
+    found by bisection, n log n.
+    """
+    n = spans.shape[1]
+    best, last_fit = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    first = 0
+    for j in range(n):
+        if j == 0 or spans[0, j] != spans[0, j - 1]:
+            first = j
+        low, high = first, j
+        while low < high:  # how many of the spans before this one end in time
+            mid = (low + high) // 2
+            if spans[2, mid] < spans[1, j] or (not closed and spans[2, mid] == spans[1, j]):
+                low = mid + 1
+            else:
+                high = mid
+        last_fit[j] = low
+        taken = weights[j] + (best[low] if low > first else 0)
+        best[j + 1] = max(best[j] if j > first else 0, taken)
+    j = n - 1
+    while j >= 0:
+        group_first = j == 0 or spans[0, j] != spans[0, j - 1]
+        without = np.int64(0) if group_first else best[j]
+        if best[j + 1] > without:
+            kept[j] = True
+            j = last_fit[j] - 1
+        else:
+            j -= 1

@@ -1,0 +1,56 @@
+"""Suspects as plain text: how many, which rules blame them, and the first of them with what they should say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from refute.display import in_one_line
+from refute.report.numbers import plural
+
+if TYPE_CHECKING:
+    from refute.report.suspects import Suspect, SuspectCell, Suspects
+
+SHOWN = 20
+
+
+def render(suspects: Suspects, shown: int = SHOWN) -> str:
+    """The text, without colours."""
+    return "\n".join(_lines(suspects, shown))
+
+
+def _lines(suspects: Suspects, shown: int) -> Iterator[str]:
+    yield f"Suspects: {suspects.summary}"
+    for name, share in suspects.shares.items():
+        if share:
+            yield f"      {in_one_line(name)} blames {share:.3%} of all rows"
+    for line in islice(suspects, shown):
+        yield f"  row {identity(line.row)}: {said(line)}"
+    if len(suspects) > shown:
+        yield f"  and {plural(len(suspects) - shown, 'more line')}"
+
+
+def identity(row: Any) -> str:
+    """The id of a row in one line; the values of a key of several columns with slashes between."""
+    values = row.values() if isinstance(row, dict) else [row]
+    return in_one_line("/".join(map(str, values)))
+
+
+def said(line: Suspect) -> str:
+    """Why a row is listed under a rule, in words."""
+    what = "violation" if line.violations == 1 else "violations"
+    words = f"{line.rule}, in {line.violations:,} {what}"
+    if line.either:
+        words += "; either this row or another with its key is wrong"
+        words += "" if line.removed else ", and this one stays"
+    return in_one_line("; ".join([words, *(cell_said(cell) for cell in line.cells)]))
+
+
+def cell_said(cell: SuspectCell) -> str:
+    """What is said of a cell."""
+    value = "null" if cell.value is None else repr(cell.value)
+    words = f"{cell.column} is {value}"
+    if cell.suggested is not None:
+        words += f", should be {cell.suggested!r}"
+    return words if cell.support is None else f"{words} ({cell.support})"

@@ -1,0 +1,209 @@
+"""Which cells are in question, what is suggested for them, and what speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refute as rf
+from covers import violations_of
+from refute.blame.tuples import TupleIndex, matching
+from refute.language.nulls import Nulls
+from refute.language.parser import parse_condition
+from refute.language.rulebook import RuleBook
+from refute.report.suspects import Suspect
+
+
+def lines_of(columns: dict[str, list[Any]], rules: Any, **options: Any) -> list[Suspect]:
+    """The lines of the suspects of a table."""
+    return list(rf.suspects(pa.table(columns), rules, **options))
+
+
+def test_a_right_hand_cell_has_the_value_of_its_group_and_who_says_so() -> None:
+    zips, cities = ["80836"] * 32, ["Fairdale"] * 31 + ["Fairdael"]
+    (line,) = lines_of({"zip": zips, "city": cities}, "zip -> city")
+    assert line.row == 31
+    assert (line.violations, line.clears) == (62, 62)
+    (cell,) = line.cells
+    assert cell == ("city", "Fairdael", "Fairdale", "31 of 32 rows with zip 80836 say Fairdale")
+
+
+def test_nothing_is_suggested_where_not_more_than_half_says_so() -> None:
+    lines = lines_of({"zip": [1] * 4, "city": ["a", "a", "b", "c"]}, "zip -> city")
+    assert [line.row for line in lines] == [2, 3]
+    assert {(cell.column, cell.suggested) for line in lines for cell in line.cells} == {("city", None)}
+
+
+def test_a_value_with_which_another_rule_would_break_is_withheld() -> None:
+    table: dict[str, list[Any]] = {"zip": [1] * 8 + [2] * 2, "city": [*"aaaaaaabcc"], "id": [*range(10)]}
+    (free,) = lines_of(table, ["zip -> city"])
+    assert (free.row, free.cells[0].suggested) == (7, "a")
+    taken = table | {"mark": [7, 1, 2, 3, 4, 5, 6, 7, 8, 9]}  # with city a, row 7 would be a second (a, 7)
+    (line,) = lines_of(taken, ["zip -> city", "unique(city, mark)"])
+    assert (line.row, line.cells[0].column, line.cells[0].suggested) == (7, "city", None)
+    (line,) = lines_of(table, ["zip -> city", "not (s.city = 'a' and s.id > 6)"])
+    assert (line.row, line.cells[0].suggested) == (7, None)
+
+
+def test_a_left_hand_cell_is_named_on_evidence_alone() -> None:
+    zips = ["1"] * 6 + ["2"] * 6
+    cities, states = ["a"] * 6 + ["b"] * 6, ["X"] * 6 + ["Y"] * 6
+    streets = [f"street {i}" for i in range(12)]
+    zips[5] = "2"  # everything else says 1
+    rules = ["zip -> city", "zip -> state", "city -> state"]
+    (line, other) = lines_of({"zip": zips, "city": cities, "state": states, "street": streets}, rules)
+    assert line.row == other.row == 5
+    assert {cell.column for cell in (*line.cells, *other.cells)} == {"zip"}
+    (alone,) = lines_of({"zip": zips, "city": cities}, "zip -> city")
+    assert [cell.column for cell in alone.cells] == ["city"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "rates", "expected"),
+    [
+        ("not (s.salary < t.salary and s.rate > t.rate)", [1, 2, 9, 4, 5], ("2 to 4", "50 or more")),
+        (
+            "not (s.salary < t.salary and s.rate >= t.rate)",
+            [1, 2, 9, 4, 5],
+            ("more than 2 and less than 4", "50 or more"),
+        ),
+        ("not (s.salary < t.salary and s.rate < t.rate)", [5, 4, 9, 3, 2], ("3 to 4", "10 or less")),
+    ],
+)
+def test_an_order_names_both_cells_with_what_fits_all_rows_that_stay(
+    rule: str, rates: list[int], expected: tuple[str, str]
+) -> None:
+    table = {"salary": [10, 20, 30, 40, 50], "rate": rates}
+    (line,) = lines_of(table, rule)
+    assert line.row == 2
+    told = {cell.column: cell.support for cell in line.cells}
+    assert told == {
+        "rate": f"{expected[0]} fits all 4 rows that stay",
+        "salary": f"{expected[1]} fits all 4 rows that stay",
+    }
+
+
+@given(st.data())
+def test_every_value_of_an_interval_fits_and_none_beside_it(data: st.DataObject) -> None:
+    operators = [data.draw(st.sampled_from(["<", "<=", ">", ">="])) for _ in range(2)]
+    rule = f"not (s.g = t.g and s.a {operators[0]} t.a and s.b {operators[1]} t.b)"
+    n = data.draw(st.integers(2, 7))
+    rows = [{name: data.draw(st.integers(0, 1 if name == "g" else 5)) for name in "gab"} for _ in range(n)]
+    table = pa.Table.from_pylist(rows)
+    suspects = rf.suspects(table, rule)
+    removed = {line.row for line in suspects}
+    book = list(RuleBook.of(rule))
+    for line in suspects:
+        for cell in line.cells:
+            stay = [row for at, row in enumerate(rows) if at not in removed]
+            fits = set()
+            for value in range(-1, 8):
+                tried = pa.Table.from_pylist([*stay, {**rows[line.row], cell.column: value}])
+                if not violations_of(tried, book):
+                    fits.add(value)
+            if cell.support is None:
+                assert not fits, cell
+                continue
+            assert fits == {value for value in range(-1, 8) if _within(value, cell.support)}, cell
+
+
+def _within(value: int, support: str) -> bool:
+    """Whether a value is in the interval that a sentence tells."""
+    told = support.partition(" fits")[0]
+    if told == "any value":
+        return True
+    if told.startswith("only "):
+        return value == int(told.removeprefix("only "))
+    for ending, test in ((" or more", int.__ge__), (" or less", int.__le__)):
+        if told.endswith(ending):
+            return bool(test(value, int(told.removesuffix(ending))))
+    if " to " in told:
+        low, high = map(int, told.split(" to "))
+        return low <= value <= high
+    parts = told.split(" and ")
+    return all(
+        value > int(one.removeprefix("more than ")) if one.startswith("more") else value < int(one.split()[-1])
+        for one in parts
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=20), st.data())
+def test_tuples_are_found_by_their_values(drawn: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    from refute.blame import tuples
+
+    before, tuples._LARGEST = tuples._LARGEST, data.draw(st.sampled_from([2**62, 5]))
+    try:
+        distinct = list(dict.fromkeys(drawn))
+        columns = [np.array(side, np.int32) for side in zip(*distinct, strict=True)]
+        index = TupleIndex.of(columns, [3, 4, 3])
+        asked = [data.draw(st.tuples(*[st.integers(-1, 4)] * 3)) for _ in range(5)] + distinct
+        found = index.look_up([np.array(side, np.int64) for side in zip(*asked, strict=True)])
+        assert found.tolist() == [distinct.index(one) if one in distinct else -1 for one in asked]
+    finally:
+        tuples._LARGEST = before
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20), st.data())
+def test_rows_that_match_have_the_number_of_what_they_match(drawn: list[tuple[int, int]], data: st.DataObject) -> None:
+    asked = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=5))
+    columns = [np.array(side, np.int32) for side in zip(*drawn, strict=True)]
+    rows, numbers, wanted = matching(
+        np.arange(len(drawn)), columns, [np.array(side, np.int64) for side in zip(*asked, strict=True)]
+    )
+    assert rows.tolist() == [row for row, one in enumerate(drawn) if one in asked]
+    for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
+        for one, other in zip(asked, wanted.tolist(), strict=True):
+            assert (drawn[row] == one) == (number == other)
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_suggested_values_never_break_a_rule_that_was_not_broken(data: st.DataObject) -> None:
+    order = "not (s.a = t.a and s.b < t.b and s.c > t.c)"
+    texts = ["a -> b", "a, c -> b", "b -> c", "unique(a, b, c)", order, "row(b <= c)", "not (s.b = 1 and s.a != t.a)"]
+    chosen = RuleBook.of(data.draw(st.lists(st.sampled_from(texts), min_size=1, max_size=4, unique=True)))
+    wheres = st.sampled_from([None, None, parse_condition("b != 1"), parse_condition("c < 2")])
+    modes = st.sampled_from(list(Nulls))
+    rules = [replace(rule, where=data.draw(wheres), nulls=data.draw(modes)) for rule in chosen]
+    n = data.draw(st.integers(1, 10))
+    cell = data.draw(st.sampled_from([st.integers(0, 2), st.none() | st.integers(0, 2)]))
+    rows = [{name: data.draw(cell) for name in "abc"} for _ in range(n)]
+    schema = pa.schema([(name, pa.int64()) for name in "abc"])
+    lines = list(rf.suspects(pa.Table.from_pylist(rows, schema), rules))
+    removed = {line.row for line in lines if line.removed}
+    stay = [row for at, row in enumerate(rows) if at not in removed]
+    for row in removed:
+        given = {c.column: int(c.suggested) for line in lines if line.row == row for c in line.cells if c.suggested}
+        for rule in rules:
+            before = violations_of(pa.Table.from_pylist([*stay, rows[row]], schema), [rule])
+            after = violations_of(pa.Table.from_pylist([*stay, rows[row] | given], schema), [rule])
+            assert before or not after, (rule, rows[row], given)
+
+
+def test_a_value_is_withheld_where_the_cell_on_the_left_may_as_well_be_wrong() -> None:
+    codes, states = [1] * 8 + [2] * 8, ["X"] * 8 + ["Y"] * 8
+    swapped = [*states[:7], "Y", *states[8:]]  # either state or code of row 7 is wrong
+    (line,) = lines_of({"code": codes, "state": swapped}, "code -> state")
+    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", None)]
+    unheard = [*states[:7], "Xx", *states[8:]]  # a value that nobody else has is the wrong one
+    (line,) = lines_of({"code": codes, "state": unheard}, "code -> state")
+    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", "X")]
+    names = [*"aaaaaaaabbbbbbbb"]  # another rule confirms the code
+    (line,) = lines_of({"code": codes, "state": swapped, "name": names}, ["code -> state", "code -> name"])
+    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", "X")]
+
+
+def test_several_rows_that_one_left_hand_cell_explains_name_that_cell() -> None:
+    codes = [1] * 8 + [2] * 8 + [3] * 8
+    names, kinds = [*"aaaaaaaabbbbbbbbcccccccc"], [*"xxxxxxxxyyyyyyyyzzzzzzzz"]
+    codes[3] = 2
+    lines = lines_of({"code": codes, "name": names, "kind": kinds}, ["code -> name", "code -> kind"])
+    told = {(line.row, cell.column, cell.suggested) for line in lines for cell in line.cells}
+    assert told == {(3, "code", "1")}
+    assert lines[0].cells[0].support == "7 of 7 rows with kind x and name a say 1"

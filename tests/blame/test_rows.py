@@ -1,0 +1,203 @@
+"""The rows to blame, held against all sets of rows: their removal leaves nothing, and they are few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covers import covers, fewest, violations_of
+from refute.blame.binding import contest_of
+from refute.blame.contest import Chain, Loose, OneValue, Spans
+from refute.blame.rows import Blame, find_blame
+from refute.detect.sweep import partners
+from refute.language.nulls import Nulls
+from refute.language.parser import parse_condition
+from refute.language.rulebook import Rule, RuleBook
+from refute.relation import Relation
+from strategies import Case, cases, rules, tables
+
+ONE_ROW = "not (s.a > 2)"
+EXACT = (
+    "not (s.a = t.a)",
+    "not (s.a = t.a and s.b = t.b)",
+    "not (s.a = t.a and s.b != t.b)",
+    "not (s.a = t.a and s.c = t.c and s.b != t.b)",
+    "not (s.a != t.a)",
+    "not (s.a = t.a and s.b < t.b)",
+    "not (s.a = t.a and s.b >= t.b)",
+    "not (s.a = t.a and s.b < t.b and s.c > t.c)",
+    "not (s.a = t.a and s.b < t.b and s.c < t.c)",
+    "not (s.a = t.a and s.b <= t.b and s.c > t.c)",
+    "not (s.a = t.a and s.b > t.b and s.c <= t.c)",
+    "not (s.b <= t.b and s.c >= t.c)",
+    "not (s.a = t.a and s.b = 1 and t.b = 1 and s.c != t.c)",
+)
+SPANS = (
+    "not (s.a = t.a and s.b < t.e and t.b < s.e)",
+    "not (s.a = t.a and s.b <= t.e and t.b <= s.e)",
+    "not (s.b < t.e and s.e > t.b)",
+)
+LOOSE = (
+    "not (s.a = t.a and s.b != t.b and s.c != t.c)",
+    "not (s.a < t.b and s.c != t.c)",
+    "not (s.b < t.b and s.c < t.c and s.a = 1)",
+    "not (s.a < t.a and s.b < t.b and s.c < t.c)",
+    "not (s.a = t.b and s.c != t.c)",
+    "not (s.a = t.b)",
+)
+WHERE = parse_condition("c != 3")
+
+
+@st.composite
+def small_tables(draw: st.DrawFn) -> pa.Table:
+    """Few rows of few values, some of them null; `e` is never below `b`, so the two are a span."""
+    size = draw(st.integers(0, 9))
+    null = draw(st.booleans())
+
+    def column(most: int) -> list[int | None]:
+        cell = st.integers(0, most)
+        return draw(st.lists(st.none() | cell if null else cell, min_size=size, max_size=size))
+
+    a, b, c, length = column(3), column(4), column(4), column(3)
+    end = [None if x is None or y is None else x + y for x, y in zip(b, length, strict=True)]
+    return pa.table({name: pa.array(values, pa.int64()) for name, values in zip("abce", (a, b, c, end), strict=True)})
+
+
+@st.composite
+def rule_sets(draw: st.DrawFn, texts: tuple[str, ...], most: int) -> list[Rule]:
+    """Some rules with one null mode, and maybe a condition."""
+    chosen = draw(st.lists(st.sampled_from(texts), min_size=1, max_size=most, unique=True))
+    nulls, where = draw(st.sampled_from(list(Nulls))), draw(st.sampled_from([None, None, WHERE]))
+    return [
+        Rule(name=f"rule_{i}", constraint=rule.constraint, nulls=nulls, where=where)
+        for i, rule in enumerate(RuleBook.of(chosen))
+    ]
+
+
+def blame_of(table: pa.Table, rules: list[Rule]) -> Blame:
+    """The blame with the partner counts of the method sweep."""
+    return find_blame(Relation.of(table), rules, partners)
+
+
+def assert_sound(table: pa.Table, rules: list[Rule], blame: Blame) -> None:
+    """Nothing is left, none can be given back, and every suspect and number is as the definition has it."""
+    found = violations_of(table, rules)
+    suspects = set(blame.rows.tolist())
+    assert covers(suspects, found)
+    for row in suspects:
+        assert not covers(suspects - {row}, found)
+    assert blame.bound <= fewest(found) <= len(suspects)
+    assert set(np.concatenate([np.zeros(0, np.int64), *(one.rows for one in blame.by_rule)]).tolist()) == suspects
+    assert [one.rule for one in blame.by_rule] == [rule for rule in rules if rule in [o.rule for o in blame.by_rule]]
+    for one in blame.by_rule:
+        own = violations_of(table, [one.rule])
+        lines = {}
+        for row in suspects:
+            clears = [v for v in own if row in v and not (set(v) - {row}) & suspects]
+            if clears:
+                lines[row] = (sum(row in v for v in own), len(clears))
+        told = zip(one.violations.tolist(), one.clears.tolist(), strict=True)
+        assert dict(zip(one.rows.tolist(), told, strict=True)) == lines
+        assert not set(one.twins.tolist()) & suspects
+
+
+@given(small_tables(), rule_sets((*EXACT, *SPANS, ONE_ROW), 1))
+@settings(max_examples=250)
+def test_one_rule_of_an_exact_kind_blames_the_fewest(table: pa.Table, rules: list[Rule]) -> None:
+    blame = blame_of(table, rules)
+    assert_sound(table, rules, blame)
+    assert len(blame.rows) == fewest(violations_of(table, rules)) == blame.bound
+    assert blame.exact
+
+
+@given(small_tables(), rule_sets((*EXACT, *SPANS, *LOOSE, ONE_ROW), 4))
+@settings(max_examples=250)
+def test_several_rules_blame_a_minimal_set_above_the_bound(table: pa.Table, rules: list[Rule]) -> None:
+    assert_sound(table, rules, blame_of(table, rules))
+
+
+@given(small_tables(), rule_sets(LOOSE, 1))
+def test_a_rule_of_any_shape_blames_a_minimal_set(table: pa.Table, rules: list[Rule]) -> None:
+    assert_sound(table, rules, blame_of(table, rules))
+
+
+@given(cases(max_rows=8))
+def test_rules_of_all_types_and_shapes_blame_a_minimal_set(case: Case) -> None:
+    rule = Rule(name="rule", constraint=case.rule, nulls=Nulls.of(case.nulls))
+    assert_sound(case.table, [rule], blame_of(case.table, [rule]))
+
+
+@given(st.data())
+def test_two_rules_of_all_types_and_shapes_blame_a_minimal_set(data: st.DataObject) -> None:
+    table, kinds = data.draw(tables(max_rows=8))
+    chosen = [Rule(name=name, constraint=data.draw(rules(kinds, max_predicates=3))) for name in ("one", "two")]
+    assert_sound(table, chosen, blame_of(table, chosen))
+
+
+@given(small_tables(), rule_sets((*EXACT, *SPANS, *LOOSE, ONE_ROW), 3))
+def test_the_same_rows_are_blamed_each_time(table: pa.Table, rules: list[Rule]) -> None:
+    first, again = blame_of(table, rules), blame_of(table, rules)
+    assert first.rows.tolist() == again.rows.tolist()
+    assert first.bound == again.bound
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [*((text, None) for text in EXACT), *((text, Spans) for text in SPANS), *((text, Loose) for text in LOOSE)],
+)
+def test_each_shape_of_rule_is_the_contest_it_should_be(text: str, kind: type | None) -> None:
+    from refute.plan.compile import compile_rule
+
+    table = pa.table({"a": [1, 2], "b": [1, 2], "c": [2, 1], "e": [3, 3]})
+    problem = compile_rule(Relation.of(table), Rule.of(text)).problem
+    assert problem is not None
+    contest = contest_of(Rule.of(text), problem, partners, 2)
+    assert isinstance(contest, kind) if kind else isinstance(contest, OneValue | Chain)
+    assert contest.exact == (kind is not Loose)
+
+
+def test_a_span_that_ends_before_it_starts_is_no_span() -> None:
+    table = pa.table({"a": [1, 1, 1], "b": [5, 1, 8], "e": [3, 9, 9]})
+    (rule,) = RuleBook.of([SPANS[0]])
+    blame = blame_of(table, [rule])
+    assert_sound(table, [rule], blame)
+
+
+def test_a_majority_outvotes_and_other_rules_settle_a_draw() -> None:
+    zips = ["1"] * 5 + ["2"] * 2
+    cities = ["A", "A", "A", "A", "B", "C", "A"]
+    states = ["X", "X", "X", "X", "X", "Y", "X"]
+    table = pa.table({"zip": zips, "city": cities, "state": states})
+    one = blame_of(table, list(RuleBook.of(["zip -> city"])))
+    assert 4 in one.rows.tolist()
+    assert len(one.rows) == one.bound == 2
+    both = blame_of(table, list(RuleBook.of(["zip -> city", "zip -> state", "city -> state"])))
+    assert_sound(table, list(RuleBook.of(["zip -> city", "zip -> state", "city -> state"])), both)
+
+
+def test_rows_with_one_key_and_no_other_evidence_are_either() -> None:
+    table = pa.table({"id": [1, 2, 2, 3, 3], "a": [1, 1, 1, 5, 1]})
+    book = list(RuleBook.of(["unique(id)", "not (s.a > 4)"]))
+    blame = blame_of(table, book)
+    (key,) = [one for one in blame.by_rule if one.rule is book[0]]
+    assert blame.rows.tolist() == [2, 3]
+    assert key.rows.tolist() == [2, 3]
+    assert key.either.tolist() == [True, False]  # row 3 is wrong by the other rule
+    assert key.twins.tolist() == [1]
+
+
+def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
+    from refute.blame import sparing
+
+    generator = np.random.default_rng(5)
+    table = pa.table({name: generator.integers(0, 40, 600) for name in "abc"})
+    rules = list(RuleBook.of(["not (s.a < t.a and s.b < t.b and s.c < t.c)", "not (s.a = t.a and s.b != t.b)"]))
+    whole = blame_of(table, rules)
+    before, sparing.BLOCK = sparing.BLOCK, 7
+    try:
+        assert blame_of(table, rules).rows.tolist() == whole.rows.tolist()
+    finally:
+        sparing.BLOCK = before
