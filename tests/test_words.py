@@ -25,6 +25,9 @@ OWN_FACTS = {"RuleBookError", "FormatError", "RuleSyntaxError"}
 WITHOUT_FACTS = {
     "the monitor is closed",
     "the monitor has no rows yet",
+    "a tracker keeps its rows in this process",
+    "the rows of this discovery are on Spark",
+    "this discovery was stopped before all rules were found",
     "this monitor is in memory only",
     "the saved encoding is damaged",
     "the saved encoding is incomplete",

@@ -107,6 +107,18 @@ def repeated_key(values: Mapping[str, object], count: int) -> DataError:
     )
 
 
+def no_key_to_update(owner: str) -> OptionError:
+    """The error for an update of rows that have numbers only."""
+    return OptionError(
+        f"rows have numbers instead of keys here, so none can be updated; give the {owner} a key", option="key"
+    )
+
+
+def no_key_for_feed(owner: str) -> OptionError:
+    """The error for a feed of changes of rows that have numbers only."""
+    return OptionError(f"a feed of changes needs a key to identify rows; give the {owner} one", option="key")
+
+
 def unlike_key(name: str, key: Sequence[str], hint: str = "") -> SchemaError:
     """The error for given keys that lack a column of the key."""
     message = f"the given keys lack the column {name!r}; the key is {', '.join(key)}.{hint}"

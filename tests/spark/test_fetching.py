@@ -180,3 +180,27 @@ def test_what_cannot_be_brought_is_not_held() -> None:
 
 def _lost() -> LocalEngine:
     raise ValueError("lost")
+
+
+def test_long_ids_count_as_bytes_that_come_here(spark: SparkSession) -> None:
+    rows = spark.range(20_000).selectExpr("concat(repeat('k', 490), id) as k", "id * 7 % 9973 as a", "id as b")
+    few = SparkEngine(rows, key=["k"], budget=SparkBudget(driver_bytes=480_000, native_bytes=0, counted_bytes=0))
+    many = SparkEngine(rows, key=["k"], budget=SparkBudget(driver_bytes=48_000_000, native_bytes=0, counted_bytes=0))
+    (rule,) = RuleBook.of("not (s.a < t.a and s.b > t.b)")
+    assert few.prepared(rule).way.name == "distribute"
+    assert many.prepared(rule).way.name == "gather"
+
+
+@pytest.mark.parametrize("key", [["id"], ["id", "b"]])
+def test_a_rule_about_one_row_may_hold_where_ids_are_declared_without_null(
+    spark_kind: SparkSession, key: list[str]
+) -> None:
+    rows = spark_kind.range(10).selectExpr("id", "id % 3 as a", "coalesce(id, 0) as b")
+    assert not rows.schema["id"].nullable
+    report = rf.check(rows, ["row(a >= 0)", "row(b < 9)"], key=key, driver_bytes=0)
+    holds, broken = (result.finding for result in report.results)
+    assert holds.holds
+    assert holds.witness is None
+    assert (broken.violations, broken.rows) == (1, 1)
+    assert broken.witness is not None
+    assert broken.witness.s == (9 if len(key) == 1 else {"id": 9, "b": 9})

@@ -34,7 +34,7 @@ Ask = Callable[[str], object]
 TABLES: dict[str, Ask] = {
     "unknown column, near another": lambda engine: rf.count(ROWS, "zipp -> city", engine=engine),
     "unknown column, near none": lambda engine: rf.verify(ROWS, "unique(quantity)", engine=engine),
-    "unknown column of a listing": lambda engine: rf.violations(ROWS, "unique(quantity)", engine=engine).to_arrow(),
+    "unknown column of a listing": lambda engine: rf.violations(ROWS, "unique(quantity)", engine=engine),
     "unknown column of a plan": lambda engine: rf.explain(ROWS, "unique(quantity)", engine=engine),
     "unknown column of a condition": lambda engine: rf.check(ROWS, where("cty = 'x'"), engine=engine),
     "types in a condition": lambda engine: rf.check(ROWS, where("city = 1"), engine=engine),

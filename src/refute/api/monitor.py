@@ -8,19 +8,18 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.api.functions import check
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
-from refute.errors import DataError, OptionError, RefuteError, whole_number
-from refute.faults import no_monitor, unknown_rule, wrong_value
+from refute.errors import OptionError, RefuteError, whole_number
+from refute.faults import no_key_for_feed, no_key_to_update, no_monitor, unknown_rule, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
-from refute.live.arrivals import arrow_of, key_table
+from refute.live.arrivals import arrow_of, named_rows
 from refute.live.changes import Changes
 from refute.live.durable.directory import LOGGED_ROWS, Directory
 from refute.live.durable.manifest import NAME as MANIFEST
@@ -207,17 +206,14 @@ class Monitor:
         """
         with self._lock:
             self._in_use()
-            return self._changed(self._state.deleting(self._keys(keys)))
+            return self._changed(self._state.deleting(named_rows(keys, self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> Changes:
         """Replaces the rows that have the same keys. A pair that clashed before and still does is not reported."""
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError(
-                    "rows have numbers instead of keys here, so none can be updated; give the monitor a key",
-                    option="key",
-                )
+                raise no_key_to_update("monitor")
             rows = arrow_of(table, self._state.known_schema())
             return self._changed(self._state.updating(rows))
 
@@ -229,7 +225,7 @@ class Monitor:
         with self._lock:
             self._in_use()
             if not self.key:
-                raise OptionError("a feed of changes needs a key to identify rows; give the monitor one", option="key")
+                raise no_key_for_feed("monitor")
             return self._changed(net_changes(self._state, changes, op))
 
     def would_violate(self, table: Any) -> Changes:
@@ -280,18 +276,6 @@ class Monitor:
         """The engine for the rows as they are now."""
         with self._lock:
             return LiveEngine.of(self._state)
-
-    def _keys(self, keys: Any) -> pa.Table | np.ndarray[Any, np.dtype[np.int64]]:
-        schema = self._state.known_schema()
-        if self.key:
-            return key_table(keys, schema, self.key)
-        column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
-        if column.null_count:
-            raise DataError(
-                "the number of a row is null; rows are numbered from 0, in the order in which they came",
-                count=int(column.null_count),
-            )
-        return np.asarray(column.to_numpy())
 
     def _number(self, rule: Any) -> int:
         return _place_of(rule, self._state.rules)

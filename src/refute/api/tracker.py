@@ -18,9 +18,10 @@ from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
-from refute.errors import DataError, OptionError
+from refute.errors import OptionError
+from refute.faults import no_key_for_feed, no_key_to_update
 from refute.language.render.text import render_predicate, render_text
-from refute.live.arrivals import arrow_of, key_table
+from refute.live.arrivals import arrow_of, named_rows
 from refute.live.feed import net_changes
 from refute.live.state import Change, State
 from refute.relation import Relation
@@ -66,7 +67,7 @@ class Tracker:
         else:
             self._options = options_of(**options)
         if self._options.time_limit is not None:
-            raise OptionError("a tracker needs all rules of the start; leave time_limit= out")
+            raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
         self._state = State([], as_key(key), "auto", 0)
         first = self._state.inserting(arrow_of(_rows_of(table), None))
@@ -78,7 +79,7 @@ class Tracker:
     @staticmethod
     def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
         if options:
-            raise OptionError(f"a discovery has its options; leave {', '.join(options)} out")
+            raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
         if not isinstance(found.table, LocalTable):
             raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
         if not found.complete:
@@ -179,13 +180,13 @@ class Tracker:
     def delete(self, keys: Any) -> RuleChanges:
         """Takes the rows of these keys away; keys come as `Monitor.delete` takes them."""
         with self._lock:
-            return self._changed(self._state.deleting(self._keys(keys)))
+            return self._changed(self._state.deleting(named_rows(keys, self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> RuleChanges:
         """Puts rows in the place of those that have their keys."""
         with self._lock:
             if not self.key:
-                raise OptionError("rows are known by their number here, so none can be updated; give the tracker a key")
+                raise no_key_to_update("tracker")
             return self._changed(self._state.updating(arrow_of(table, self._state.known_schema())))
 
     def apply(self, changes: Any, *, op: str = "op") -> RuleChanges:
@@ -195,7 +196,7 @@ class Tracker:
         """
         with self._lock:
             if not self.key:
-                raise OptionError("a feed of changes needs a key by which rows are known; give the tracker one")
+                raise no_key_for_feed("tracker")
             return self._changed(net_changes(self._state, changes, op))
 
     def refit(self) -> RuleChanges:
@@ -210,15 +211,6 @@ class Tracker:
             notes = [f"now asked: {one}" for one in now if one not in predicates]
             notes += [f"no longer asked: {one}" for one in predicates if one not in now]
             return RuleChanges.between(before, after, notes)
-
-    def _keys(self, keys: Any) -> pa.Table | Longs:
-        schema = self._state.known_schema()
-        if self.key:
-            return key_table(keys, schema, self.key)
-        column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
-        if column.null_count:
-            raise DataError("the number of a row is null; rows are numbered from 0 on, in the order in which they came")
-        return np.asarray(column.to_numpy())
 
     def _ready(self) -> Tracking:
         """What is tracked; searched anew where a change failed on the way."""

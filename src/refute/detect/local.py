@@ -79,6 +79,7 @@ class LocalEngine:
 
     def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
         """The violations of a rule, at most `limit` of them."""
+        check_rules(self.relation, [rule])  # now, though violations are computed when they are read
         return LocalClashes(self._detector, self.identity, rule, limit)
 
     def measure(

@@ -169,6 +169,19 @@ def key_table(keys: Any, schema: pa.Schema, key: Sequence[str]) -> pa.Table:
     return pa.table({name: _cast(name, _chunked(held[name]), schema.field(name).type) for name in key})
 
 
+def named_rows(keys: Any, schema: pa.Schema, key: Sequence[str]) -> pa.Table | Longs:
+    """Rows by their keys; by their numbers where they have no key."""
+    if key:
+        return key_table(keys, schema, key)
+    column = key_table(keys, pa.schema([("number", pa.int64())]), ["number"]).column(0)
+    if column.null_count:
+        raise DataError(
+            "the number of a row is null; rows are numbered from 0, in the order in which they came",
+            count=int(column.null_count),
+        )
+    return np.asarray(column.to_numpy())
+
+
 def _key_columns(keys: Any, names: list[str]) -> Mapping[str, Any]:
     module = _module(keys)
     if module in ("pandas", "polars") and not hasattr(keys, "columns") and hasattr(keys, "to_frame"):

@@ -37,4 +37,5 @@ def note_on(driver_bytes: int) -> str:
     """What the budget of bytes means for a plan."""
     if not driver_bytes:
         return "Only a sample of the rows comes to this process, to divide the work (driver_bytes = 0)."
-    return f"At most {driver_bytes / 2**20:,.0f} MB of rows come to this process (driver_bytes)."
+    size = f"{driver_bytes / 2**20:,.0f} MB" if driver_bytes >= 1 << 20 else f"{driver_bytes:,} bytes"
+    return f"At most {size} of rows come to this process (driver_bytes)."

@@ -63,13 +63,14 @@ class Gathering:
         return self._source.most_rows(None if self._source.is_sized else self._sent(names, identified=False))
 
     def fits(self, names: Iterable[str], rows: int, below: int | None = None) -> bool:
-        """Whether this many rows of these columns may be brought here; with `below`, and take at most so many bytes."""
+        """Whether this many rows of these columns may be brought here, with their ids; with `below`, and take at most
+        so many bytes."""
         most = self._budget.driver_bytes if below is None else min(below, self._budget.driver_bytes)
         if self._refused or most <= 0:
             return False
         if rows <= _TRIED and most >= _TRIED_BYTES:
             return True
-        return rows * self.row_bytes(names) <= min(most, self._most)
+        return rows * (self.row_bytes(names) + self._id_bytes) <= min(most, self._most)
 
     @contextlib.contextmanager
     def rows(self, names: tuple[str, ...], *, identified: bool) -> Iterator[LocalEngine | None]:
@@ -77,7 +78,7 @@ class Gathering:
         are too much. Meanwhile the same thread must not ask for others."""
         identified = identified and self._source.has_identity
         rows = self._source.most_rows()
-        size = 0 if rows <= _TRIED else int(rows * self.row_bytes(names))
+        size = 0 if rows <= _TRIED else int(rows * (self.row_bytes(names) + self._id_bytes * identified))
 
         def bring() -> LocalEngine | None:
             return self._brought(names, self._sent(names, identified=identified))
@@ -134,6 +135,11 @@ class Gathering:
             for some in self._firsts.values():
                 some.clear()
             self._planned.clear()
+
+    @cached_property
+    def _id_bytes(self) -> float:
+        """About how many bytes the id of a row takes: its key, or its position in a file."""
+        return self.row_bytes(self._source.key) if self._source.key else 8
 
     @cached_property
     def _most(self) -> int:

@@ -90,15 +90,18 @@ def count_rows(frame: DataFrame, out: SparkColumn) -> Totals:
 def count_and_find(
     frame: DataFrame, names: Sequence[str], violates: SparkColumn, out: SparkColumn
 ) -> tuple[int, dict[str, Any] | None, Totals]:
-    """How many rows a condition is true of, one of them, and how many there are in all: in one pass."""
+    """How many rows a condition is true of, one of them, and how many there are in all: in one pass.
+
+    The row is in a list, empty where there is none: Arrow refuses a null row whose columns are declared without null.
+    """
     known = F.struct(*(name for name in names if name in frame.columns))
     rows = frame.select(violates.alias("violates"), known.alias("row"), out.alias("out"))
     found = [
         F.expr("count_if(violates) as number"),
-        F.expr("any_value(row) filter (where violates) as row"),
+        F.expr("coalesce(any_value(array(row)) filter (where violates), array()) as rows_found"),
     ]
     counted = shown_row(rows.agg(*found, *_totals()).toArrow(), 0)
-    return counted["number"], counted["row"], Totals(counted["rows"], counted["out"])
+    return counted["number"], next(iter(counted["rows_found"]), None), Totals(counted["rows"], counted["out"])
 
 
 def one_of(frame: DataFrame, names: Sequence[str]) -> dict[str, Any] | None:
