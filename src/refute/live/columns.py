@@ -85,7 +85,7 @@ class Columns:
             names: (encodings or {}).get(names) or Encoding(types[name] for name in names)
             for names in dict.fromkeys(groups.values())
         }
-        self._groups = groups
+        self._encoding_of = {name: self.encodings[group] for name, group in groups.items()}
         self._learning = [encoding for encoding in self.encodings.values() if not encoding.is_fixed]
         self._key = [KeyColumn(name, False, False) for name in key]
         for reading in self._key:
@@ -167,7 +167,7 @@ class Columns:
 
     def _keys(self, rows: ReadRows, reading: KeyColumn, extend: bool) -> Keys:
         """The integers of a column, and which rows have one; made once."""
-        encoding = self.encodings[self._groups[reading.name]]
+        encoding = self._encoding_of[reading.name]
         keys = rows.made.get(reading)
         if keys is None or keys.generation != encoding.generation or (extend and len(keys.unknown)):
             keys = encoding.codes(

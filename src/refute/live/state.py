@@ -157,7 +157,8 @@ class State:
         added, removed = self._asked(change, gone, came, arriving)
         self.frame = frame
         self.alive = self._reached(self.next_slot + len(came))
-        was = self.rows if self.rows.schema.equals(frame.schema) else self.rows.cast(frame.schema)
+        same = self.rows.schema is frame.schema or self.rows.schema.equals(frame.schema)
+        was = self.rows if same else self.rows.cast(frame.schema)
         self.alive[gone] = 0
         self.alive[came] = 1
         self.next_slot += len(came)

@@ -14,7 +14,7 @@ from refute.relation.encode.columns import encode_columns
 from refute.relation.encode.encoded import Encoded
 from refute.relation.encode.strings import is_string
 from refute.relation.keys.keys import Keys
-from refute.relation.keys.spaces import Placed, Space, space_of
+from refute.relation.keys.spaces import NOWHERE, Placed, Space, space_of
 from refute.relation.keys.state import EncodingState, Facts, kinds_of, nothing_known, text_of
 from refute.relation.types import READABLE, ColumnType, Family
 
@@ -40,6 +40,7 @@ class Encoding:
         self._kinds: tuple[pa.DataType, ...] = ()
         self._fitting: set[pa.DataType] = set()  # types that were found to compare with these
         self._usual: pa.DataType | None = None  # the last of them, of values that are no entries: it mostly comes again
+        self._usual_alone: pa.DataType | None = None  # the same, if Python has values of it as they are
         self._settle([_value_type(kind) for kind in kinds])
 
     @classmethod
@@ -133,6 +134,10 @@ class Encoding:
         Only for unordered keys, as null has no place in order. See `Keys.with_nulls` for the number that this refuses.
         """
         assert not (ordered and nulls_as_value)
+        if len(column) == 1 and not nulls_as_value and self._space is not None and column.type == self._usual_alone:
+            key = self._space.key_of(column[0].as_py(), ordered=ordered)  # rows that come alone wait for every call
+            if key is not None:
+                return Keys(np.array((key,), np.int64), ALL_VALID, ordered, self._space.generation, NOWHERE)
         arrays = _arrays(column)
         if extend and len(arrays) > 1:  # all at first, so the keys of all chunks are of one generation
             self.extend(column)
@@ -153,7 +158,8 @@ class Encoding:
             return Placed(np.zeros(rows, np.int64), np.zeros(rows, np.uint8), np.empty(0, np.int64))
         placed = self._space_of(values.type).keys(values, ordered=ordered, extend=extend)
         if values is array:
-            self._usual = array.type
+            kind = self._usual = array.type
+            self._usual_alone = kind if pt.is_integer(kind) or pt.is_floating(kind) or is_string(kind) else None
         return placed if indices is None else _through(indices, placed)
 
     def _space_of(self, kind: pa.DataType) -> Space:

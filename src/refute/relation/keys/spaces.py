@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import NamedTuple, Protocol
@@ -25,8 +26,10 @@ from refute.relation.keys.state import EncodingState, Facts, nothing_known
 Longs = NDArray[np.int64]
 
 _SIGN = 2**63
+_BITS_OF, _BITS = struct.Struct("<d"), struct.Struct("<q")
+_MOST_OFTEN, _LONGEST_OFTEN = 1 << 12, 64  # strings, and their letters
 _NEAR = 2**61 - 1  # numbers of a larger amount are kept in a dictionary where types go beyond 64 bits
-_NONE: Longs = np.empty(0, dtype=np.int64)
+NOWHERE: Longs = np.empty(0, dtype=np.int64)
 
 
 class Placed(NamedTuple):
@@ -54,6 +57,9 @@ class Space(Protocol):
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """The keys of an array's rows; with `extend`, values that are not known become so first."""
+
+    def key_of(self, value: object, *, ordered: bool) -> int | None:
+        """The key of one value, as Python has it, of the type that `keys` met last; None where only `keys` knows it."""
 
     def state(self, since: Facts | None, kinds: str) -> EncodingState:
         """What is remembered, but for what an earlier state had."""
@@ -117,7 +123,7 @@ class Whole(_Fixed):
         if usual is None or usual[0] != array.type:
             usual = self._usual = array.type, self._is_plain(array.type)
         if usual[1] and not array.null_count:
-            return Placed(stored(array, np.int64).copy(), ALL_VALID, _NONE)
+            return Placed(stored(array, np.int64).copy(), ALL_VALID, NOWHERE)
         steps = integers_of(array)
         factor = self._numbers.factor(array.type)
         beyond = isinstance(steps, Wide)
@@ -129,7 +135,11 @@ class Whole(_Fixed):
                 f"a value of {array.type} is out of range for the types of these keys", type=str(array.type)
             )
         shift = self._shift if ordered else 0  # modulo 2^64 they differ without it too, and 0 stays 0
-        return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, _NONE)
+        return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, NOWHERE)
+
+    def key_of(self, value: object, *, ordered: bool) -> int | None:
+        """The number itself, where it is stored as keys are."""
+        return value if type(value) is int and self._usual is not None and self._usual[1] else None
 
     def _is_plain(self, kind: pa.DataType) -> bool:
         """Whether numbers of a type are stored as their keys are."""
@@ -144,7 +154,14 @@ class FloatBits(_Fixed):
         """The bits; raises SchemaError for what is not a float."""
         if not pt.is_floating(array.type):
             raise SchemaError(f"{array.type} does not fit keys of floats; cast it to a float", type=str(array.type))
-        return Placed(*float_keys(floats_of(array)), _NONE)
+        return Placed(*float_keys(floats_of(array)), NOWHERE)
+
+    def key_of(self, value: object, *, ordered: bool) -> int | None:
+        """The bits of a float of 64 bits; those of others are as many when Python has them."""
+        if type(value) is not float or value != value:
+            return None
+        (bits,) = _BITS.unpack(_BITS_OF.pack(value + 0.0))
+        return int(bits) if bits >= 0 else int(bits) ^ (_SIGN - 1)
 
 
 class _Remembering:
@@ -171,6 +188,10 @@ class _Remembering:
     def state(self, since: Facts | None, kinds: str) -> EncodingState:
         """The state of the dictionary."""
         return self._dictionary.state(since, kinds)
+
+    def key_of(self, value: object, *, ordered: bool) -> int | None:
+        """What is kept is looked up by `keys`."""
+        return None
 
     def restore(self, state: EncodingState) -> None:
         """Takes over the state of a dictionary."""
@@ -201,7 +222,7 @@ class Far(_Remembering):
             values[far] = self._dictionary.labels(found, strings) + np.where(negative, -beyond, beyond)
         else:
             values[far] = found + (_NEAR + 1 - UNKNOWN)
-        return Placed(values, valid, far[found == UNKNOWN] if unknown else _NONE)
+        return Placed(values, valid, far[found == UNKNOWN] if unknown else NOWHERE)
 
 
 class Listed(_Remembering):
@@ -210,10 +231,28 @@ class Listed(_Remembering):
     def __init__(self, strings: Callable[[pa.Array], Strings]) -> None:
         super().__init__()
         self._strings = strings
+        self._often: dict[str, int] = {}  # numbers of strings that came alone: of few values they come again
+
+    def key_of(self, value: object, *, ordered: bool) -> int | None:
+        """The number of a string that came alone before."""
+        return None if ordered or type(value) is not str else self._often.get(value)
+
+    def _note(self, value: str, number: int) -> None:
+        if len(value) <= _LONGEST_OFTEN:
+            if len(self._often) == _MOST_OFTEN:
+                self._often.clear()
+            self._often[value] = number
+
+    def restore(self, state: EncodingState) -> None:
+        """Takes over the state of a dictionary."""
+        super().restore(state)
+        self._often.clear()
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
         """Numbers of the dictionary, or its labels."""
         strings = self._strings(array)
         found, unknown = (self._dictionary.add(strings), 0) if extend else self._dictionary.find(strings)
-        rows = np.flatnonzero(found == UNKNOWN) if unknown else _NONE
+        rows = np.flatnonzero(found == UNKNOWN) if unknown else NOWHERE
+        if len(found) == 1 and found[0] >= 0 and is_string(array.type):
+            self._note(array[0].as_py(), int(found[0]))
         return Placed(self._dictionary.labels(found, strings) if ordered else found, strings.valid, rows)
