@@ -18,6 +18,7 @@ from benchmarks.case import US
 
 NOISE_SECONDS = 0.002  # differences of so little time are those of the clock and of other processes
 NOISE_MB = 4.0
+_WIDTH = 130  # letters of a line of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,10 @@ def main(before: Path, after: Path, most: float) -> None:
         for name in ("seconds", "cpu_seconds", "peak_mb"):
             old, new = getattr(then[case], name), getattr(now[case], name)
             told = old is not None and new is not None
-            cells += [f"{old:.4g} → {new:.4g}" if told else "", f"{new / old:.2f}" if told and old else ""]
+            cells += [f"{old:.3g} → {new:.3g}" if told else "", f"{new / old:.2f}" if told and old else ""]
         table.add_row(*cells, faults.get(case, ""))
     console = Console()
+    console.width = max(console.width, _WIDTH)
     console.print(table)
     for what, missing in (("before", now.keys() - then.keys()), ("after", then.keys() - now.keys())):
         if missing:
