@@ -119,6 +119,29 @@ def test_rows_that_come_alone_have_the_keys_of_their_values(drawn: Any, span: in
         twin.check(encoding.codes(sample.column), sample.values)
 
 
+ALONE = {
+    pa.float64(): st.floats(),
+    pa.float32(): st.floats(width=32),
+    pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.int16(): st.integers(-(2**15), 2**15 - 1),
+    pa.uint64(): st.integers(0, 2**64 - 1),
+    pa.large_string(): st.text(max_size=3),
+}
+
+
+@given(st.data(), st.sampled_from(list(ALONE)), st.booleans())
+def test_a_row_alone_has_the_key_that_it_has_among_others(data: Any, kind: pa.DataType, ordered: bool) -> None:
+    column = pa.array(data.draw(st.lists(ALONE[kind] | st.none(), min_size=1, max_size=9)), kind)
+    encoding = Encoding([kind])
+    keys = encoding.codes(column, ordered=ordered, extend=True)
+    for row in range(len(column)):
+        for _ in range(2):  # what came alone once may be looked up in another way
+            alone = encoding.codes(column.slice(row, 1), ordered=ordered)
+            assert valid(alone) == valid(keys)[row : row + 1]
+            if valid(keys)[row]:
+                assert alone.values.tolist() == keys.values[row : row + 1].tolist()
+
+
 @given(batches(), st.booleans())
 def test_fitting_is_extending_by_each_column(drawn: Any, ordered: bool) -> None:
     _, columns = drawn

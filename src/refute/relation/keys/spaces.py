@@ -160,8 +160,8 @@ class FloatBits(_Fixed):
         """The bits of a float of 64 bits; those of others are as many when Python has them."""
         if type(value) is not float or value != value:
             return None
-        (bits,) = _BITS.unpack(_BITS_OF.pack(value + 0.0))
-        return int(bits) if bits >= 0 else int(bits) ^ (_SIGN - 1)
+        (magnitude,) = _BITS.unpack(_BITS_OF.pack(abs(value)))
+        return 0 if value == 0 else int(magnitude) + 1 if value > 0 else -int(magnitude) - 1
 
 
 class _Remembering:
