@@ -103,7 +103,7 @@ def test_columns_that_no_rule_reads_may_hold_anything() -> None:
     assert relation.schema["mess"].family is Family.UNSUPPORTED
     with pytest.raises(SchemaError, match="'mess' has no single type"):
         relation.encode("mess", ordered=False)
-    with pytest.raises(SchemaError, match=r"'lists' \(list<.*cannot be compared"):
+    with pytest.raises(SchemaError, match=r"'lists' \(list\) cannot be compared"):
         relation.encode("lists", ordered=False)
 
 
@@ -141,7 +141,7 @@ ODD = pa.table(
         (rule("zzz", "salary"), ["no column 'zzz'", "the columns 'salary', 'name'"]),
         (rule("name", "salary"), ["'name' (string)", "'salary' (int64)", "s.name = t.salary"]),
         (rule("seen", "day"), ["'seen' (timestamp[us, tz=UTC])", "'day' (date32[day])", "time zone"]),
-        (rule("tags", "tags"), ["'tags' (list<", "cannot be compared", "s.tags = t.tags"]),
+        (rule("tags", "tags"), ["'tags' (list)", "cannot be compared", "s.tags = t.tags"]),
         (rule("flag", "salary"), ["'flag' (bool)", "'salary' (int64)"]),
         (rule("salary", Constant("x")), ["'salary' (int64)", "the string 'x'", "Write it like 1.5"]),
         (rule("at", Constant("10:00")), ["'at' (time32[s])", "no literal for a time of day", "number of seconds"]),
