@@ -276,3 +276,26 @@ def test_rules_are_written_for_review() -> None:
     assert "status: proposed" in tracker.to_yaml()
     assert len(tracker.top(1)) == 1
     assert repr(tracker) == f"Tracker({len(tracker)} rules, 4 rows)"
+
+
+def test_rules_come_back_where_the_last_known_point_is_gone() -> None:
+    """With `=` alone, points of pairs that differ need not be known: then any pair says what is left."""
+
+    def rows(*values: tuple[int, float | None, float]) -> pa.Table:
+        return pa.table({name: list(column) for name, column in zip(("id", "a", "b"), zip(*values), strict=True)})
+
+    ways = Ways(witnesses=1, classes=5, counted=False, standing=0.06)
+    tracker = rf.Tracker(
+        rows((0, 3.0, 6.0), (1, 0.0, 7.5), (2, None, 7.5)),
+        key="id",
+        columns=["a", "b"],
+        operators=["="],
+        max_predicates=2,
+        cross_columns=False,
+        ways=ways,
+    )
+    tracker.update(rows((0, 1.5, 0.0), (2, 0.0, 4.5), (1, 1.5, 7.5)))
+    tracker.update(rows((1, 0.0, 4.5), (0, 3.0, 3.0)))
+    assert not tracker.rules
+    tracker.update(rows((1, 1.5, 6.0)))
+    assert sorted(rule.text for rule in tracker.rules) == ["not (s.a = t.a)", "not (s.b = t.b)"]

@@ -320,6 +320,11 @@ class Tracking:
             return []
         searching = Searching(self.rows, self.space, self._tuning)
         found: list[Evidence] = []
+        if not len(self.known):  # all points that were known are gone; any pair has one
+            pair = searching.find(self.space.full)
+            assert pair is not None, "two rows are there"
+            found.append(self._learn(searching.evidence(pair)))
+            new = self.boxes = self.maximal.anew(self.known.points)
         free = before
         pending = self._open(new, free)
         while len(pending):
