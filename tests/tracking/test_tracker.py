@@ -282,7 +282,7 @@ def test_rules_come_back_where_the_last_known_point_is_gone() -> None:
     """With `=` alone, points of pairs that differ need not be known: then any pair says what is left."""
 
     def rows(*values: tuple[int, float | None, float]) -> pa.Table:
-        return pa.table({name: list(column) for name, column in zip(("id", "a", "b"), zip(*values), strict=True)})
+        return pa.table({name: [row[place] for row in values] for place, name in enumerate(("id", "a", "b"))})
 
     ways = Ways(witnesses=1, classes=5, counted=False, standing=0.06)
     tracker = rf.Tracker(
