@@ -200,7 +200,7 @@ class Tracker:
             return self._changed(net_changes(self._state, changes, op))
 
     def refit(self) -> RuleChanges:
-        """Chooses the predicates anew, from the rows of this moment; what that did to rules and predicates."""
+        """Chooses the predicates again, from the current rows; returns how rules and predicates changed."""
         with self._lock:
             self._ready()
             before = {render_text(rule): rule for rule in self._rules.constraints()}

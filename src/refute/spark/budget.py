@@ -80,3 +80,8 @@ def cores(session: SparkSession) -> int:
     if local is not None and shares_files(session):
         return available_cores() if local[1] == "*" else int(local[1] or 1)
     return max(session.range(0, 4096).select(F.spark_partition_id().alias("part")).distinct().count(), 1)
+
+
+def shown_bytes(number: int) -> str:
+    """A number of bytes for people: `256 MB`, `480,000 bytes`."""
+    return f"{number / 2**20:,.0f} MB" if number >= 1 << 20 else f"{number:,} bytes"

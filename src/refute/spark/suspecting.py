@@ -15,6 +15,7 @@ from refute.detect.local import LocalEngine
 from refute.errors import EngineError
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
+from refute.spark.budget import shown_bytes
 from refute.spark.expressions import quoted
 from refute.spark.marking import name_beside
 from refute.spark.source.frames import frame_of
@@ -52,7 +53,7 @@ class SparkSuspects:
         most = engine.budget.driver_bytes
         raise EngineError(
             f"suspects are found in this process, and the columns that the rules read of {engine.source.name} take "
-            f"more than the {most / 2**20:,.0f} MB that may come here; raise driver_bytes (--driver-bytes), or ask "
+            f"more than the {shown_bytes(most)} that may come here; raise driver_bytes (--driver-bytes), or ask "
             "about fewer rows. All rows that take part in a violation are found on Spark: split(blame='all')",
             table=engine.source.name,
             most=most,

@@ -12,17 +12,10 @@ from refute.language.render import render_english, render_text
 
 
 @dataclass(frozen=True, slots=True)
-class AddedRule:
-    """A rule that holds now and was none before.
-
-    `refines` is the rule in whose place it came: that one was broken, and this asks for more. `generalises` are the
-    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not told before because it
-    followed from others, both are empty.
-    """
+class _Changed:
+    """A rule that came or went."""
 
     constraint: DenialConstraint
-    refines: DenialConstraint | None = None
-    generalises: tuple[DenialConstraint, ...] = ()
 
     @property
     def text(self) -> str:
@@ -33,6 +26,19 @@ class AddedRule:
     def sentence(self) -> str:
         """The rule in English."""
         return render_english(self.constraint)
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRule(_Changed):
+    """A rule that holds now and was none before.
+
+    `refines` is the rule in whose place it came: that one was broken, and this asks for more. `generalises` are the
+    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not told before because it
+    followed from others, both are empty.
+    """
+
+    refines: DenialConstraint | None = None
+    generalises: tuple[DenialConstraint, ...] = ()
 
     def __str__(self) -> str:
         because = ""
@@ -44,26 +50,15 @@ class AddedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class RemovedRule:
-    """A rule that is none any more.
+class RemovedRule(_Changed):
+    """A rule that is no longer one.
 
     `pair` are the keys of the rows s and t that broke it, or their numbers where rows have no key. It is None for a
     rule that still holds, but says nothing beside others: `follows` is one that it follows from, if that is known.
     """
 
-    constraint: DenialConstraint
     pair: tuple[Any, Any] | None = None
     follows: DenialConstraint | None = None
-
-    @property
-    def text(self) -> str:
-        """The rule as it is written."""
-        return render_text(self.constraint)
-
-    @property
-    def sentence(self) -> str:
-        """The rule in English."""
-        return render_english(self.constraint)
 
     def __str__(self) -> str:
         if self.pair is not None:

@@ -8,6 +8,7 @@ from refute.spark.answer.gather import Gather
 from refute.spark.answer.labelled import LabelledExtremes
 from refute.spark.answer.native import Aggregate, Filter, Summarise
 from refute.spark.answer.way import Distribute, Way
+from refute.spark.budget import shown_bytes
 
 WAYS: tuple[type[Way], ...] = (Filter, Summarise, Aggregate, Gather, Distribute)
 EXTREMES = (Extremes, LabelledExtremes)  # which verify rules by less than their ways take, and answer nothing else
@@ -37,5 +38,4 @@ def note_on(driver_bytes: int) -> str:
     """What the budget of bytes means for a plan."""
     if not driver_bytes:
         return "Only a sample of the rows comes to this process, to divide the work (driver_bytes = 0)."
-    size = f"{driver_bytes / 2**20:,.0f} MB" if driver_bytes >= 1 << 20 else f"{driver_bytes:,} bytes"
-    return f"At most {size} of rows come to this process (driver_bytes)."
+    return f"At most {shown_bytes(driver_bytes)} of rows come to this process (driver_bytes)."
