@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.cli.app import run
 from refute.errors import DataError, EngineError
+from refute.language.rulebook import RuleBook
 from thorough import THOROUGH
 
 TABLE = pa.table(
@@ -88,8 +89,8 @@ def errors_in(seed: int, zips: int = 5) -> pa.Table:
             "salary": salary,
             "rate": np.where(rng.random(SIZE) < 0.02, np.nan, rate),
             "number": number,
-            "share": number,
-            "left": SIZE - number,
+            "share": number + np.where(wrong[2], rng.integers(-3, 4, SIZE), 0),
+            "left": number,
         }
     )
 
@@ -101,7 +102,9 @@ def test_rows_that_stand_for_others_blame_as_all_do(
 ) -> None:
     table, rules = errors_in(seed), sorted(shared | apart)
     frame = spark.createDataFrame(table).repartition(3, F.col("city"))
-    here, there = rf.suspects(table, rules, key="id"), rf.suspects(frame, rules, key="id", driver_bytes=FEW_BYTES)
+    names = {name for rule in RuleBook.of(rules) for name in rule.constraint.columns}
+    most = table.select(["id", *names]).nbytes * 6 // 10
+    here, there = rf.suspects(table, rules, key="id"), rf.suspects(frame, rules, key="id", driver_bytes=most)
     assert f"stand for all {SIZE}" in there.notes[0]
     assert list(there) == list(here)
     assert (there.count, there.shares) == (here.count, here.shares)
@@ -133,6 +136,27 @@ def test_rows_that_are_alike_all_go(spark: SparkSession, tmp_path: Path) -> None
     assert (clean.num_rows, blamed.num_rows) == (800, 7)
     assert blamed["city"].to_pylist() == ["b"] * 7
     assert len((tmp_path / "lines.csv").read_text().splitlines()) == 8
+
+
+def test_rows_that_clash_with_most_others_go_in_rounds(spark: SparkSession) -> None:
+    salary, rate = list(range(SIZE)), list(range(SIZE))
+    rate[10], rate[20], rate[250], rate[290] = 1000, 999, 30, 285
+    table = pa.table({"id": salary, "salary": salary, "rate": rate})
+    rule = "not (s.salary < t.salary and s.rate > t.rate)"
+    found = rf.suspects(spark.createDataFrame(table), rule, key="id", driver_bytes=3_000)
+    assert [line.row for line in found] == [10, 20, 250, 290]
+    assert "by rounds of partner counts" in found.notes[-1]
+    clashing = {
+        row: [other for other in range(SIZE) if (row - other) * (rate[row] - rate[other]) < 0] for row in salary
+    }
+    staying = [sum(other not in (10, 20, 250, 290) for other in clashing[line.row]) for line in found]
+    assert [line.clears for line in found] == staying
+    gone = [line for line in found if not line.cells]
+    assert 0 < len(gone) < 4
+    assert [line.violations for line in gone] == [len(clashing[line.row]) for line in gone]
+    assert (found.count, found.lower_bound) == (4, 4 - len(gone))
+    clean, blamed = found.split()
+    assert (clean.count(), sorted(row["id"] for row in blamed.collect())) == (SIZE - 4, [10, 20, 250, 290])
 
 
 def test_what_does_not_fit_here_is_told(spark: SparkSession) -> None:

@@ -255,14 +255,19 @@ class SparkEngine:
             yield self
             return
         with kept() as place:
-            narrow = copy(self)
-            narrow.source = self.source.kept(place, _needed(self.source, fitted), named=named)
-            narrow._know_columns()
+            narrow = self.over(self.source.kept(place, _needed(self.source, fitted), named=named))
             try:
                 yield narrow
             finally:
                 if narrow.source.is_counted:
                     self.source.learn_rows(narrow.source.n_rows())
+
+    def over(self, source: SparkSource) -> SparkEngine:
+        """The same engine over some rows or columns of its table."""
+        narrow = copy(self)
+        narrow.source = source
+        narrow._know_columns()
+        return narrow
 
     def _reads_often(self, rule: Rule) -> bool:
         try:
