@@ -156,3 +156,13 @@ def test_no_text_has_a_stilted_turn_of_phrase() -> None:
         if re.search(phrase, text)
     }
     assert not found
+
+
+def test_no_docstring_or_comment_says_that_something_is_told() -> None:
+    places = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in sorted(ROOT.rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"\b_?[Tt]old\b", line)
+    ]
+    assert not places

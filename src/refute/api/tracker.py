@@ -41,7 +41,7 @@ class Tracker:
 
     The rules are those that `discover` would find from scratch, among the predicates that were chosen at the start:
     which columns are compared, with each other and with which constants, stays as it is until `refit()`; a column that
-    gets its first null is only told apart from then on. `key` names the columns by which rows are known; without
+    gets its first null is only distinguished from then on. `key` names the columns by which rows are known; without
     one, rows are known by their number in the order in which they came. Every change is whole or not at all, as with a
     `Monitor`. Several threads may use a tracker, one at a time.
     """
@@ -213,7 +213,7 @@ class Tracker:
             return RuleChanges.between(before, after, notes)
 
     def _ready(self) -> Tracking:
-        """What is tracked; searched anew where a change failed on the way."""
+        """What is tracked; searched again where a change failed on the way."""
         if self._tracking is None:
             self._start(self._space)
         assert self._tracking is not None
@@ -234,10 +234,10 @@ class Tracker:
 
         self._tracking = None
         tracked = tracking.change(gone, Relation.of(change.table), came, after)
-        told = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
+        changes = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
         state.carry_out(change)
         self._tracking, self._space, self._found = tracking, tracking.space, None
-        return told
+        return changes
 
     def _ids(self, slots: Longs, change: Change) -> list[Any]:
         """The keys of rows that are there or come with a change, or their numbers."""

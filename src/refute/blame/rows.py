@@ -24,7 +24,7 @@ class RuleBlame:
     rows: Longs  # row numbers, ascending
     violations: Longs  # in which each is
     clears: Longs  # of these, with rows that stay: what would come back with the row
-    either: Flags  # no rule tells which of the rows with one key is wrong
+    either: Flags  # no rule shows which of the rows with one key is wrong
     twins: Longs  # rows that stay although one with their key, no better or worse, goes
     twin_violations: Longs
 
@@ -101,7 +101,7 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
 
 
 def _recount(contests: Sequence[Contest], kept: Flags) -> None:
-    """Count the violations among the rows that stay; there are none."""
+    """Count the violations among the rows that stay, which must be none."""
     for contest in contests:
         left = int(contest.degrees(kept).max(initial=0))
         assert left == 0, f"rows that stay still break {contest.rule.name}"

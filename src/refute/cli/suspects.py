@@ -68,9 +68,9 @@ def written(suspects: refute.Suspects, place: Place) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([name for part in _HEADER for name in part])
     for line in suspects:
-        told = [identity(line.row), *(getattr(line, name) for name in _HEADER[0][1:])]
+        leading = [identity(line.row), *(getattr(line, name) for name in _HEADER[0][1:])]
         for cell in line.cells or (("",) * len(_HEADER[1]),):
-            writer.writerow([*told, *cell])
+            writer.writerow([*leading, *cell])
     return text.getvalue()
 
 

@@ -118,7 +118,7 @@ class Run:
 
 
 class Asking(NamedTuple):
-    """What is asked of runs of a shape by points of another: bounds for cells, in the order that kernels want."""
+    """What points of one shape ask runs of another: bounds for cells, in the order that kernels want."""
 
     cells: Lines  # which cell of a point each bound is about, for each way in which points ask
     kinds: Lines
@@ -173,7 +173,7 @@ def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
 
 @lru_cache(maxsize=1 << 10)
 def _layout(n: int, grouped: bool, zoned: bool) -> tuple[int, Longs]:
-    """How many bits of a hash the starts of n lines tell apart, and where the boxes of each size begin."""
+    """How many bits of a hash the starts of n lines distinguish, and where the boxes of each size begin."""
     bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if grouped else 1
     levels = [0]
     boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if zoned else 0

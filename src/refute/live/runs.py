@@ -16,7 +16,7 @@ from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watche
 from refute.relation.arrays import exact_sum
 from refute.relation.constants import UFUNCS
 
-Asked: TypeAlias = "list[tuple[_Probe, Query]]"  # what is asked of the rows that are kept
+Asked: TypeAlias = "list[tuple[_Probe, Query]]"  # questions to the rows that are kept
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
 _NOTHING: Longs = np.empty(0, np.int64)
@@ -170,7 +170,7 @@ class RunsIndex:
         self._at_hand = None
 
     def _build(self, batch: Batch) -> None:
-        """Makes the runs of a batch, once for all that is asked of it in a row."""
+        """Makes the runs of a batch, once for all questions that follow."""
         if self._at_hand is not batch:
             for store in self._stores.values():
                 store.delta = store.built(batch)

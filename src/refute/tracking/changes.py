@@ -33,7 +33,7 @@ class AddedRule(_Changed):
     """A rule that holds now and was none before.
 
     `refines` is the rule in whose place it came: that one was broken, and this asks for more. `generalises` are the
-    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not told before because it
+    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not listed because it
     followed from others, both are empty.
     """
 
@@ -67,7 +67,7 @@ class RemovedRule(_Changed):
         return f"now follows{because or ' from others'}: {self.text}"
 
 
-Told = tuple[list[AddedRule], list[RemovedRule]]
+Lists = tuple[list[AddedRule], list[RemovedRule]]
 
 
 class RuleChanges:
@@ -76,11 +76,11 @@ class RuleChanges:
     Rules are put into words when they are first asked for: there may be thousands, of which most are never read.
     """
 
-    def __init__(self, n_added: int, n_removed: int, told: Callable[[], Told], notes: Sequence[str] = ()) -> None:
+    def __init__(self, n_added: int, n_removed: int, made: Callable[[], Lists], notes: Sequence[str] = ()) -> None:
         self.n_added = n_added
         self.n_removed = n_removed
         self.notes = tuple(notes)
-        self._make = told
+        self._make = made
 
     @classmethod
     def of(
@@ -98,18 +98,18 @@ class RuleChanges:
         return cls.of(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
 
     @cached_property
-    def _told(self) -> Told:
+    def _lists(self) -> Lists:
         return self._make()
 
     @property
     def added(self) -> list[AddedRule]:
         """The rules that are new."""
-        return self._told[0]
+        return self._lists[0]
 
     @property
     def removed(self) -> list[RemovedRule]:
         """The rules that are none any more."""
-        return self._told[1]
+        return self._lists[1]
 
     @property
     def broken(self) -> list[RemovedRule]:
@@ -120,8 +120,8 @@ class RuleChanges:
         return bool(self.n_added or self.n_removed)
 
     def __str__(self) -> str:
-        told = [*map(str, self.removed), *map(str, self.added), *self.notes]
-        return "\n".join(told) or "no rule changed"
+        lines = [*map(str, self.removed), *map(str, self.added), *self.notes]
+        return "\n".join(lines) or "no rule changed"
 
     def __repr__(self) -> str:
         return f"RuleChanges(+{self.n_added:,} -{self.n_removed:,})"

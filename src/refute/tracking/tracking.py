@@ -137,10 +137,10 @@ class Tracking:
             return self._anew(after)
         coded = None
         if len(came):
-            told = self.rows.coded(relation)
-            if told is None:
+            found = self.rows.coded(relation)
+            if found is None:
                 return self._anew(after)
-            coded, changed = told
+            coded, changed = found
             if changed:
                 self.cover.reload(changed)
                 self.residual.reload(changed)
@@ -223,7 +223,7 @@ class Tracking:
             dead = self.known.points[gone]
             self.known.drop(gone)
             self.boxes = self._nearly(after)
-            return self._told(fresh, dead)
+            return self._tracked(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
             self._plan()  # boxes that were cut may read more
@@ -243,7 +243,7 @@ class Tracking:
             fresh.extend(self._verified(before, new))
         if len(dead) or fresh:
             self._plan()
-        return self._told(fresh, dead)
+        return self._tracked(fresh, dead)
 
     def _nearly(self, after: After) -> Words:
         """The maximal boxes whose error is within the limit."""
@@ -254,7 +254,7 @@ class Tracking:
         outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
         return outcome.boxes
 
-    def _told(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
+    def _tracked(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
         points = _points(self.space, fresh)
         pairs = [part.pairs for part in fresh if part.pairs is not None]
         listed = self.rows.slots[np.concatenate(pairs)] if pairs else np.empty((0, 2), np.int64)
@@ -296,7 +296,7 @@ class Tracking:
             kept = self.known.points[~self.known.suspects & ~self.known.dead]
             point = self.known.points[open_ones.argmax()]
             around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box tells it from the others: whether it is there makes no difference
+            if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
             box, pair = searching.cheapest(around)

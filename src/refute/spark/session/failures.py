@@ -47,7 +47,7 @@ def plain_failures(what: str | None = None) -> Iterator[None]:
 
 
 def explained(error: Exception, what: str | None = None) -> RefuteError:
-    """The error of Refute that tells what an error of Spark is about."""
+    """The error of Refute that says what an error of Spark is about."""
     text = str(error)
     for pattern, build in _KNOWN:
         found = re.search(pattern, text)
@@ -93,7 +93,7 @@ def _file(text: str, what: str | None) -> str:
 
 
 def _gist(text: str) -> str:
-    """The line that tells the cause: the last `Caused by`, else what Java or Spark says first."""
+    """The line that names the cause: the last `Caused by`, else what Java or Spark says first."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
@@ -219,10 +219,10 @@ def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    told = found_wanting()
-    if told is None:
-        told = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
-    return EngineError(told, reason=found.group(0))
+    lacking = found_wanting()
+    if lacking is None:
+        lacking = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+    return EngineError(lacking, reason=found.group(0))
 
 
 def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
