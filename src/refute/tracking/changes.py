@@ -67,7 +67,7 @@ class RemovedRule(_Changed):
         return f"now follows{because or ' from others'}: {self.text}"
 
 
-Lists = tuple[list[AddedRule], list[RemovedRule]]
+Told = tuple[list[AddedRule], list[RemovedRule]]
 
 
 class RuleChanges:
@@ -76,11 +76,11 @@ class RuleChanges:
     Rules are put into words when they are first asked for: there may be thousands, of which most are never read.
     """
 
-    def __init__(self, n_added: int, n_removed: int, made: Callable[[], Lists], notes: Sequence[str] = ()) -> None:
+    def __init__(self, n_added: int, n_removed: int, told: Callable[[], Told], notes: Sequence[str] = ()) -> None:
         self.n_added = n_added
         self.n_removed = n_removed
         self.notes = tuple(notes)
-        self._make = made
+        self._make = told
 
     @classmethod
     def of(
@@ -98,18 +98,18 @@ class RuleChanges:
         return cls.of(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
 
     @cached_property
-    def _lists(self) -> Lists:
+    def _told(self) -> Told:
         return self._make()
 
     @property
     def added(self) -> list[AddedRule]:
         """The rules that are new."""
-        return self._lists[0]
+        return self._told[0]
 
     @property
     def removed(self) -> list[RemovedRule]:
         """The rules that are none any more."""
-        return self._lists[1]
+        return self._told[1]
 
     @property
     def broken(self) -> list[RemovedRule]:
@@ -120,8 +120,8 @@ class RuleChanges:
         return bool(self.n_added or self.n_removed)
 
     def __str__(self) -> str:
-        lines = [*map(str, self.removed), *map(str, self.added), *self.notes]
-        return "\n".join(lines) or "no rule changed"
+        told = [*map(str, self.removed), *map(str, self.added), *self.notes]
+        return "\n".join(told) or "no rule changed"
 
     def __repr__(self) -> str:
         return f"RuleChanges(+{self.n_added:,} -{self.n_removed:,})"

@@ -186,19 +186,19 @@ class TrackedRows:
     @property
     def kept(self) -> KeptRows:
         """All rows as members of groups."""
-        return KeptRows(self.codes, self.t_bits, self._fields.t_columns)
+        return KeptRows(self.codes, self.t_bits, self._told.t_columns)
 
     def facts(self, s_rows: Longs, t_rows: Longs | None = None) -> Facts:
         """The facts of some rows of side s, and of side t, or room for a stretch of them."""
-        fields = self._fields
-        s = np.ascontiguousarray(self.codes[s_rows[:, None], fields.s_columns].T)
+        told = self._told
+        s = np.ascontiguousarray(self.codes[s_rows[:, None], told.s_columns].T)
         s_bits = np.ascontiguousarray(self.s_bits[s_rows].T)
         if t_rows is None:
             t, t_bits = np.empty((len(s), STRETCH), np.int32), np.zeros((len(s_bits), STRETCH), np.int32)
         else:
-            t = np.ascontiguousarray(self.codes[t_rows[:, None], fields.t_columns].T)
+            t = np.ascontiguousarray(self.codes[t_rows[:, None], told.t_columns].T)
             t_bits = np.ascontiguousarray(self.t_bits[t_rows].T)
-        return Facts(s, t, fields.word, fields.less, fields.equal, s_bits, t_bits)
+        return Facts(s, t, told.word, told.less, told.equal, s_bits, t_bits)
 
     def table(self, rows: Longs) -> pa.Table:
         """Rows as a table of codes, which compare as the values do."""
@@ -213,7 +213,7 @@ class TrackedRows:
         self.layout: ClueLayout = layout_of(space)
         self._single = {row_key(slot): slot for slot in space.slots if not slot.is_pair}
         fields = self.layout.pairs
-        self._fields = _Layout(
+        self._told = _Layout(
             np.array([self.at[a] for a, _ in fields], np.int64),
             np.array([self.at[b] for _, b in fields], np.int64),
             np.array([field.word for field in fields.values()], np.int64),

@@ -15,7 +15,7 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around, first_inside
 from refute.language.constraint import DenialConstraint
-from refute.tracking.changes import AddedRule, Lists, RemovedRule, RuleChanges
+from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.known import places
 from refute.tracking.tracking import Tracking
@@ -59,7 +59,7 @@ class TrackedRules:
 
     def constraints(self) -> list[DenialConstraint]:
         """All rules that are listed."""
-        return [one for one in _constraints(self._space, self.boxes) if self._lists(one)]
+        return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
 
     def changed(self, tracking: Tracking, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
@@ -83,32 +83,32 @@ class TrackedRules:
                 self._budget.raise_if_interrupted()
             self._all = now
             self.boxes = _ascending(np.concatenate([_without(before, _ascending(lost)), gained]))
-        return self._changes(lost, gained, gone, change, ids)
+        return self._told(lost, gained, gone, change, ids)
 
-    def _changes(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
+    def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
         """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
         breaking = _firsts(first_inside, lost, change.fresh)
         names = _named(ids, change.pairs[breaking[breaking >= 0]])
         space, kept = self._space, self._kept
 
-        def made() -> Lists:
+        def told() -> Told:
             return _in_words(space, lost, gained, gone, breaking, names)
 
         if kept is None:
-            return RuleChanges(len(gained), len(lost), made)
-        added, removed = made()
+            return RuleChanges(len(gained), len(lost), told)
+        added, removed = told()
         return RuleChanges.of(
-            [one for one in added if self._lists(one.constraint)],
-            [one for one in removed if self._lists(one.constraint)],
+            [one for one in added if self._tells(one.constraint)],
+            [one for one in removed if self._tells(one.constraint)],
         )
 
-    def _lists(self, rule: DenialConstraint) -> bool:
+    def _tells(self, rule: DenialConstraint) -> bool:
         return self._kept is None or sort_of(rule) in self._kept
 
 
 def _in_words(
     space: PredicateSpace, lost: Words, gained: Words, gone: Words, breaking: Longs, names: list[tuple[Any, Any]]
-) -> Lists:
+) -> Told:
     """Why each rule went, and in whose place each came; `names` are the pairs of those that a point broke."""
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])

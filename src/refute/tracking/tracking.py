@@ -40,7 +40,6 @@ from refute.tracking.ways import After, TrackedChange, Ways
 
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
-_SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
 class Tracking:
@@ -132,15 +131,15 @@ class Tracking:
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
         if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
             return self._anew(after)
         coded = None
         if len(came):
-            found = self.rows.coded(relation)
-            if found is None:
+            told = self.rows.coded(relation)
+            if told is None:
                 return self._anew(after)
-            coded, changed = found
+            coded, changed = told
             if changed:
                 self.cover.reload(changed)
                 self.residual.reload(changed)
@@ -223,7 +222,7 @@ class Tracking:
             dead = self.known.points[gone]
             self.known.drop(gone)
             self.boxes = self._nearly(after)
-            return self._tracked(fresh, dead)
+            return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
             self._plan()  # boxes that were cut may read more
@@ -243,7 +242,7 @@ class Tracking:
             fresh.extend(self._verified(before, new))
         if len(dead) or fresh:
             self._plan()
-        return self._tracked(fresh, dead)
+        return self._told(fresh, dead)
 
     def _nearly(self, after: After) -> Words:
         """The maximal boxes whose error is within the limit."""
@@ -254,7 +253,7 @@ class Tracking:
         outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
         return outcome.boxes
 
-    def _tracked(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
+    def _told(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
         points = _points(self.space, fresh)
         pairs = [part.pairs for part in fresh if part.pairs is not None]
         listed = self.rows.slots[np.concatenate(pairs)] if pairs else np.empty((0, 2), np.int64)
@@ -359,7 +358,7 @@ class Tracking:
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
-        if self.rows.n > 2 * alive + _SPARE:
+        if self.rows.n > 2 * alive + self._ways.spare:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()
