@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import logging
 import re
@@ -12,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
-from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError
 from refute.faults import missing_file, missing_table, mixed_files, ragged_row, short, unknown_column, unreadable
 from refute.spark.session.probe import found_wanting, remedy
 from refute.spark.session.warning import calm
@@ -244,7 +245,12 @@ def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteErro
 
 
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
+    facts: dict[str, object] = {}
+    note = re.compile(rf"^{FACTS_NOTE}(.*)$", re.MULTILINE).search(text, found.end())
+    if note:
+        with contextlib.suppress(ValueError, SyntaxError):  # some fact is more than numbers, texts and lists of these
+            facts = ast.literal_eval(note.group(1))
+    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip(), **facts)
 
 
 _RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataError, EngineError, SchemaError)}
