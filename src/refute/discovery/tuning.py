@@ -16,6 +16,7 @@ class Tuning:
     first_pairs: int = 20_000_000  # pairs that agree on a slot up to which all of them are looked at first
     first_pairs_of_row: int = 100  # such pairs per row, where that is more
     recut: int = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
+    recut_share: float = 1.5  # the same as a share of all boxes, where that is more
     tried: int = 32  # new points from which that is estimated
     sets: int = 12  # sets of equalities looked at before the next inversion
     many_points: int = 20_000  # evidences from which an inversion takes seconds

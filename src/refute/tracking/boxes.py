@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from refute.discovery.inversion.cube import fits_cube
-from refute.discovery.inversion.inverted import chosen_masks, cut, inverted
+from refute.discovery.inversion.inverted import chosen_masks, cut, inverted, is_worth_cutting
 from refute.discovery.space.slots import WORD, PredicateSpace, Words
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -41,9 +40,7 @@ class Maximal:
             return boxes
         if len(fresh) == len(points):  # without any point before, there were no boxes
             return self.anew(points)
-        some = fresh[:: max(1, len(fresh) // self._tuning.tried)]
-        broken = sum(np.count_nonzero(~(point & ~boxes).any(axis=1)) for point in some) / len(some)
-        if broken * len(fresh) > self._tuning.recut * (1 if fits_cube(self.space, len(points), self._tuning) else 4):
+        if not is_worth_cutting(boxes, fresh, self._tuning):
             return self.anew(points)
         return cut(self.space, boxes, fresh, self._longest)
 
