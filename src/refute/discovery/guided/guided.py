@@ -145,7 +145,7 @@ class Guided:
             return not self._budget.expired
         if not is_worth_cutting(self._boxes, fresh, self._tuning):
             return self._invert()
-        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
+        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates, tuning=self._tuning)
         self._tell("refinement")
         return not self._budget.expired
 

@@ -126,10 +126,18 @@ def is_worth_cutting(boxes: Words, fresh: Words, tuning: Tuning) -> bool:
     return broken * len(fresh) <= len(some) * max(tuning.recut, tuning.recut_share * len(boxes))
 
 
-def cut(space: PredicateSpace, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
+def cut(
+    space: PredicateSpace,
+    boxes: Words,
+    points: Words,
+    max_predicates: int | None = None,
+    *,
+    tuning: Tuning = STANDARD,
+) -> Words:
     """The maximal boxes once more points are seen, sorted."""
     limit = _NO_LIMIT if max_predicates is None else max_predicates
-    found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
+    before, more = np.ascontiguousarray(boxes), np.ascontiguousarray(points)
+    found = cut_boxes(space.cuts, before, more, limit, tuning.few_points)
     ordered: Words = found[np.lexsort(found.T[::-1])]
     return ordered
 

@@ -4,8 +4,8 @@ Hydra, section 5, on boxes: a box that holds the point is replaced by the boxes 
 slot k can only lie inside a whole box that holds the point everywhere but in slot k, so those few are all it is
 compared with.
 
-For each bit of a space, `Stack` says which boxes have it, 64 boxes a word: whether a box misses a point nowhere, once or
-more often is told for many boxes at a time.
+For each bit of a space, a stack of bits says which boxes have it, 64 boxes a word: so whether a box misses a point
+nowhere, once or more often is told for many boxes at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ _ONE = np.uint64(1)
 _ALL = ~np.uint64(0)
 _WIDE = 8  # words of a block, which are looked at together
 _BLOCK = 64 * _WIDE  # boxes of a block
-_FEW = 12  # points for which boxes are looked at one by one
 _AT_ONCE = 16  # boxes that are compared before the search for one around another may end
 
 
@@ -87,7 +86,7 @@ def _put(stack: Array, n: Scalar, before: Array, after: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look_at_each(boxes: Array, total: Scalar, point: Array, broken: Array, near: Array) -> tuple[Scalar, Scalar]:
+def look_at_each(boxes: Array, total: Scalar, point: Array, broken: Array, near: Array) -> tuple[Scalar, Scalar]:
     """How many boxes hold the point, and how many miss it in one bit alone; their numbers are written."""
     breaks, misses = 0, 0
     for n in range(total):
@@ -109,7 +108,7 @@ def _look_at_each(boxes: Array, total: Scalar, point: Array, broken: Array, near
 
 @njit(cache=True, nogil=True)
 def _look(stack: Array, bits: Array, broken: Array, near: Array) -> tuple[Scalar, Scalar]:
-    """As `_look_at_each`, given the bits (K,) of the point; empty places may be among those that miss it once."""
+    """As `look_at_each`, given the bits (K,) of the point; empty places may be among those that miss it once."""
     breaks, misses = 0, 0
     once, twice = np.empty(_WIDE, np.uint64), np.empty(_WIDE, np.uint64)
     for block in range(stack.shape[0]):
@@ -235,18 +234,19 @@ def _cut_all(
 
 
 @njit(cache=True, nogil=True)
-def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar) -> Array:
+def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar, few: Scalar) -> Array:
     """The maximal boxes after all points were seen, in no order, given the maximal boxes before.
 
-    boxes: (N, W); points: (P, W); limit: most predicates of a rule. Cost per point: a bit per box and slot, and per
-    broken box and slot the whole boxes that miss the point in that slot alone.
+    boxes: (N, W); points: (P, W); limit: most predicates of a rule; few: points up to which boxes are looked at one by
+    one. Cost per point: a bit per box and slot, and per broken box and slot the whole boxes that miss the point in that
+    slot alone.
     """
     words, slots = boxes.shape[1], cuts.word.shape[0]
     total = boxes.shape[0]
     blocks = total // _BLOCK + total // (4 * _BLOCK) + 1
     held = np.zeros((blocks * _BLOCK, words), np.uint64)
     held[:total] = boxes
-    stacked = points.shape[0] > _FEW
+    stacked = points.shape[0] > few
     stack = _stack(held, total if stacked else 0, blocks if stacked else 0)
     slot_of = _slots_of_bits(cuts, words)
     broken, near = np.empty(held.shape[0], np.int64), np.empty(held.shape[0], np.int64)
@@ -260,7 +260,7 @@ def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar) -> Arr
                 bits[k] = cuts.word[k] * 64 + ones(state - _ONE)
             breaks, misses = _look(stack, bits, broken, near)
         else:
-            breaks, misses = _look_at_each(held, total, points[p], broken, near)
+            breaks, misses = look_at_each(held, total, points[p], broken, near)
         if breaks == 0:
             continue
         around = _by_slot(held, near, misses, points[p], slot_of, starts)
