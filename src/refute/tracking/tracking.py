@@ -23,7 +23,7 @@ from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
-from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
@@ -275,8 +275,7 @@ class Tracking:
         if not self.space.is_symmetric:
             return
         suspects = np.flatnonzero(self.known.suspects)
-        masks = self.space.masks(self.known.points[suspects])
-        at = self.known.find(self.space.boxes(mirror_masks(self.space, masks)))
+        at = self.known.find(mirror_points(self.space, self.known.points[suspects]))
         suspects, at = suspects[at >= 0], at[at >= 0]
         held = self.known.witnesses[at]
         self.known.witnesses[suspects] = np.where(held < 0, held, turned_pairs(np.maximum(held, 0)))
