@@ -29,6 +29,7 @@ from refute.relation.read.files import read_local
 from refute.report.numbers import plural
 from refute.tracking.changes import RuleChanges
 from refute.tracking.codes import Longs
+from refute.tracking.methods import check_incdc, ways_of
 from refute.tracking.rules import TrackedRules
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways
@@ -57,15 +58,18 @@ class Tracker:
     ) -> None:
         """Discovers the rules of a table, by the options of `discover`; or takes a `Discovery`, with its options.
 
-        `ways` are for those who compare: how much is kept, and by which way pairs are found.
+        `method` also takes 'incdc', for those who compare: rows that come are then held against the others by the
+        indexes of that paper. So are `ways`: how much is kept, and by which way pairs are found.
         """
         self._lock = threading.RLock()
-        self._ways = ways
+        self._ways, options = ways_of(ways, options)
         space: PredicateSpace | None = None
         if isinstance(table, Discovery):
             table, space, self._options = self._of_discovery(table, options)
         else:
             self._options = options_of(**options)
+        if self._ways is not None and self._ways.incdc is not None:
+            check_incdc(self._options)
         if self._options.time_limit is not None:
             raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
