@@ -175,9 +175,13 @@ class OneValue(Contest):
 
     def degrees(self, alive: Flags) -> Longs:
         """The same for all rows that are alive."""
-        rows = np.flatnonzero(alive)
+        if not self.mutual:
+            return Contest.degrees(self, alive)
+        groups = self.groups
+        sums, totals = groups.sums(alive.astype(np.int64))
         found = np.zeros(self.n_rows, np.int64)
-        found[rows] = self.violations(rows, alive)
+        found[groups.rows] = (2 * (totals[groups.pair_groups] - sums))[groups.pairs]
+        found[~alive] = 0
         return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from refute.blame.binding import contest_of
 from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
+from refute.blame.playing import playing
 from refute.blame.sparing import spared
 from refute.blame.trust import FULL, prior_trust, trust
 from refute.language.rulebook import Rule
@@ -72,7 +73,8 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
             contests.append(contest_of(rule, compiled.problem, partners, n))
     alive = ~forced
     even = np.full(n, FULL, np.int64)
-    unweighed = [(contest, contest.keep(even, alive)) for contest in contests]
+    in_play = [played for contest in contests if (played := playing(contest)) is not None]
+    unweighed = [(contest, contest.keep(even, alive)) for contest in in_play]
     unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
     broken = [contest for contest, _ in unweighed]
     if len(broken) == 1:
@@ -93,7 +95,7 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
         RuleBlame(rule, rows, *(np.ones(len(rows), np.int64),) * 2, _none(rows), _no_rows(), _no_rows())
         for rule, rows in alone
     ]
-    by_rule += _rule_blames(contests, suspects, kept, forced)
+    by_rule += _rule_blames(in_play, suspects, kept, forced)
     order = {id(rule): place for place, rule in enumerate(rules)}
     by_rule.sort(key=lambda one: order[id(one.rule)])
     bound = int(np.count_nonzero(forced)) + _fewest(broken, alive)

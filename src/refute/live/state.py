@@ -169,6 +169,7 @@ class State:
             self.rows, self._dead = was.without_dead(self.alive), 0
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
+        self.seen = None  # so that what was found of the rows before does not outlast them
         links = change.links
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
