@@ -159,18 +159,13 @@ def _error(clean: pa.Table, left: frozenset[str], right: str) -> float:
 
 
 def _precision(table: DirtyTable, rules: Sequence[Proposal]) -> float:
-    """Of the rows that the best dependencies blame, the share that is wrong in a column of one that blames it."""
-    wrong = {}
-    for name in set(table.dirty.column_names) & set(table.clean.column_names):
+    """Of the rows that the best dependencies blame together, the share that is wrong in a column that they read."""
+    wrong = np.zeros(table.dirty.num_rows, np.bool_)
+    for name in {name for rule in rules for name in rule.candidate.columns}:
         cells, truth = (one.column(name).to_pylist() for one in (table.dirty, table.clean))
-        wrong[name] = np.array([cell != true for cell, true in zip(cells, truth, strict=True)])
-    blamed = right = 0
-    for rule in rules:
-        dirty = np.any([wrong[name] for name in rule.candidate.columns], axis=0)
-        rows = rule.suspects.rows
-        blamed += len(rows)
-        right += int(dirty[rows].sum())
-    return round(right / max(blamed, 1), 3)
+        wrong |= np.array([cell != true for cell, true in zip(cells, truth, strict=True)])
+    rows = rf.suspects(table.dirty, [rule.text for rule in rules]).rows
+    return round(float(wrong[rows].mean()) if rows else 1.0, 3)
 
 
 def _by_discovery(dirty: pa.Table) -> list[Sides]:

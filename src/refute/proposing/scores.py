@@ -17,7 +17,7 @@ class Limits:
     largest share of rows to blame, `key_error` that of a key, `order_error` and `order_lift` those of an order.
     """
 
-    rule: float = 0.75
+    rule: float = 0.8
     tendency: float = 0.45
     support: float = 0.02
     chance: float = 10.0
