@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.api.tables import as_key, is_monitor, is_path, on_spark
-from refute.discovery import Discovery, RuleSort
+from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
@@ -84,6 +84,8 @@ class Tracker:
     def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
         if options:
             raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
+        if not isinstance(found, CompleteDiscovery):
+            raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
         if not isinstance(found.table, LocalTable):
             raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
         if not found.complete:
@@ -99,7 +101,7 @@ class Tracker:
             self._notes = tracking.notes
         self._space = tracking.space
         self._tracking = tracking
-        self._found: Discovery | None = None
+        self._found: CompleteDiscovery | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -166,7 +168,7 @@ class Tracker:
         with self._lock:
             return self._state.living()[1]
 
-    def discovery(self) -> Discovery:
+    def discovery(self) -> CompleteDiscovery:
         """The rules of this moment, ranked, as `discover` gives them; made when it is first asked for."""
         with self._lock:
             tracking = self._ready()
