@@ -7,6 +7,7 @@ import numpy as np
 from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
 from refute.blame.tuples import tallied
 from refute.kernels.sort.distinct import mix, numbered
+from refute.kernels.sort.sorting import sorted_positions
 from refute.language.form import Form, operands
 from refute.language.operators import Operator
 from refute.language.rulebook import Rule
@@ -66,10 +67,14 @@ def _chain(common: _Common, problem: Problem) -> Chain:
     """Sorted such that what stays ascends in both ranks: the second is turned, as the rule forbids the same way."""
     x, y = problem.order
     groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
-    first = np.unique(x.s, return_inverse=True)[1].astype(np.int64)
-    second = np.unique(-y.s.astype(np.int64), return_inverse=True)[1].astype(np.int64)
+    (first, firsts), (second, seconds) = _ranks(x.s, x.size), _ranks(y.size - 1 - y.s.astype(np.int64), y.size)
     strict = (x.lag == 0, y.lag == 0)
-    order = np.lexsort((second if strict[0] else -second, first, groups))
+    tied = second if strict[0] else seconds - 1 - second
+    size = (int(groups.max(initial=0)) + 1) * firsts * seconds
+    if size <= _LARGEST:
+        order = sorted_positions((groups * firsts + first) * seconds + tied, size)
+    else:
+        order = np.lexsort((tied, first, groups))
     points = np.ascontiguousarray(np.stack([groups, first, second])[:, order])
     return Chain(*common, points, problem.s.row_numbers()[order], strict)
 
@@ -91,6 +96,14 @@ def _spans(common: _Common, problem: Problem, form: Form) -> Spans | None:
         points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
         return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
     return None
+
+
+def _ranks(codes: Ids | Longs, size: int) -> tuple[Longs, int]:
+    """Codes in `[0, size)` without the gaps that would make sorts and trees large, and their number."""
+    if size <= max(2 * len(codes), 1):
+        return codes.astype(np.int64), size
+    distinct, ranks = np.unique(codes, return_inverse=True)
+    return ranks.astype(np.int64), len(distinct)
 
 
 def _numbers(compared: tuple[Comparison, ...], n: int) -> tuple[Ids, Longs]:

@@ -2,7 +2,7 @@
 
 Cells are named one after the other, each the one that settles most: rules that the row breaks against rows that stay,
 less those that it satisfies and that confirm the cell. A cell on the right of a broken rule has a value to put there,
-which the rows of its group say. A cell on the left is named only on evidence: another value of it makes the row fit,
+which the rows of its group say. A cell on the left is named only on evidence: another value there makes the row fit,
 which would be a coincidence otherwise, or other rules confirm the cell on the right.
 """
 
@@ -149,7 +149,7 @@ class _Naming:
         return choice
 
     def _settled(self, offer: _Choice, column: int, at: Longs, reading: list[int], confirmed: np.ndarray) -> _Choice:
-        """The offers with what each gains; a value that does not pay is none."""
+        """The offers with what each gains; a value that does not pay is dropped."""
         cells = self._cells[:, at].copy()
         cells[column] = offer.value
         gain = np.zeros(len(at))
@@ -177,12 +177,12 @@ class _Naming:
             better = (own > support) | ((own == support) & (own >= 0) & (value < offer.value))
             support = np.where(better, own, support)
             agree, among, donor = rule.agreeing[group], rule.members[group], rule.donors[group]
-            told = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
+            settled = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
             for name, new in (
                 ("value", value),
                 ("agree", agree),
                 ("among", among),
-                ("donor", np.where(told, donor, -1)),
+                ("donor", np.where(settled, donor, -1)),
             ):
                 getattr(offer, name)[better] = new[better]
             offer.given[better] = self._given(rule.left)
@@ -280,11 +280,11 @@ class _Naming:
             chance *= self._known.common[right][self._cells[right, at]] / self._known.n_rows
         other = value[pick] != self._cells[column, at[there]]
         agree, among = counts[pick], totals[wanted[there]]
-        told = other & (agree >= LEFT_MAJORITY * among)
+        settled = other & (agree >= LEFT_MAJORITY * among)
         spots = asked[there]
         offer.agree[spots], offer.among[spots] = agree, among
-        offer.value[spots] = np.where(told, value[pick], UNKNOWN)
-        offer.donor[spots] = np.where(told, rows[first[pick]], -1)
+        offer.value[spots] = np.where(settled, value[pick], UNKNOWN)
+        offer.donor[spots] = np.where(settled, rows[first[pick]], -1)
         offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
         offer.given[spots] = self._given(others)
         return there

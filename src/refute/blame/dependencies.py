@@ -34,7 +34,7 @@ class Dependency:
 
     def doubt(self, groups: Longs) -> NDArray[np.float64]:
         """For each of some groups, the share of rows of all others that say something else than theirs do: the larger,
-        the less a majority tells."""
+        the less a majority means."""
         members = int(self.members.sum()) - self.members[groups]
         agreeing = int(self.agreeing.sum()) - self.agreeing[groups]
         return (members - agreeing) / np.maximum(members, 1)

@@ -97,12 +97,12 @@ class SuspectFinding:
         order = np.lexsort((rules, rows))
         rows, rules = rows[order], rules[order]
 
-        def told(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
+        def joined(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
             return _joined([part for one in blames for part in (getattr(one, own), of_twins(one))], dtype)[order]
 
-        either = told("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
-        violations = told("violations", lambda one: one.twin_violations, np.int64)
-        clears = told("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
+        either = joined("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
+        violations = joined("violations", lambda one: one.twin_violations, np.int64)
+        clears = joined("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
         names = pa.array([one.rule.name for one in blames], pa.string())
         severities = pa.array([one.rule.severity.value for one in blames], pa.string())
         cells = CellSayings(self.relation, self.blame, self.known, self.named).cells(rows, rules)

@@ -10,6 +10,7 @@ import numpy as np
 
 from refute.blame.binding import contest_of
 from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
+from refute.blame.playing import playing
 from refute.blame.sparing import spared
 from refute.blame.trust import FULL, prior_trust, trust
 from refute.language.rulebook import Rule
@@ -25,7 +26,7 @@ class RuleBlame:
     rows: Longs  # row numbers, ascending
     violations: Longs  # in which each is
     clears: Longs  # of these, with rows that stay: what would come back with the row
-    either: Flags  # no rule tells which of the rows with one key is wrong
+    either: Flags  # no rule shows which of the rows with one key is wrong
     twins: Longs  # rows that stay although one with their key, no better or worse, goes
     twin_violations: Longs
 
@@ -88,7 +89,8 @@ def find_blame(
             contests.append(contest_of(rule, compiled.problem, partners, n, times, common.get(rule.name)))
     alive = ~forced
     even = np.full(n, FULL, np.int64)
-    unweighed = [(contest, contest.keep(even, alive)) for contest in contests]
+    in_play = [played for contest in contests if (played := playing(contest)) is not None]
+    unweighed = [(contest, contest.keep(even, alive)) for contest in in_play]
     unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
     broken = [contest for contest, _ in unweighed]
     if len(broken) == 1:
@@ -109,7 +111,7 @@ def find_blame(
         RuleBlame(rule, rows, *(np.ones(len(rows), np.int64),) * 2, _none(rows), _no_rows(), _no_rows())
         for rule, rows in alone
     ]
-    by_rule += _rule_blames(contests, suspects, kept, forced)
+    by_rule += _rule_blames(in_play, suspects, kept, forced)
     order = {id(rule): place for place, rule in enumerate(rules)}
     by_rule.sort(key=lambda one: order[id(one.rule)])
     must = int(np.count_nonzero(forced) if times is None else times[forced].sum())
@@ -118,7 +120,7 @@ def find_blame(
 
 
 def _recount(contests: Sequence[Contest], kept: Flags) -> None:
-    """Count the violations among the rows that stay; there are none."""
+    """Count the violations among the rows that stay, which must be none."""
     for contest in contests:
         left = int(contest.degrees(kept).max(initial=0))
         assert left == 0, f"rows that stay still break {contest.rule.name}"

@@ -1,4 +1,4 @@
-"""How much each row is trusted, by what all rules say of it together. Whole numbers, in 1/65536.
+"""How much each row is trusted, by what all rules together say about it. Whole numbers, in 1/65536.
 
 A row is trusted as far as the rule that trusts it least: by a dependency, as the share of its group, weighed by trust,
 that says what the row says; by a rule about order, little where it is not among the rows that could stay. Every rule
@@ -66,7 +66,7 @@ def prior_trust(
 
     Half where it lacks a value in a column that others mostly have; less where two of its values, one on the left and
     the one on the right of a dependency with several columns on the left, meet far less often than by chance, or are
-    too rare to tell where others are not.
+    too rare to mean anything where others are not.
     """
     found = np.full(relation.n_rows, FULL, np.int64)
     total = relation.n_rows if times is None else int(times.sum())

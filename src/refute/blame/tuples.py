@@ -40,7 +40,7 @@ class TupleIndex:
         return cls(tuple(steps), numbers)
 
     def look_up(self, columns: Sequence[Longs]) -> Longs:
-        """The number of each tuple, or -1 for one that there is not; integers below 0 are of no tuple."""
+        """The number of each tuple, or -1 for one that does not exist; integers below 0 are of no tuple."""
         found = np.zeros(len(columns[0]), np.int64)
         missing = np.zeros(len(found), np.bool_)
         rest = iter(columns)

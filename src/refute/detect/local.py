@@ -130,7 +130,7 @@ class LocalEngine:
         return SuspectFinding.of(self.relation, rules, partners, threads=self._threads, **known)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
-        """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""
+        """How the rules would be answered: all is prepared as for an answer, and nothing is searched."""
         check_rules(self.relation, rules)
         return plan_rules(self._detector, rules)
 

@@ -1,8 +1,8 @@
 """A table as rows that stand for all that are alike, few enough to come to this process.
 
-Rows are alike that have the same values in all columns that rules compare. Of a rule that tells rows apart, such as a
-key, the columns matter only in rows that it marks; in others they are left blank, and the rule is then about marked
-rows alone. Rows that would clash with what is like them come one by one.
+Rows are alike that have the same values in all columns that rules compare. Of a rule that marks rows, such as a key,
+the columns matter only in rows that it marks; in others they are left blank, and the rule is then about marked rows
+alone. Rows that would clash with what is like them come one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from refute.relation.arrays import row_numbers
 from refute.relation.types import Family
 from refute.spark.answer.narrowing import narrowed, widened
 from refute.spark.answer.pairing import Pairing
-from refute.spark.blame.marks import Marks, Shape
+from refute.spark.blame.marks import BlameShape, MarkedTable
 from refute.spark.expressions import column
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import Kept
@@ -60,9 +60,9 @@ class AlikeRows:
     common: dict[str, Longs]  # by rule: how many rows of the table have the right-hand value of each
 
 
-class Alike:
-    """The rows of a table for some rules; with `apart`, orders and dependencies of one column on another tell rows
-    apart, too."""
+class Representatives:
+    """The rows of a table for some rules; with `apart`, orders and dependencies of one column on another mark rows,
+    too."""
 
     def __init__(self, engine: SparkEngine, rules: Sequence[Rule], place: Kept, *, apart: bool) -> None:
         self._engine = engine
@@ -72,13 +72,13 @@ class Alike:
         self._common: dict[str, str] = {}
         names = [engine.names[name] for name in dict.fromkeys(name for rule in rules for name in columns_read(rule))]
         self._names = names
-        marks = Marks(engine, names, place)
+        marks = MarkedTable(engine, names, place)
         alone: list[SparkColumn] = []
         seen: dict[str, list[SparkColumn]] = {name: [] for name in names}  # by column: the flags that show it
         shown: set[str] = set()
         for number, rule in enumerate(rules):
             plain = self._plain[rule.name]
-            shape = Shape.of(plain)
+            shape = BlameShape.of(plain)
             is_counted = shape.is_dependency and Pairing.of(plain, engine.plain_types).exact
             if shape.says_alike and not (apart and (is_counted or shape.is_order)):
                 shown.update(columns_read(plain))
@@ -101,7 +101,7 @@ class Alike:
         self._groups = place.keep(counted.agg(F.count("*").alias(_TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN)))
 
     def _shown(self, name: str, flags: list[SparkColumn] | None) -> SparkColumn:
-        """A column, blank in rows that no flag tells apart; a null is seen everywhere, as it tells against a row."""
+        """A column, blank in rows that no flag marks; a null is seen everywhere, as it speaks against a row."""
         own = F.col(name)
         kind = self._engine.plain_types.type_of(name)
         if flags is None or kind.family not in _BLANK:
@@ -123,14 +123,14 @@ class Alike:
         sent = self._groups.selectExpr(*(narrowed(name, kind) for name, kind in exact.items()), *beside)
         table = in_order(widened(sent.toArrow(), exact))
         ids, times = table.column(ROW_COLUMN), table.column(_TIMES).to_numpy()
-        common = {name: table.column(told).fill_null(0).to_numpy() for name, told in self._common.items()}
+        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self._common.items()}
         table = table.drop_columns([ROW_COLUMN, _TIMES, *self._common.values()])
         table = table.rename_columns([own.get(name, name) for name in table.column_names])
         engine.source.learn_rows(int(times.sum()))
         return AlikeRows(table, ids, times.astype(np.int64), tuple(map(self._marked, self._rules)), common)
 
     def _marked(self, rule: Rule) -> Rule:
-        """The rule over the rows that came: one that tells rows apart is about those that it marks."""
+        """The rule over the rows that came: one that marks rows is about these alone."""
         flag = self._flags.get(rule.name)
         if flag is None:
             return rule
@@ -143,8 +143,8 @@ class Alike:
         ids = rows.ids.take(row_numbers(asked))
         if len(several) == 0:
             return asked, ids
-        told = pa.table([row_numbers(several), rows.ids.take(row_numbers(several))], names=[_NUMBER, "first"])
-        chosen = frame_of(told, self._frame.sparkSession)
+        firsts = pa.table([row_numbers(several), rows.ids.take(row_numbers(several))], names=[_NUMBER, "first"])
+        chosen = frame_of(firsts, self._frame.sparkSession)
         groups = self._groups.join(F.broadcast(chosen), F.col(ROW_COLUMN) == F.col("first"))
         keys = {name: f"{name}_of" for name in self._keys}
         groups = groups.select(_NUMBER, *(F.col(name).alias(of) for name, of in keys.items()))

@@ -16,8 +16,8 @@ from refute.detect.local import LocalEngine
 from refute.errors import EngineError
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
-from refute.spark.blame.alike import Alike, columns_read, id_order, in_order
-from refute.spark.blame.marks import Shape
+from refute.spark.blame.alike import Representatives, columns_read, id_order, in_order
+from refute.spark.blame.marks import BlameShape
 from refute.spark.blame.rounds import GoneRows, Rounds
 from refute.spark.budget import shown_bytes
 from refute.spark.expressions import quoted
@@ -82,7 +82,7 @@ class SparkSuspects:
         does not help.
         """
         for rule in rules:
-            evaluated.prepared(rule)  # which tells what is wrong with it
+            evaluated.prepared(rule)  # which raises where something is wrong with it
         names = tuple(dict.fromkeys(name for rule in rules for name in columns_read(rule)))
         most = engine.budget.driver_bytes
         for apart in (False, True) if most > 0 else ():
@@ -120,7 +120,7 @@ class SparkSuspects:
         apart: bool,
     ) -> SparkSuspects | None:
         """The suspects from rows that stand for all others; None where these do not fit."""
-        alike = Alike(evaluated, rules, place, apart=apart)
+        alike = Representatives(evaluated, rules, place, apart=apart)
         if not evaluated.gathering.fits(names, alike.n_groups):
             return None
         rows = alike.fetched()
@@ -135,19 +135,19 @@ class SparkSuspects:
         """One line for each row and rule that blames it."""
         rows, reasons = self._finding.lines()
         lines, members = self._members(rows)
-        ids, told = self._with_gone(self._ids.take(row_numbers(members)), reasons.take(row_numbers(lines)))
+        ids, said = self._with_gone(self._ids.take(row_numbers(members)), reasons.take(row_numbers(lines)))
         order = row_numbers(id_order(ids))
-        told = told.take(order).combine_chunks()
-        columns = [ids.take(order), *(told.field(at) for at in range(told.type.num_fields))]
-        return pa.table(columns, names=["row", *(field.name for field in told.type)])
+        said = said.take(order).combine_chunks()
+        columns = [ids.take(order), *(said.field(at) for at in range(said.type.num_fields))]
+        return pa.table(columns, names=["row", *(field.name for field in said.type)])
 
     def split(self) -> tuple[DataFrame, DataFrame]:
         """The rows that stay, and the suspects with one more column: a list of why each is one."""
         rows, reasons = self._finding.reasons()
         lines, members = self._members(rows)
         source = self._engine.source
-        told = self._with_gone(self._ids.take(row_numbers(members)), reasons.take(row_numbers(lines)))
-        suspects = frame_of(pa.table(list(told), names=[_SUSPECT, _REASONS]), source.frame.sparkSession)
+        said = self._with_gone(self._ids.take(row_numbers(members)), reasons.take(row_numbers(lines)))
+        suspects = frame_of(pa.table(list(said), names=[_SUSPECT, _REASONS]), source.frame.sparkSession)
         columns = [F.col(quoted(name)) for name in self._engine.own_columns]
         matches = F.col(ROW_COLUMN) == F.col(_SUSPECT)
         staying = source.identified().join(suspects, matches, "left_anti").select(*columns)
@@ -156,19 +156,19 @@ class SparkSuspects:
 
     def _with_gone(self, ids: pa.ChunkedArray, reasons: pa.Array) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
         """Ids and what is said of each, or a list of it, with those of rows that were gone before."""
-        all_ids, all_told = list(ids.chunks), [reasons]
+        all_ids, all_said = list(ids.chunks), [reasons]
         for one in self._gone:
             count = len(one.ids)
             fixed = {"rule": one.rule.name, "severity": one.rule.severity.value, "either": False, "removed": True}
             parts = {name: pa.array([value] * count) for name, value in fixed.items()}
             parts |= {name: getattr(one, name).combine_chunks() for name in ("violations", "clears")}
             parts["cells"] = pa.array([[]] * count, REASON.field("cells").type)
-            told = pa.StructArray.from_arrays([parts[field.name] for field in REASON], fields=list(REASON))
+            said = pa.StructArray.from_arrays([parts[field.name] for field in REASON], fields=list(REASON))
             if pa.types.is_list(reasons.type):
-                told = pa.ListArray.from_arrays(row_numbers(np.arange(count + 1, dtype=np.int32)), told)
+                said = pa.ListArray.from_arrays(row_numbers(np.arange(count + 1, dtype=np.int32)), said)
             all_ids += one.ids.cast(ids.type).chunks
-            all_told.append(told.cast(reasons.type))
-        return pa.chunked_array(all_ids, ids.type), pa.chunked_array(all_told, reasons.type)
+            all_said.append(said.cast(reasons.type))
+        return pa.chunked_array(all_ids, ids.type), pa.chunked_array(all_said, reasons.type)
 
     def _members(self, rows: Longs) -> tuple[Longs, Longs]:
         """For each row that some of these rows stands for, which of them does, and its place among the ids."""
@@ -180,11 +180,11 @@ class SparkSuspects:
 
 
 def _withheld(rules: Sequence[Rule], names: tuple[str, ...], *, apart: bool) -> frozenset[str]:
-    """The columns for which no value is suggested, as rows that would tell whether it breaks a rule did not come."""
+    """The columns for which no value is suggested, as rows with which it might clash did not come."""
     if apart:
         return frozenset(names)
-    told = [rule for rule in rules if not rule.constraint.is_single_row and not Shape.of(rule).says_alike]
-    return frozenset(name for rule in told for name in columns_read(rule))
+    marking = [rule for rule in rules if not rule.constraint.is_single_row and not BlameShape.of(rule).says_alike]
+    return frozenset(name for rule in marking for name in columns_read(rule))
 
 
 def _note_on(gone: Sequence[GoneRows]) -> str:

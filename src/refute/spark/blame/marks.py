@@ -1,4 +1,4 @@
-"""Which rows a rule tells apart: those in a violation of it, marked where they are."""
+"""Which rows of a table are in a violation of a rule, marked where they are."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ID, _COMMON = RESERVED + "id", RESERVED + "common"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class BlameShape:
     """What a rule asks of rows that are alike."""
 
     rule: Rule
     form: Form
 
     @classmethod
-    def of(cls, rule: Rule) -> Shape:
+    def of(cls, rule: Rule) -> BlameShape:
         """The shape of a rule."""
         return cls(rule, Form.of(rule))
 
@@ -63,8 +63,8 @@ class Shape:
         return self.says_alike and len(self.form.order) == 2
 
 
-class Marks:
-    """A table with a flag for each rule that tells rows apart; what marks them is kept meanwhile."""
+class MarkedTable:
+    """A table with a flag for each rule that marks rows; what marks them is kept meanwhile."""
 
     def __init__(self, engine: SparkEngine, names: list[str], place: Kept) -> None:
         self._engine = engine
@@ -74,7 +74,7 @@ class Marks:
     def add(self, rule: Rule, plain: Rule, flag: str, common: str | None) -> None:
         """Flag the rows that are in a violation of a rule; with `common` and the number of rows that have the value of
         such a row on the right of a dependency."""
-        shape = Shape.of(plain)
+        shape = BlameShape.of(plain)
         if rule.constraint.is_single_row:
             broken = violates(self._engine.plain_types, plain)
             if broken is not None:
@@ -110,8 +110,8 @@ class Marks:
             broken = self._kept(_joined(found.drop(_ID), _joined(counts, wanted, list(value)), list(value)))
             keys |= value
         matches = all_of([pairing.admits(Row.S), *(own.eqNullSafe(F.col(name)) for name, own in keys.items())])
-        told = _ID if common is None else _COMMON
-        marked = self.frame.join(broken, matches, "left").withColumn(flag, F.col(told).isNotNull()).drop(*keys)
+        matched = _ID if common is None else _COMMON
+        marked = self.frame.join(broken, matches, "left").withColumn(flag, F.col(matched).isNotNull()).drop(*keys)
         self.frame = marked.drop(_ID) if common is None else marked.withColumnRenamed(_COMMON, common)
 
     def _kept(self, frame: DataFrame) -> DataFrame:

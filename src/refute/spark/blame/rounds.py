@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.language.rulebook import Rule
-from refute.spark.blame.marks import Shape
+from refute.spark.blame.marks import BlameShape
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import Kept
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -49,7 +49,7 @@ class Rounds:
     def put_aside(self, rules: Sequence[Rule], names: tuple[str, ...]) -> bool:
         """Put rows aside until few enough are in a violation of each rule; whether any were."""
         for rule in rules:
-            shape = Shape.of(rule)
+            shape = BlameShape.of(rule)
             if rule.constraint.is_single_row or shape.is_key or (shape.says_alike and not shape.is_order):
                 continue
             while self._round(rule, names):
@@ -82,8 +82,8 @@ class Rounds:
                 other = _degrees(engine, rule).toDF(f"{name}_row", name)
                 counted = counted.join(other, F.col(ROW_COLUMN) == F.col(f"{name}_row"), "left")
             degree, of_staying, of_gone = (F.coalesce(F.col(f"{RESERVED}{number}"), F.lit(0)) for number in range(3))
-            told = counted.select(ROW_COLUMN, degree.alias("violations"), (of_staying - of_gone).alias("clears"))
-            table = told.toArrow()
+            summed = counted.select(ROW_COLUMN, degree.alias("violations"), (of_staying - of_gone).alias("clears"))
+            table = summed.toArrow()
             found.append(GoneRows(rule, *(table.column(name) for name in table.column_names)))
         return found
 
