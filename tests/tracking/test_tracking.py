@@ -15,7 +15,7 @@ from refute.discovery.options import options_of
 from refute.discovery.tuning import STANDARD
 from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
-from tracking.changing import WAYS, Followed, Shape, options, shapes
+from tracking.changing import INCDC, WAYS, Followed, Shape, options, shapes
 
 WIDE = Shape(("whole",) * 5, (3,) * 5, (False, True, False, False, True))
 
@@ -24,9 +24,11 @@ class Changing(RuleBasedStateMachine):
     """Rows come, go and are replaced, down to none and back."""
 
     followed: Followed
+    ways = WAYS
 
-    @initialize(data=st.data(), shape=shapes(), given=options(), ways=WAYS, size=st.sampled_from((0, 1, 2, 8, 25)))
-    def begin(self, data: Any, shape: Shape, given: Any, ways: Ways, size: int) -> None:
+    @initialize(data=st.data(), shape=shapes(), given=options(), size=st.sampled_from((0, 1, 2, 8, 25)))
+    def begin(self, data: Any, shape: Shape, given: Any, size: int) -> None:
+        ways = data.draw(self.ways)
         nulls = data.draw(st.booleans())
         rows = data.draw(st.lists(shape.rows(nulls=nulls), min_size=size, max_size=size))
         self.followed = Followed(shape, rows, given, ways)
@@ -67,6 +69,16 @@ class Changing(RuleBasedStateMachine):
 
 Changing.TestCase.settings = examples(30, stateful_step_count=20 if THOROUGH else 6)
 TestChanging = Changing.TestCase
+
+
+class ChangingByIndexes(Changing):
+    """The same where rows that come are found by the indexes of IncDC."""
+
+    ways = INCDC
+
+
+ChangingByIndexes.TestCase.settings = examples(30, stateful_step_count=20 if THOROUGH else 6)
+TestChangingByIndexes = ChangingByIndexes.TestCase
 
 
 @given(st.data(), WAYS, st.sampled_from(("sql", "equal")))

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.api.functions import check
+from refute.api.functions import check, suspects
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
 from refute.errors import OptionError, RefuteError, whole_number
@@ -259,8 +259,12 @@ class Monitor:
 
     @property
     def suspects(self) -> Suspects:
-        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are."""
-        return self.report().suspects
+        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are.
+
+        They are found when they are first asked for, and kept until the next change.
+        """
+        with self._lock:
+            return suspects(self, RuleBook.of(list(self.rules)))
 
     def table(self) -> pa.Table:
         """All rows, in the order of their arrival."""

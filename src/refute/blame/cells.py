@@ -14,7 +14,7 @@ import numpy as np
 
 from refute.blame.contest import Flags, Longs
 from refute.blame.dependencies import SATISFIED, UNKNOWN, VIOLATED, Dependencies, Dependency
-from refute.blame.tuples import distinct, matching
+from refute.blame.tuples import distinct, matching, tallied
 
 MOST_CELLS = 6  # of a row
 SURPRISE = 0.2  # how often chance may make another left-hand value fit, for it to be evidence
@@ -124,7 +124,7 @@ class _Naming:
         self._groups = np.stack([group for _, group in judged])
         self._staying = known.staying
         self._rare = np.stack(
-            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / len(known.kept) for rule in known.rules]
+            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / known.n_rows for rule in known.rules]
         )
 
     def best(self, done: Flags) -> _Choice:
@@ -264,19 +264,20 @@ class _Naming:
         rows, keys, wanted = self._matching(base, others, at)
         size = int(own.max(initial=0)) + 1
         pairs, first = distinct(keys * size + own[rows])
-        counts, key, value = np.bincount(pairs), keys[first], own[rows[first]].astype(np.int64)
+        times = None if self._known.times is None else self._known.times[rows]
+        counts, key, value = tallied(pairs, times), keys[first], own[rows[first]].astype(np.int64)
         order = np.lexsort((value, -counts, key))
         heads = order[np.r_[True, key[order][1:] != key[order][:-1]]] if len(order) else order
         most = int(max(keys.max(initial=0), wanted.max(initial=0))) + 1
         best = np.full(most, -1)
         best[key[heads]] = heads
-        totals = np.bincount(keys, minlength=most)
+        totals = tallied(keys, times, most)
         there = best[wanted] >= 0
         pick = best[wanted[there]]
         rivals = self._distinct(base, alternatives, at, own)[there]
         chance = np.full(len(at), WRONG ** (len(rights) - 1))
         for right in rights:
-            chance *= self._known.common[right][self._cells[right, at]] / len(self._known.kept)
+            chance *= self._known.common[right][self._cells[right, at]] / self._known.n_rows
         other = value[pick] != self._cells[column, at[there]]
         agree, among = counts[pick], totals[wanted[there]]
         settled = other & (agree >= LEFT_MAJORITY * among)

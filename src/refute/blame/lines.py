@@ -41,9 +41,17 @@ class SuspectFinding:
     named: NamedCells
 
     @classmethod
-    def of(cls, relation: Relation, rules: Sequence[Rule], partners: Partners, *, threads: int = 1) -> SuspectFinding:
-        """The finding for a table and its rules, all of which blame."""
-        blame = find_blame(relation, rules, partners, threads=threads)
+    def of(
+        cls,
+        relation: Relation,
+        rules: Sequence[Rule],
+        partners: Partners,
+        *,
+        times: Longs | None = None,
+        threads: int = 1,
+    ) -> SuspectFinding:
+        """The finding for a table and its rules, all of which blame; with `times` a row stands for so many alike."""
+        blame = find_blame(relation, rules, partners, times=times, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
         return cls(relation, tuple(rules), blame, known, named)
@@ -52,7 +60,7 @@ class SuspectFinding:
     def blamed(self) -> dict[str, int]:
         """How many of the suspects each rule blames, by its name."""
         found = {rule.name: 0 for rule in self.rules}
-        return found | {one.rule.name: len(one.rows) for one in self.blame.by_rule}
+        return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
 
     def table(self, identified: Identified) -> pa.Table:
         """One line for each row and rule, by row and then in the order of the rules; ids in a column `row`."""

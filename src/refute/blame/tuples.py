@@ -55,6 +55,15 @@ class TupleIndex:
         return np.where(missing, -1, self.numbers[found])
 
 
+def tallied(numbers: Longs | Ids, times: Longs | None = None, least: int = 0) -> Longs:
+    """How often each number comes, for numbers below `least` at any rate, each so many times as is said."""
+    if times is None:
+        return np.bincount(numbers, minlength=least).astype(np.int64)
+    found = np.zeros(max(int(numbers.max(initial=-1)) + 1, least), np.int64)
+    np.add.at(found, numbers, times)
+    return found
+
+
 def distinct(keys: Longs) -> tuple[Longs, Longs]:
     """A number for each key, in order of appearance, and where each number appears first."""
     found = numbered(keys, len(keys))

@@ -12,6 +12,7 @@ import pyarrow.types as pt
 
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.faults import null_key, unlike_key
+from refute.kernels.runs.rows import Lines
 from refute.live.index import Longs
 from refute.relation import Relation
 from refute.relation.arrays import Bytes
@@ -296,14 +297,13 @@ def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.d
     )
 
 
-def repeated(cells: Sequence[Longs]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows have the key of a row before them."""
-    if len(cells[0]) < 2:
-        return np.zeros(len(cells[0]), np.bool_)
-    order = np.lexsort([*reversed(cells)]) if len(cells) > 1 else np.argsort(cells[0], kind="stable")
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for column in cells:
-        same &= column[order[1:]] == column[order[:-1]]
-    found = np.zeros(len(order), np.bool_)
-    found[order[1:]] = same
+def repeated(keys: Lines) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which lines are that of a row before them."""
+    found = np.zeros(len(keys), np.bool_)
+    if len(keys) > 1:
+        order = np.lexsort(keys.T[::-1]) if keys.shape[1] > 1 else np.argsort(keys[:, 0], kind="stable")
+        same = np.ones(len(order) - 1, np.bool_)
+        for column in keys.T:
+            same &= column[order[1:]] == column[order[:-1]]
+        found[order[1:]] = same
     return found

@@ -18,7 +18,7 @@ from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.guided.costs import Bargain
 from refute.discovery.guided.reduction import Among
-from refute.discovery.inversion.inverted import cut, inverted
+from refute.discovery.inversion.inverted import cut, inverted, is_worth_cutting
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Pairs, Reducible
 from refute.discovery.result.outcome import Outcome
@@ -143,11 +143,9 @@ class Guided:
         """Boxes that refuse the new points as well."""
         if not len(fresh):
             return not self._budget.expired
-        some = fresh[:: max(1, len(fresh) // self._tuning.tried)]
-        broken = sum(np.count_nonzero(~(point & ~self._boxes).any(axis=1)) for point in some) / len(some)
-        if broken * len(fresh) > self._tuning.recut:
+        if not is_worth_cutting(self._boxes, fresh, self._tuning):
             return self._invert()
-        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
+        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates, tuning=self._tuning)
         self._tell("refinement")
         return not self._budget.expired
 

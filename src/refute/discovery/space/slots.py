@@ -222,3 +222,11 @@ def mirror_masks(space: PredicateSpace, masks: NDArray[np.uint8]) -> NDArray[np.
             table[mask] = slot.kind.mirrored(mask)
         out[:, k] = table[masks[:, k]]
     return out
+
+
+def mirror_points(space: PredicateSpace, points: Words) -> Words:
+    """The points (N, words) of pairs with rows exchanged, where slots compare one column across rows."""
+    states = space.states(points)
+    for k, slot in enumerate(space.slots):
+        states[:, k] = np.array(slot.kind.mirror, np.uint8)[states[:, k]]
+    return space.points(states)
