@@ -138,21 +138,19 @@ def test_rules_within_an_error_are_tracked_too(data: Any, shape: Shape, error: f
     followed.check()
 
 
-def test_many_rows_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refute.tracking.tracking._SPARE", 4)
+def test_many_rows_that_are_gone_are_forgotten() -> None:
     shape = Shape(("whole", "text"), (6, 3), (False, True))
     rows = [(number % 6, f"v{number % 3}") for number in range(12)]
-    followed = Followed(shape, rows, options_of(), Ways(counted=False, witnesses=2, scratch=9.0))
+    followed = Followed(shape, rows, options_of(), Ways(spare=4, counted=False, witnesses=2, scratch=9.0))
     for turn in range(12):
         followed.change(list(followed.rows)[:4], [(turn % 5, None), (turn % 6, "v1"), (3, "v0"), (turn % 2, "v2")])
         followed.check()
     assert followed.tracking.rows.n < 40
 
 
-def test_a_change_of_most_rows_is_a_search_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refute.tracking.tracking._SPARE", 2)
+def test_a_change_of_most_rows_is_a_search_anew() -> None:
     shape = Shape(("whole", "text"), (6, 3), (False, True))
-    followed = Followed(shape, [(1, "v0"), (2, "v1"), (2, "v0")], options_of(), Ways())
+    followed = Followed(shape, [(1, "v0"), (2, "v1"), (2, "v0")], options_of(), Ways(spare=2))
     followed.change([0], [(number, None) for number in range(5)])
     followed.check()
 

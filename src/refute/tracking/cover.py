@@ -219,7 +219,7 @@ def evidence_of_tallies(
     sources: Sequence[MetRows] | None,
     times: Callable[[Words, Words], Longs] | None = None,
 ) -> Evidence:
-    """The evidence of tallied pairs; `times` tells of the points of clues, in both roles, how often each pair was met.
+    """The evidence of tallied pairs; `times` gives for points of clues, in both roles, how often each pair was met.
 
     Those that were met 0 times are left out. Whichever thread did a task: of the pairs at a point, one of the earliest
     task stays.

@@ -24,7 +24,7 @@ from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
-from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
@@ -42,7 +42,6 @@ from refute.tracking.ways import After, TrackedChange, Ways
 
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
-_SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
 class Tracking:
@@ -136,7 +135,7 @@ class Tracking:
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
         if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
             return self._anew(after)
         coded = None
@@ -280,8 +279,7 @@ class Tracking:
         if not self.space.is_symmetric:
             return
         suspects = np.flatnonzero(self.known.suspects)
-        masks = self.space.masks(self.known.points[suspects])
-        at = self.known.find(self.space.boxes(mirror_masks(self.space, masks)))
+        at = self.known.find(mirror_points(self.space, self.known.points[suspects]))
         suspects, at = suspects[at >= 0], at[at >= 0]
         held = self.known.witnesses[at]
         self.known.witnesses[suspects] = np.where(held < 0, held, turned_pairs(np.maximum(held, 0)))
@@ -300,7 +298,7 @@ class Tracking:
             kept = self.known.points[~self.known.suspects & ~self.known.dead]
             point = self.known.points[open_ones.argmax()]
             around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box tells it from the others: whether it is there makes no difference
+            if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
             box, pair = searching.cheapest(around)
@@ -363,7 +361,7 @@ class Tracking:
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
-        if self.rows.n > 2 * alive + _SPARE:
+        if self.rows.n > 2 * alive + self._ways.spare:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()

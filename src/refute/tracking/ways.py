@@ -18,6 +18,7 @@ After = Callable[[], tuple[Relation, Longs]]
 class Ways:
     """How much is kept and by which way pairs are found; no answer depends on it.
 
+    `spare`: rows that may be gone before they are forgotten; a change of fewer is never made as a search from scratch.
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
@@ -25,6 +26,7 @@ class Ways:
     are chosen by, where rows that come are to meet others by these alone and nothing is counted.
     """
 
+    spare: int = 1 << 12
     witnesses: int = 8
     classes: int = 40
     counted: bool | None = None
