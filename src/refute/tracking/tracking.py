@@ -150,6 +150,8 @@ class Tracking:
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
+        if self._ways.incdc is not None and np.count_nonzero(self.known.suspects) > self._ways.suspects:
+            return self._anew(after)
         coming = np.empty(0, np.int64)
         seen: list[Evidence] = []
         if coded is not None:
