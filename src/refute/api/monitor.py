@@ -232,7 +232,7 @@ class Monitor:
         """What inserting these rows would change, without inserting them."""
         with self._lock:
             rows = arrow_of(table, self._state.schema)
-            return self._told(self._state.supposed(rows))
+            return self._changes(self._state.supposed(rows))
 
     def count(self, rule: Any) -> int:
         """How many violations of a rule there are: ordered pairs of rows, or rows for a rule about one row."""
@@ -288,9 +288,9 @@ class Monitor:
         self._state.carry_out(change)
         if self._directory is not None:
             self._directory.note(change, self._state.version)
-        return self._told(change)
+        return self._changes(change)
 
-    def _told(self, change: Change) -> Changes:
+    def _changes(self, change: Change) -> Changes:
         return Changes(change.counts, change.deltas, change.pairs, change.rows, self.key)
 
     def __repr__(self) -> str:

@@ -79,16 +79,16 @@ class LiveEngine(LocalEngine):
     ) -> list[Timed]:
         """A finding for each rule, in order; without `counts` only verdicts."""
         check_rules(self.relation, rules)
-        told = []
+        measured = []
         for rule in rules:
             if rule in self._listed:
                 started = time.perf_counter()
-                told.append(self._timed(rule, started, counts=counts))
+                measured.append(self._timed(rule, started, counts=counts))
                 if progress is not None:
                     progress(rule)
             else:
-                told += super().measure([rule], counts=counts, progress=progress)
-        return told
+                measured += super().measure([rule], counts=counts, progress=progress)
+        return measured
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: those that are kept are read, others are answered as for any table."""
@@ -133,8 +133,8 @@ class LiveEngine(LocalEngine):
         named = None if witness is None else self._named(witness)
         values = None if witness is None else self._values(rule, witness)
         skipped = skipped_nulls(self.relation, Form.of(rule))
-        told = counts or count == 0
-        finding = Finding(count == 0, count if told else None, rows if told else None, skipped, named, "monitor")
+        known = counts or count == 0
+        finding = Finding(count == 0, count if known else None, rows if known else None, skipped, named, "monitor")
         return Timed(finding, values, time.perf_counter() - started)
 
 
