@@ -15,7 +15,7 @@ from refute.blame.dependencies import Dependencies
 from refute.blame.repairs import without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
 from refute.blame.sayings import CELL, CellSayings
-from refute.language.rulebook import Rule
+from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 
@@ -28,7 +28,6 @@ _LINE = (
     ("clears", pa.int64()),
     ("cells", pa.list_(CELL)),
 )
-REASON = pa.struct(list(_LINE))
 Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
 
 
@@ -69,8 +68,8 @@ class SuspectFinding:
 
     @property
     def blamed(self) -> dict[str, int]:
-        """How many of the suspects each rule blames, by its name."""
-        found = {rule.name: 0 for rule in self.rules}
+        """How many of the suspects each rule blames, by its name; rules of severity `error` first."""
+        found = {rule.name: 0 for rule in sorted(self.rules, key=lambda one: one.severity is not Severity.ERROR)}
         return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
 
     def table(self, identified: Identified) -> pa.Table:
