@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,6 @@ _LINE = (
     ("clears", pa.int64()),
     ("cells", pa.list_(CELL)),
 )
-REASON = pa.struct(list(_LINE))
 Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
 
 
@@ -49,12 +49,21 @@ class SuspectFinding:
         partners: Partners,
         *,
         times: Longs | None = None,
+        common: Mapping[str, Longs] = MappingProxyType({}),
+        withheld: Collection[str] = (),
         threads: int = 1,
     ) -> SuspectFinding:
-        """The finding for a table and its rules, all of which blame; with `times` a row stands for so many alike."""
-        blame = find_blame(relation, rules, partners, times=times, threads=threads)
+        """The finding for a table and its rules, all of which blame.
+
+        With `times` a row stands for so many that are alike, and `common` is as `find_blame` takes it; no values are
+        suggested for columns that are `withheld`.
+        """
+        blame = find_blame(relation, rules, partners, times=times, common=common, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
+        if withheld:
+            unsure = [place for place, name in enumerate(known.names) if name in withheld]
+            named = replace(named, donors=np.where(np.isin(named.columns, unsure), -1, named.donors))
         return cls(relation, tuple(rules), blame, known, named)
 
     @property

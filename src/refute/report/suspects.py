@@ -54,13 +54,14 @@ class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
     `count` rows go; no fewer than `lower_bound` can do, which is proven. `shares` says what part of all rows each rule
-    blames: a rule that is wrong itself blames many.
+    blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
     """
 
     def __init__(self, listing: SuspectListing) -> None:
         self._listing = listing
         self.count = listing.n_suspects
         self.lower_bound = listing.bound
+        self.notes = listing.notes
 
     @cached_property
     def rows(self) -> list[Any]:

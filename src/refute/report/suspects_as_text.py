@@ -25,6 +25,8 @@ def _lines(suspects: Suspects, shown: int) -> Iterator[str]:
     for name, share in suspects.shares.items():
         if share:
             yield f"      {in_one_line(name)} blames {share:.3%} of all rows"
+    for note in suspects.notes:
+        yield f"      {in_one_line(note)}"
     for line in suspects.first(shown):
         yield f"  row {identity(line.row)}: {said(line)}"
     if len(suspects) > shown:
