@@ -9,7 +9,7 @@ from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
 
 LOOKS = 3_000_000  # three take a microsecond of CPU, on a machine of 2024
-GROUPS, ORDERS, OTHERS = 1, 3, 12  # for each row: rules that groups decide, that a sort decides, and all others
+GROUPS, ORDERS, OTHERS = 1, 3, 40  # for each row: rules that groups decide, that a sort decides, and all others
 
 
 def cost(rules: Iterable[Rule], n_rows: int) -> int:
