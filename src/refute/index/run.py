@@ -216,7 +216,7 @@ def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
 
 @lru_cache(maxsize=1 << 10)
 def _layout(n: int, grouped: bool, zoned: bool) -> tuple[int, Longs]:
-    """How many bits of a hash the starts of n lines tell apart, and where the boxes of each size begin."""
+    """How many bits of a hash the starts of n lines distinguish, and where the boxes of each size begin."""
     bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if grouped else 1
     levels = [0]
     boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if zoned else 0

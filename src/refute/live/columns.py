@@ -44,7 +44,7 @@ class Followed:
 
 
 class ReadRows:
-    """A table of the types that a monitor has, whose columns are read as integers once for all that is asked of it."""
+    """A table of the types that a monitor has, whose columns are read as integers once, for all questions."""
 
     __slots__ = ("_relation", "alone", "keys", "made", "table")
 
@@ -57,7 +57,7 @@ class ReadRows:
 
     @property
     def relation(self) -> Relation:
-        """The table as all others have it, for what is asked of few: conditions, and rows that are looked at."""
+        """The table as all others have it, for questions about few: conditions, and rows that are looked at."""
         if self._relation is None:
             self._relation = Relation.of(self.table)
         return self._relation

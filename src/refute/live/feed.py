@@ -74,11 +74,11 @@ def _whole(changes: Any, op: str) -> Any:
     return [{**names, **row} if str(row.get(op)).lower() == "delete" else row for row in changes]
 
 
-def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The operations by number; raises DataError for one that is none."""
+def _operations(words: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The operations by number; raises DataError for an unknown one."""
     known = {name: number for number, name in enumerate(OPERATIONS)}
-    found = np.empty(len(told), np.int64)
-    for row, word in enumerate(told):
+    found = np.empty(len(words), np.int64)
+    for row, word in enumerate(words):
         number = known.get(word.lower()) if isinstance(word, str) else None
         if number is None:
             hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""

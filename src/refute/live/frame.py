@@ -1,4 +1,4 @@
-"""The columns of a monitor and the indexes over them: what a change of rows is asked of, and is kept by."""
+"""The columns of a monitor and the indexes over them: what answers a change of rows, and keeps it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Frame:
         self._index = None
 
     def ready(self, state: State) -> Index:
-        """The index of all rows, which is made anew where it was lost, or where integers have been replaced."""
+        """The index of all rows, which is rebuilt where it was lost, or where integers have been replaced."""
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
             rows = ReadRows(table.cast(self.schema) if len(slots) else self.no_rows)

@@ -181,7 +181,7 @@ class RunsIndex:
         self._at_hand = None
 
     def _build(self, batch: Batch) -> None:
-        """Makes the runs of a batch, once for all that is asked of it in a row."""
+        """Makes the runs of a batch, once for all questions that follow."""
         if self._at_hand is not batch:
             for store in self._stores.values():
                 store.delta = store.built(batch)

@@ -55,7 +55,7 @@ class Change:
 class State:
     """Rows by slot, the indexes over them, and the violations of each rule. Not for several threads at once.
 
-    What could be refused is refused while a change is made ready; nothing has been touched then.
+    What could be refused is refused while a change is prepared; nothing has been touched then.
     """
 
     def __init__(self, rules: Sequence[Rule], key: Sequence[str], method: str, most: int) -> None:
@@ -91,7 +91,7 @@ class State:
         return own + (0 if self.frame is None else self.frame.nbytes)
 
     def inserting(self, table: pa.Table) -> Change:
-        """The change that adds these rows; raises DataError where a key is null, comes twice, or is there already."""
+        """The change that adds these rows; raises DataError where a key is null, comes twice, or already exists."""
         frame, rows = self.frame_for(table.schema), ReadRows(table)
         if self.key:
             keys, valid = frame.columns.key_lines(rows, extend=True)
@@ -155,7 +155,7 @@ class State:
         return change.frame.columns.batch(change.coming, came, extend=True)
 
     def _take_in(self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None) -> None:
-        """Carries a change out; where that fails, some of it is done."""
+        """Carries a change out; where that fails, part of it is done."""
         frame = change.frame
         added, removed = self._asked(change, gone, came, arriving)
         self.frame = frame
@@ -172,6 +172,7 @@ class State:
             self.rows, self._dead = was.without_dead(self.alive), 0
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
+        self.seen = None  # so that what was found of the rows before does not outlast them
         links = change.links
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
@@ -198,7 +199,7 @@ class State:
         return found
 
     def replay(self, gone: Longs, table: pa.Table) -> None:
-        """Carries a change out that was once made ready and is known to be right."""
+        """Carries out a change that was prepared before and is known to be right."""
         frame = self.frame_for(table.schema) if len(table) or self.frame is None else self.frame
         self.carry_out(Change(frame, gone, ReadRows(table)))
 
@@ -314,18 +315,18 @@ class State:
         if len(two_row) == len(self.rules):
             return list(two_row)
         found = dict(zip(frame.columns.numbers, two_row, strict=True))
-        told = []
+        each = []
         for number, rule in enumerate(self.rules):
             own = NOTHING
             if self.stores[number].sides == 1 and rows is not None:
                 own = slots[violating_rows(rows.relation, rule)]
-            told.append(found.get(number, Found(len(own), (own, own))))
-        return told
+            each.append(found.get(number, Found(len(own), (own, own))))
+        return each
 
     def _record(
         self, change: Change, added: list[Found], removed: list[Found], moved: tuple[Longs, Longs] | None
     ) -> None:
-        """Takes in what was found, and tells it."""
+        """Takes in what was found, and writes it into the change."""
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for rule, store, came, went in zip(self.rules, self.stores, added, removed, strict=True):
             listed = store.is_listed and came.pairs is not None and went.pairs is not None

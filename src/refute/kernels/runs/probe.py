@@ -27,7 +27,7 @@ class Query(NamedTuple):
     follow each other: their group is looked up once.
     """
 
-    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell tells
+    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell ensures
     low: Lines  # (points, bounds)
     high: Lines  # (points, bounds)
     columns: Longs
@@ -163,7 +163,7 @@ def _look_ahead(run: Arrays, groups: Lines, spans: Lines) -> int:
 
 @njit(cache=True, nogil=True)
 def _group(run: Arrays, groups: Lines, p: int, spans: Lines) -> tuple[int, int]:
-    """The lines of a point's group: mostly all that share its start, which their ends tell."""
+    """The lines of a point's group: mostly all that share its start, which their ends show."""
     lines, n_equal = run.lines, run.n_equal
     if n_equal == 0:
         return 0, len(lines)

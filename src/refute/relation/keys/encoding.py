@@ -24,13 +24,13 @@ class Encoding:
 
     Numbers, dates and times have keys that follow from their types alone: the number of units, or the bits of a float.
     Strings, floats beside whole numbers, and numbers beyond 64 bits are kept in a dictionary that only grows. So the
-    key of a value that is known never changes, but for ordered keys of what is kept in a dictionary: these change, all
-    at once, when a gap between two of them is used up, and `generation` then tells so.
+    key of a known value never changes, except for ordered keys of what is kept in a dictionary: these change, all
+    at once, when a gap between two of them is used up, and `generation` then rises.
 
     For all columns a and b, in any order of calls:
     `codes(a)[i] == codes(b)[j]` iff their values are equal, and ordered keys of one generation compare as values do.
-    A value that was never fitted nor extended, where a dictionary is kept, has a key that is equal to that of no known
-    value; ordered, it lies rightly among all known ones. Two such values may have the same key: extend, to tell them
+    A value that was never fitted or extended, where a dictionary is kept, has a key that is equal to that of no known
+    value; ordered, it lies in its place among all known ones. Two such values may have one key: extend, to tell them
     apart. Several threads may ask for unordered codes at once, but not while one extends.
     """
 
@@ -95,7 +95,7 @@ class Encoding:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether types alone tell all keys, so that none is ever replaced."""
+        """Whether types alone determine all keys, so that none is ever replaced."""
         return self._space is not None and self._space.known is None
 
     @property
@@ -105,7 +105,7 @@ class Encoding:
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is remembered; 0 where types alone tell keys."""
+        """The memory of what is remembered; 0 where types alone determine keys."""
         return 0 if self._space is None else self._space.nbytes
 
     def extend(self, column: pa.ChunkedArray | pa.Array) -> int:

@@ -62,7 +62,7 @@ class Space(Protocol):
         """The key of one value, as Python has it; None where only `keys` knows it."""
 
     def state(self, since: Facts | None, kinds: str) -> EncodingState:
-        """What is remembered, but for what an earlier state had."""
+        """What is remembered, except what an earlier state had."""
 
     def restore(self, state: EncodingState) -> None:
         """Takes over a whole state of a space of the same types."""
