@@ -287,7 +287,7 @@ def refuse_nulls(names: Sequence[str], valid: Sequence[Bytes]) -> None:
 
 def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> None:
     """Raises DataError that names the first keys with which something is wrong."""
-    if not wrong.any():
+    if not np.count_nonzero(wrong):
         return
     places = np.flatnonzero(wrong)
     clashes = [
