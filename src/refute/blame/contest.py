@@ -53,7 +53,7 @@ class Contest(ABC):
     def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
         """How many of these rows at least must go, and rows that prove it; those that are less `busy` are preferred.
 
-        Rows are told by how many of those that each stands for are free, and are used.
+        Both are given as numbers: how many of the rows that each stands for are free, and how many are used.
         """
 
     def counted(self, flags: Flags) -> Longs:
@@ -188,12 +188,12 @@ class OneValue(Contest):
 
     def degrees(self, alive: Flags) -> Longs:
         """The same for all rows that are alive."""
-        if not self.mutual:
+        if self.is_key and not self.mutual:
             return Contest.degrees(self, alive)
         groups = self.groups
-        sums, totals = groups.sums(alive.astype(np.int64))
+        sums, totals = groups.sums(self.counted(alive))
         found = np.zeros(self.n_rows, np.int64)
-        found[groups.rows] = (2 * (totals[groups.pair_groups] - sums))[groups.pairs]
+        found[groups.rows] = ((1 + self.mutual) * (totals[groups.pair_groups] - sums))[groups.pairs]
         found[~alive] = 0
         return found
 
