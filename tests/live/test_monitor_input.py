@@ -455,6 +455,45 @@ def test_a_column_without_values_takes_any_type_that_compares(late: pa.DataType)
     assert monitor.insert(rows).counts == {"a_b": 1}
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.int8(),
+        pa.uint64(),
+        pa.float16(),
+        pa.float32(),
+        pa.float64(),
+        pa.decimal128(18, 2),
+        pa.decimal256(60, 2),
+        pa.date32(),
+        pa.timestamp("ns"),
+        pa.timestamp("s", "UTC"),
+        pa.time64("us"),
+        pa.duration("s"),
+        pa.string(),
+        pa.bool_(),
+    ],
+    ids=str,
+)
+def test_a_row_without_a_value_fits_a_column_of_any_type(kind: pa.DataType) -> None:
+    monitor = rf.Monitor(["not (s.v = t.v)"], key="id", nulls="equal")
+    monitor.insert(pa.table({"id": [1], "v": pa.array([None], kind)}))
+    assert monitor.insert([{"id": 2, "v": None}]).counts == {"unique_v": 2}
+    assert monitor.update([{"id": 1, "v": None}]).counts == {"unique_v": 2}
+    assert monitor.apply([{"op": "insert", "id": 3, "v": None}]).counts == {"unique_v": 6}
+    assert monitor.schema is not None
+    assert monitor.schema.field("v").type == kind
+
+
+def test_no_keys_of_a_float_are_no_keys() -> None:
+    monitor = rf.Monitor(["not (s.v = t.v)"], key="id")
+    monitor.insert([{"id": 1.5, "v": 1}])
+    assert not monitor.delete([])
+    with pytest.raises(DataError, match="null"):
+        monitor.delete([None])
+    assert len(monitor) == 1
+
+
 def test_a_value_that_is_refused_costs_no_index() -> None:
     monitor = rf.Monitor("not (s.g = t.g and s.v != t.v)", key="id", nulls="equal")
     monitor.insert(pa.table({"id": [1], "g": [1], "v": [1]}))

@@ -108,7 +108,9 @@ def _cast(name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
     if pt.is_null(kind):  # nothing but null has come so far: the first values say what the column holds
         return column.cast(plain_type(column.type))
     own = plain_type(column.type)
-    if not pt.is_null(own) and _family(own) != _family(kind):
+    if pt.is_null(own):  # which any type holds, though Arrow casts none of them back
+        return column.cast(kind)
+    if _family(own) != _family(kind):
         raise SchemaError(
             f"column {name!r} holds {kind}, but {own} was given; convert it to {kind} first",
             column=name,
@@ -285,7 +287,7 @@ def refuse_nulls(names: Sequence[str], valid: Sequence[Bytes]) -> None:
 
 def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.dtype[np.bool_]], what: str) -> None:
     """Raises DataError that names the first keys with which something is wrong."""
-    if not wrong.any():
+    if not np.count_nonzero(wrong):
         return
     places = np.flatnonzero(wrong)
     clashes = [

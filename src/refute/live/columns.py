@@ -51,7 +51,7 @@ class ReadRows:
     def __init__(self, table: pa.Table) -> None:
         self.table = table
         self.made: dict[KeyColumn, Keys] = {}
-        self.alone: dict[KeyColumn, int] = {}  # the same, for a table of one row
+        self.alone: list[int] = []  # of a table of one row, the integers that its values tell, by their numbers
         self.keys: tuple[Lines, list[Bytes]] | None = None  # as `Columns.key_lines` gives them
         self._relation: Relation | None = None
 
@@ -94,11 +94,14 @@ class Columns:
         self._all_valid = [ALL_VALID for _ in key]
         for reading in self._key:
             self._number(reading)
+        self._n_key = len(self._numbers)  # the columns of the key are the first
+        assert self._n_key == len(self._key)
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
-        self._told_alone = {
-            reading: self._encoding_of[reading.name] for reading in self._numbers if is_told_alone(types[reading.name])
-        }
+        self._told_alone = [
+            (name, self._encoding_of[name] if is_told_alone(types[name]) else None, ordered, nulls)
+            for name, ordered, nulls in self._numbers
+        ]
         read = {reading.name for reading in self._numbers if not reading.nulls}
         self._barred = {name for one in self.followed for side in one.sides for name in side.barred} - read
         self._conditional = any(side.filters or side.where is not None for one in self.followed for side in one.sides)
@@ -137,7 +140,7 @@ class Columns:
         """
         if rows.keys is not None:
             return rows.keys
-        alone = self._alone(rows, self._key)
+        alone = self._alone(rows, self._n_key)
         if alone is not None:
             found = np.array([alone], np.int64), self._all_valid
         else:
@@ -152,7 +155,7 @@ class Columns:
 
     def batch(self, rows: ReadRows, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
-        alone = self._alone(rows, self._numbers)
+        alone = self._alone(rows, len(self._numbers))
         if alone is None:
             cells, present = self._cells(rows, extend)
         else:
@@ -195,21 +198,19 @@ class Columns:
         }
         return [keys.values for keys in found], present
 
-    def _alone(self, rows: ReadRows, readings: Iterable[KeyColumn]) -> list[int] | None:
-        """A row that comes alone as integers, if its values tell them all: none is null or not known yet."""
+    def _alone(self, rows: ReadRows, wanted: int) -> list[int] | None:
+        """The first integers of a row that comes alone, if its values tell them: none is null or not known yet."""
         if len(rows) != 1:
             return None
-        known = rows.alone
-        for reading in readings:
-            if reading not in known:
-                encoding = self._told_alone.get(reading)
-                if encoding is None:
-                    return None
-                key = encoding.key_of(rows.table.column(reading.name)[0].as_py(), ordered=reading.ordered)
-                if key is None or (reading.nulls and key == NULL_KEY):
-                    return None
-                known[reading] = key
-        return [known[reading] for reading in readings]
+        cells = rows.alone
+        for name, encoding, ordered, nulls in self._told_alone[len(cells) : wanted]:
+            if encoding is None:
+                return None
+            key = encoding.key_of(rows.table.column(name)[0].as_py(), ordered=ordered)
+            if key is None or (nulls and key == NULL_KEY):
+                return None
+            cells.append(key)
+        return cells[:wanted]
 
     def _keys(self, rows: ReadRows, reading: KeyColumn, extend: bool) -> Keys:
         """The integers of a column, and which rows have one; made once."""

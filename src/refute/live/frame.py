@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -92,6 +93,11 @@ class Frame:
         found.lose()
         return found
 
+    @cached_property
+    def no_rows(self) -> pa.Table:
+        """A table of these columns without rows, which Arrow takes longer to make than an index to lose a row."""
+        return self.schema.empty_table()
+
     @property
     def nbytes(self) -> int:
         """The memory of indexes and of the values that are remembered."""
@@ -114,7 +120,7 @@ class Frame:
         """The index of all rows, which is rebuilt where it was lost, or where integers have been replaced."""
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
-            rows = ReadRows(table.cast(self.schema) if len(slots) else self.schema.empty_table())
+            rows = ReadRows(table.cast(self.schema) if len(slots) else self.no_rows)
             batch, nulls = self.columns.batch(rows, slots, extend=True)
             self.columns.nullable |= nulls
             index = index_of(self._method, self.columns.watched())

@@ -132,7 +132,7 @@ class RunsIndex:
         """Adds rows; for each rule the pairs that appear."""
         self._reach(batch)
         self._build(batch)
-        self._arrange()
+        self._arrange(len(batch))
         found = self._found(batch, limits)
         self._keep(batch)
         return found
@@ -143,7 +143,7 @@ class RunsIndex:
         self._alive[batch.slots] = 0
         for store in self._stores.values():
             store.levels.add(store.delta.taken_back())
-        self._arrange()
+        self._arrange(len(batch))
         found = self._found(batch, limits)
         self._at_hand = None
         return found
@@ -187,9 +187,9 @@ class RunsIndex:
                 store.delta = store.built(batch)
             self._at_hand = batch
 
-    def _arrange(self) -> None:
+    def _arrange(self, points: int) -> None:
         """Has the newest rows in order where many points will be held against them."""
-        if any(isinstance(store.delta, Run) for store in self._stores.values()):
+        if points > self._merging.few:
             for store in self._stores.values():
                 store.levels.arrange()
 

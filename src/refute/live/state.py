@@ -96,7 +96,8 @@ class State:
         if self.key:
             keys, valid = frame.columns.key_lines(rows, extend=True)
             refuse_nulls(self.key, valid)
-            refuse_keys(table, self.key, repeated(keys), "these keys are listed more than once")
+            if len(keys) > 1:
+                refuse_keys(table, self.key, repeated(keys), "these keys are listed more than once")
             refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
         return Change(frame, NOTHING, rows)
 
@@ -104,7 +105,7 @@ class State:
         """The change that takes the rows of these keys away; raises DataError for one that has none, or comes twice."""
         frame = self._known_frame()
         slots = self.slots_of(keys) if isinstance(keys, pa.Table) else self._numbered(keys)
-        return Change(frame, slots, ReadRows(frame.schema.empty_table()))
+        return Change(frame, slots, ReadRows(frame.no_rows))
 
     def updating(self, table: pa.Table) -> Change:
         """The change that puts rows in the place of those with their keys; raises DataError as `deleting` does."""
@@ -119,7 +120,8 @@ class State:
         refuse_nulls(self.key, valid)
         slots = frame.find(lines, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
-        refuse_keys(keys, self.key, repeated(slots[:, None]), "these keys are listed more than once")
+        if len(keys) > 1:
+            refuse_keys(keys, self.key, repeated(slots[:, None]), "these keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -328,7 +330,8 @@ class State:
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for rule, store, came, went in zip(self.rules, self.stores, added, removed, strict=True):
             listed = store.is_listed and came.pairs is not None and went.pairs is not None
-            new, old = (None if one.pairs is None else one.pairs[: store.sides] for one in (came, went))
+            new = None if came.pairs is None else came.pairs[: store.sides]
+            old = None if went.pairs is None else went.pairs[: store.sides]
             store.remove(went.count, self.alive)
             store.add(came, new if listed else None)
             if listed and new is not None and old is not None:

@@ -235,8 +235,10 @@ def _visit_group(
             if right < stop:
                 total += _visit(run, query, p, (right, stop, b + 1), alive, out, filled + total)
             return total
-        start = _first(lines, start, stop, axis, query.low[p, b], False)
-        stop = _first(lines, start, stop, axis, query.high[p, b], True)
+        if lines[start, axis] < query.low[p, b]:  # the ends are known already, and mostly one of them is not bound
+            start = _first(lines, start, stop, axis, query.low[p, b], False)
+        if start < stop and lines[stop - 1, axis] > query.high[p, b]:
+            stop = _first(lines, start, stop, axis, query.high[p, b], True)
         b += 1
     return _visit(run, query, p, (start, stop, b), alive, out, filled) if start < stop else 0
 
