@@ -93,6 +93,7 @@ class State:
         """The change that adds these rows; raises DataError where a key is null, comes twice, or is there already."""
         frame, rows = self.frame_for(table.schema), ReadRows(table)
         if self.key:
+            self.expect(table)
             cells, valid = frame.columns.key_cells(rows, extend=True)
             refuse_nulls(self.key, valid)
             refuse_keys(table, self.key, repeated(cells), "these keys are listed more than once")
@@ -114,6 +115,7 @@ class State:
         frame = self._known_frame()
         if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
             refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
+        self.expect(keys)
         cells, valid = frame.columns.key_cells(ReadRows(keys), extend=False)
         refuse_nulls(self.key, valid)
         slots = frame.find(cells, self)
@@ -236,6 +238,13 @@ class State:
         alive[came] = ALIVE
         change.rows = self.rows, self.rows.with_more(table, came, alive)
         return change
+
+    def expect(self, keys: pa.Table) -> None:
+        """Hears of keys before rows are looked up by them. Whoever keeps rows elsewhere has time to bring them here."""
+
+    def taken(self, slots: Longs, names: Sequence[str]) -> pa.Table:
+        """Some columns of the rows of these slots, in their order."""
+        return self.rows.take(slots, names)
 
     def living(self) -> tuple[Longs, pa.Table]:
         """The slots and rows of this moment, in the order in which they came."""
