@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
 
 from refute.discovery.evidence.counted import Evidence, turned_pairs
-from refute.discovery.options import Options
+from refute.discovery.inversion.inverted import widened
+from refute.discovery.methods import searched
+from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
@@ -23,7 +25,9 @@ from refute.tracking.codes import Longs
 from refute.tracking.cover import EqualSet
 from refute.tracking.known import KnownPoints, Mask, among
 from refute.tracking.residual import required, settled
-from refute.tracking.ways import After, TrackedChange
+from refute.tracking.ways import After, TrackedChange, Ways
+
+_TIMES = 4  # as many rows from which on the way of the start is chosen anew
 
 
 class CountedSets(Protocol):
@@ -63,6 +67,8 @@ class Judging(ABC):
     maximal: Maximal
     _budget: Budget
     _tuning: Tuning
+    _ways: Ways
+    _planned: int  # rows that there were when the way of the start was chosen
 
     @property
     @abstractmethod
@@ -109,6 +115,16 @@ class Judging(ABC):
         alone = all(1 << state in kind.conjunctions for kind in kinds for state in range(len(kind.states)))
         return alone and self.options.max_predicates is None
 
+    def _searched(self, pairs: Pairs) -> Outcome:
+        """What a search of these pairs finds, in the way that is asked for."""
+        counted = self._ways.counted
+        options = self.options
+        if counted is not None:
+            options = replace(options, method=SearchMethod.TILES if counted else SearchMethod.GUIDED)
+        outcome = searched(pairs, options, self._budget, self._tuning)
+        self._budget.raise_if_interrupted()
+        return outcome
+
     def outcome(self) -> Outcome:
         """What a search would hand on."""
         evidence = self.known.evidence()
@@ -146,6 +162,27 @@ class Judging(ABC):
             self._plan()
         return self._told(fresh, dead)
 
+    @property
+    def space_columns(self) -> tuple[str, ...]:
+        """The columns that the space reads."""
+        return tuple(dict.fromkeys(name for slot in self.space.slots for name in slot.columns))
+
+    def _has_outgrown(self, rows: int) -> bool:
+        """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
+        free = self._ways.counted is None and not self.options.error and not self.options.almost
+        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+
+    def _widen_points(self, wider: PredicateSpace) -> None:
+        """Changes what is known to a space in which more columns may be null."""
+        longest = self.options.max_predicates
+        if len(self.known) and not self.options.error:
+            self.boxes, _ = widened(self.space, self.boxes, self.known.points, wider, self._budget, longest)
+        else:
+            self.boxes = wider.full[None][:0]
+        self.known.widen(wider)
+        self.maximal = Maximal(wider, longest, self._budget, self._tuning)
+        self.space = wider
+
     def _nearly(self, after: After) -> Words:
         """The maximal boxes whose error is within the limit."""
         evidence = self.known.evidence()
@@ -161,6 +198,13 @@ class Judging(ABC):
         listed = self._slots(np.concatenate(pairs)) if pairs else np.empty((0, 2), np.int64)
         alive = self.known.find(points) >= 0
         return TrackedChange(points[alive], listed[alive], dead)
+
+    def _told_anew(self, points: Words, space: PredicateSpace, found: Evidence) -> TrackedChange:
+        """What changed since other points were known, in a narrower space, given all that was found anew."""
+        old = space.widened_points(points, self.space)
+        fresh = ~among(found.points, old)
+        listed = np.empty((0, 2), np.int64) if found.pairs is None else self._slots(found.pairs[fresh])
+        return TrackedChange(found.points[fresh], listed, old[~among(old, found.points)])
 
     def _learn(self, found: Evidence, *, counted: bool = False) -> Evidence:
         """Takes evidence in; the part of it that was not known."""

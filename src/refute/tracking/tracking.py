@@ -14,11 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.inversion.inverted import widened
 from refute.discovery.local import LocalPairs
-from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
@@ -29,14 +26,14 @@ from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import KnownPoints, among
+from refute.tracking.known import KnownPoints
 from refute.tracking.residual import Residual
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
 
-_FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
-_TIMES = 4  # as many rows from which on the way of the start is chosen anew
+FIRST_PAIRS = 200_000
+"""Random ones, for witnesses of points that are not counted."""
 _SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
@@ -54,7 +51,7 @@ class Tracking(Judging):
         ways: Ways | None = None,
     ) -> None:
         """Searches the rules of a table, in a given space or in the one that its columns ask for."""
-        self.options = _plain(options)
+        self.options = plain_options(options)
         self._tuning = tuning
         self._ways = ways or Ways()
         self._budget = Budget(self.options)
@@ -91,20 +88,11 @@ class Tracking(Judging):
             if tallies:
                 self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
-            self.known.witness(pairs.random(_FIRST_PAIRS))
+            self.known.witness(pairs.random(FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
         self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
         self._plan()
-
-    def _searched(self, pairs: LocalPairs) -> Outcome:
-        counted = self._ways.counted
-        options = self.options
-        if counted is not None:
-            options = replace(options, method=SearchMethod.TILES if counted else SearchMethod.GUIDED)
-        outcome = searched(pairs, options, self._budget, self._tuning)
-        self._budget.raise_if_interrupted()
-        return outcome
 
     @property
     def nbytes(self) -> int:
@@ -145,42 +133,21 @@ class Tracking(Judging):
         self._tidy()
         return step
 
-    def _has_outgrown(self, rows: int) -> bool:
-        """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
-        free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
-
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
         before = self.known.points, self.space
         relation, slots = after()
         wider = self.space.widened([name for name in self.space_columns if relation.null_count(name)])
         self._begin(relation, slots, wider)
-        points, old = self._first.points, before[1].widened_points(before[0], wider)
-        fresh = ~among(points, old)
-        pairs = self._first.pairs
-        listed = np.empty((0, 2), np.int64) if pairs is None else self.rows.slots[pairs[fresh]]
-        return TrackedChange(points[fresh], listed, old[~among(old, points)])
-
-    @property
-    def space_columns(self) -> tuple[str, ...]:
-        """The columns that the space reads."""
-        return tuple(dict.fromkeys(name for slot in self.space.slots for name in slot.columns))
+        return self._told_anew(*before, self._first)
 
     def _widen(self, wider: PredicateSpace) -> None:
         """Changes to a space in which more columns may be null."""
         if wider is self.space:
             return
-        longest = self.options.max_predicates
-        if len(self.known) and not self.options.error:
-            self.boxes, _ = widened(self.space, self.boxes, self.known.points, wider, self._budget, longest)
-        else:
-            self.boxes = wider.full[None][:0]
-        self.known.widen(wider)
+        self._widen_points(wider)
         self.rows.widen(wider)
         self.cover.lay(wider, [one.chosen for one in self.cover.sets])
-        self.maximal = Maximal(wider, longest, self._budget, self._tuning)
-        self.space = wider
         self._plan()
 
     def _plan(self) -> None:
@@ -237,6 +204,6 @@ class Tracking(Judging):
             self.residual.reload()
 
 
-def _plain(options: Options) -> Options:
+def plain_options(options: Options) -> Options:
     """The options of a search whose evidence comes with pairs, which that of Hydra does not."""
     return replace(options, method=SearchMethod.AUTO) if options.method is SearchMethod.HYDRA else options

@@ -20,7 +20,8 @@ class Ways:
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
-    `scratch`: the share of rows in a change from which everything is made anew.
+    `scratch`: the share of rows in a change from which everything is made anew. `came`: rows that came to a table on
+    Spark and are in this process, until they are sent there.
     """
 
     witnesses: int = 8
@@ -29,6 +30,7 @@ class Ways:
     span: int = 0
     standing: float = 1.0
     scratch: float = 0.5
+    came: int = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

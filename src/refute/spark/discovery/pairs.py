@@ -95,6 +95,7 @@ class SparkPairs:
         each = (cost / self._cores for cost in (sizes.row_cost, sizes.pair_cost, sizes.witness_cost))
         self.costs = Costs(sizes.job_cost, *each)
         self._peeled: set[bytes] = set()
+        self._settled: dict[Chosen, Evidence] = {}
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs, counted, and whether all of them were looked at."""
@@ -126,7 +127,14 @@ class SparkPairs:
 
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
-        return self._look(chosen, *self._tasks(chosen), budget)
+        found, complete = self._look(chosen, *self._tasks(chosen), budget)
+        if complete and self._keeps_pairs:
+            self._settled[chosen] = found
+        return found, complete
+
+    def seen_evidence(self, chosen: Chosen) -> Evidence:
+        """The evidence of all pairs that agree on the slots, which were all looked at, where rows have numbers."""
+        return self._settled[chosen]
 
     def against(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that hold one of these coded rows, and whether all of them were looked at."""

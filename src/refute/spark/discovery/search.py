@@ -56,7 +56,7 @@ def discover_on_spark(
         with plain_failures(source.name):
             if options.columns is not None:
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
-            here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
+            here = stoppable(session, "discover", lambda: rows_here(source, options, where, gather))
             if here is not None:
                 return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is SearchMethod.HYDRA:
@@ -89,7 +89,7 @@ def _readable(source: SparkSource, options: Options) -> list[str]:
     return names or source.frame.columns
 
 
-def _here(source: SparkSource, options: Options, where: str | None, most: int) -> Relation | None:
+def rows_here(source: SparkSource, options: Options, where: str | None, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     types, names = empty_relation(source.frame), _readable(source, options)
