@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.work import Budget
 from refute.spark.blocks import BLOCK, PACKED, packed, unpacked
+from refute.spark.budget import cores
 from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.looking import COUNT, FIRST_PAIR, read, seen_columns, seen_schema
@@ -20,6 +21,8 @@ from refute.spark.source.keeping import Kept
 from refute.spark.tracking.meeting import Met, MovedRows, Question
 from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.tasks import KIND, NUMBER, Meet, Stand
+
+_FEW_BLOCKS = 4  # which are not worth being sent to several tasks
 
 
 class TrackedBlocks:
@@ -30,6 +33,7 @@ class TrackedBlocks:
         self._names = list(names)
         self._place = place
         self._rows = block_rows
+        self._cores = cores(held.session)
         self._made: list[DataFrame] = []
 
     def met(self, question: Question, moved: MovedRows, budget: Budget) -> Met | None:
@@ -59,6 +63,8 @@ class TrackedBlocks:
         for part in self._held.parts[len(self._made) :]:
             columns = [F.col(self._held.plain_of(name)) for name in self._names]
             packing = Packing([*self._names, NUMBER], {}, self._rows)
-            made = part.select(*columns, NUMBER).mapInArrow(packing, PACKED)
+            made = part.frame.select(*columns, NUMBER).mapInArrow(packing, PACKED)
+            if part.n_rows > _FEW_BLOCKS * self._rows:  # else one file may be one task
+                made = made.repartition(max(2 * self._cores, part.n_rows // (2 * _FEW_BLOCKS * self._rows)))
             self._made.append(self._place.keep(made, StorageLevel.DISK_ONLY))
         return reduce(DataFrame.union, self._made)

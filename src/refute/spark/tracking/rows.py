@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,13 @@ _SHIFT = 33  # bits of it below the partition
 _MOST = 1 << 31  # rows that can be told apart in a pair of 64 bits
 
 
+class Part(NamedTuple):
+    """Rows that were evaluated once and for all, with their numbers, and how many they are."""
+
+    frame: DataFrame
+    n_rows: int
+
+
 class SparkRows(State):
     """Rows by number, most of them on Spark. Raises DataError for keys that are null, or not one row's alone."""
 
@@ -46,12 +54,12 @@ class SparkRows(State):
         source.check_key()
         self._most_here = most_here
         self._first_here = 0  # the number from which on rows are in this process
-        self._session = source.frame.sparkSession
+        self.session = source.frame.sparkSession
         self._own_schema = empty_relation(source.frame).arrow.schema
         self._plain = plain_names(source.frame.columns)
         renamed = source.frame.toDF(*self._plain.values())
         first, count = _numbered(by_code_point(renamed, renamed.schema))
-        self.parts: list[DataFrame] = [first]
+        self.parts = [Part(first, count)]
         self.replay(NOTHING, self._own_schema.empty_table())
         self._first_here = self.n_rows = self.next_slot = count
         self.alive = self._reached(count)
@@ -116,10 +124,10 @@ class SparkRows(State):
 
     def now(self, without: Longs = NOTHING, more: tuple[Longs, pa.Table] | None = None) -> DataFrame:
         """All rows of this moment with their numbers, but for some, and some more."""
-        frame = reduce(DataFrame.unionByName, self.parts)
+        frame = self._far()
         dead = self.dead(without)
         if len(dead):
-            gone = frame_of(pa.table({NUMBER: dead}), self._session)
+            gone = frame_of(pa.table({NUMBER: dead}), self.session)
             frame = frame.join(F.broadcast(gone), NUMBER, "left_anti")
         for slots, table in (self.here(without), *(() if more is None else [more])):
             if len(slots):
@@ -131,18 +139,22 @@ class SparkRows(State):
         """The name that a column has in the parts."""
         return self._plain[name]
 
+    def _far(self) -> DataFrame:
+        """The rows of all parts, also those that went."""
+        return reduce(DataFrame.unionByName, [part.frame for part in self.parts])
+
     def _part(self, slots: Longs, table: pa.Table) -> DataFrame:
         named = table.cast(self._own_schema).rename_columns(list(self._plain.values()))
-        return frame_of(named.append_column(NUMBER, pa.array(slots)), self._session)
+        return frame_of(named.append_column(NUMBER, pa.array(slots)), self.session)
 
     def _fetched(self, wanted: pa.Table, met: list[SparkColumn], names: Sequence[str]) -> tuple[Longs, pa.Table]:
         """The rows of the parts that meet a row that is wanted, in the order of their numbers."""
-        small = frame_of(wanted, self._session)
-        far = reduce(DataFrame.unionByName, self.parts)
+        small = frame_of(wanted, self.session)
+        far = self._far()
         found = far.alias("a").join(F.broadcast(small.alias("b")), reduce(SparkColumn.__and__, met), "left_semi")
         chosen = found.select(NUMBER, *(self._plain[name] for name in names))
         with calm(), plain_failures():
-            rows = stoppable(self._session, "track", chosen.toArrow).sort_by(NUMBER)
+            rows = stoppable(self.session, "track", chosen.toArrow).sort_by(NUMBER)
         wide = pa.schema([self._own_schema.field(name) for name in names])
         return rows.column(NUMBER).to_numpy(), rows.drop_columns([NUMBER]).rename_columns(list(names)).cast(wide)
 
@@ -166,7 +178,8 @@ class SparkRows(State):
         slots, table = self.here()
         part = self._part(slots, table)
         with calm(), plain_failures():
-            self.parts.append(stoppable(self._session, "track", part.localCheckpoint))
+            sent = stoppable(self.session, "track", part.localCheckpoint)
+        self.parts.append(Part(sent, len(slots)))
         self._first_here = self.next_slot
         self.rows = Rows(self.rows.schema)
         if self.frame is not None:
