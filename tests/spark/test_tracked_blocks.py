@@ -1,4 +1,4 @@
-"""Rows in blocks, each of which is asked alone about a change, tell together all that one process would know."""
+"""Rows in blocks, each asked alone about a change, together say all that one process would know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from refute.discovery.options import Options
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
-from refute.spark.tracking.meeting import MovedRows, Question, all_met, met
+from refute.spark.tracking.meeting import BlockQuestion, MovedRows, all_met, met
 from refute.tracking.known import among
 from refute.tracking.residual import required, settled
 from refute.tracking.tracking import Tracking
@@ -57,7 +57,7 @@ def test_blocks_tell_all_that_a_change_does(
     names = list(tracking.space_columns)
     sets = [one for one in tracking.cover.sets if one.same][:most]
     open_ones = ~settled([one.chosen for one in sets], required(space, tracking.boxes))
-    question = Question(
+    question = BlockQuestion(
         space,
         given_options.nulls,
         given_options.max_predicates,

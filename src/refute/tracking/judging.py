@@ -15,7 +15,7 @@ from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
@@ -41,7 +41,7 @@ class CountedSets(Protocol):
         """Which points agree on one of the sets, as they stand."""
 
 
-class PairFinder(Protocol):
+class PairSearcher(Protocol):
     """Searches pairs among the rows of one moment, of which there are two at least."""
 
     def find(self, box: Words) -> tuple[int, int] | None:
@@ -90,7 +90,7 @@ class Judging(ABC):
         """The slots of rows by their numbers."""
 
     @abstractmethod
-    def _searching(self) -> PairFinder:
+    def _searching(self) -> PairSearcher:
         """What searches pairs among the rows of this moment."""
 
     @abstractmethod
@@ -221,8 +221,7 @@ class Judging(ABC):
         if not self.space.is_symmetric:
             return
         suspects = np.flatnonzero(self.known.suspects)
-        masks = self.space.masks(self.known.points[suspects])
-        at = self.known.find(self.space.boxes(mirror_masks(self.space, masks)))
+        at = self.known.find(mirror_points(self.space, self.known.points[suspects]))
         suspects, at = suspects[at >= 0], at[at >= 0]
         held = self.known.witnesses[at]
         self.known.witnesses[suspects] = np.where(held < 0, held, turned_pairs(np.maximum(held, 0)))
@@ -241,7 +240,7 @@ class Judging(ABC):
             kept = self.known.points[~self.known.suspects & ~self.known.dead]
             point = self.known.points[open_ones.argmax()]
             around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box tells it from the others: whether it is there makes no difference
+            if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
             box, pair = searching.cheapest(around)

@@ -9,6 +9,7 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -27,14 +28,13 @@ from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints
-from refute.tracking.residual import Residual
+from refute.tracking.pair_finder import finder_of
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
 
 FIRST_PAIRS = 200_000
 """Random ones, for witnesses of points that are not counted."""
-_SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
 class Tracking(Judging):
@@ -52,8 +52,8 @@ class Tracking(Judging):
     ) -> None:
         """Searches the rules of a table, in a given space or in the one that its columns ask for."""
         self.options = plain_options(options)
-        self._tuning = tuning
         self._ways = ways or Ways()
+        self._tuning = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)
         self._budget = Budget(self.options)
         self.notes: tuple[str, ...] = ()
         if space is None:
@@ -77,11 +77,12 @@ class Tracking(Judging):
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
-        self.cover = Cover(space, self.rows, outcome.settled)
+        counts = self._ways.incdc is None
+        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         self.boxes = outcome.boxes
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
-        if outcome.counted:
+        if outcome.counted and counts:
             self.known.count(found, 1)
         else:
             tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
@@ -91,13 +92,13 @@ class Tracking(Judging):
             self.known.witness(pairs.random(FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
+        self.finder = finder_of(self.rows, self._ways)
         self._plan()
 
     @property
     def nbytes(self) -> int:
         """The memory of rows, groups, points and boxes."""
-        parts = (self.rows, self.cover, self.known, self.residual)
+        parts = (self.rows, self.cover, self.known, self.finder)
         return sum(part.nbytes for part in parts) + self.boxes.nbytes
 
     def change(self, gone: Longs, relation: Relation, came: Longs, after: After) -> TrackedChange:
@@ -106,7 +107,7 @@ class Tracking(Judging):
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
         if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
             return self._anew(after)
         coded = None
@@ -117,7 +118,7 @@ class Tracking(Judging):
             coded, changed = told
             if changed:
                 self.cover.reload(changed)
-                self.residual.reload(changed)
+                self.finder.reload(changed)
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
@@ -127,7 +128,7 @@ class Tracking(Judging):
             coming = self.rows.take_in(coded, relation, came)
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
-            seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
+            seen.append(self.finder.evidence(coming, self.cover.sets, self._budget))
         step = self._judged(seen, coming, after)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
@@ -153,7 +154,7 @@ class Tracking(Judging):
     def _plan(self) -> None:
         """Makes sure that pairs of new rows are found in all boxes; without any point, in the box of all pairs."""
         boxes = self.boxes if len(self.known) else self.space.full[None]
-        self.residual.plan(self.space, boxes, self.cover.sets)
+        self.finder.plan(self.space, boxes, self.cover.sets)
 
     @property
     def counted(self) -> CountedSets:
@@ -178,10 +179,10 @@ class Tracking(Judging):
 
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, in boxes that read more than those before they were cut."""
-        if not len(coming) or not self.residual.unseen(self.space, self.boxes, self.cover.sets):
+        if not len(coming) or not self.finder.unseen(self.space, self.boxes, self.cover.sets):
             return Evidence.empty(self.space)
         self._plan()
-        return self.residual.look(coming, self.cover.sets, self._budget)
+        return self.finder.look(coming, self.cover.sets, self._budget)
 
     def _drop(self, going: Longs) -> None:
         """Lets rows go, with all pairs that are counted."""
@@ -190,18 +191,18 @@ class Tracking(Judging):
         self.cover.drop(going)
         lost = self.cover.evidence(going, self._budget)
         self.rows.let_go(going)
-        self.residual.drop(going)
+        self.finder.drop(going)
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
-        if self.rows.n > 2 * alive + _SPARE:
+        if self.rows.n > 2 * alive + self._ways.spare:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()
-            self.residual.reload()
+            self.finder.reload()
 
 
 def plain_options(options: Options) -> Options:

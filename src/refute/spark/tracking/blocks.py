@@ -18,9 +18,9 @@ from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.looking import COUNT, FIRST_PAIR, read, seen_columns, seen_schema
 from refute.spark.source.keeping import Kept
-from refute.spark.tracking.meeting import Met, MovedRows, Question
+from refute.spark.tracking.meeting import BlockQuestion, Met, MovedRows
 from refute.spark.tracking.rows import SparkRows
-from refute.spark.tracking.tasks import KIND, NUMBER, Meet, Stand
+from refute.spark.tracking.tasks import KIND, NUMBER, MeetBlocks, Stand
 
 _FEW_BLOCKS = 4  # which are not worth being sent to several tasks
 
@@ -36,11 +36,11 @@ class TrackedBlocks:
         self._cores = cores(held.session)
         self._made: list[DataFrame] = []
 
-    def met(self, question: Question, moved: MovedRows, budget: Budget) -> Met | None:
-        """What all blocks tell of a change, by one job; None where it was interrupted."""
+    def met(self, question: BlockQuestion, moved: MovedRows, budget: Budget) -> Met | None:
+        """What all blocks say about a change, by one job; None where it was interrupted."""
         space = question.space
         gone = self._held.dead(moved.gone)
-        task = Meet(question, packed(moved.going), moved.gone, packed(moved.coming), moved.came, gone)
+        task = MeetBlocks(question, packed(moved.going), moved.gone, packed(moved.coming), moved.came, gone)
         answers = self._frame().mapInArrow(task, f"{KIND} int, {seen_schema(space, keeps_pairs=True)}")
 
         totals = F.sum(COUNT).alias(COUNT), F.min(FIRST_PAIR).alias(FIRST_PAIR)

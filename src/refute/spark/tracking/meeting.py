@@ -1,4 +1,4 @@
-"""What one block of rows tells of a change: the evidence of rows that go and that come against the rows of the block.
+"""What one block of rows says about a change: the evidence of rows that go and come against the rows of the block.
 
 It is what a tracking in one process does, over fewer rows. A block finds enough for its own pairs: boxes are cut by the
 points that were found there, and what is left of them is known to hold no pair of a row that comes and a row of the
@@ -38,7 +38,7 @@ class MovedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BlockQuestion:
     """What is asked of a block: the pairs that agree on one of the sets, counted, and enough others to settle boxes.
 
     `boxes` are those that no set settles; None where nothing is known, and all pairs of rows that come are wanted.
@@ -67,16 +67,18 @@ class Met:
         return cls(Evidence.empty(space), Evidence.empty(space), Evidence.empty(space))
 
     def parts(self) -> tuple[Evidence, Evidence, Evidence]:
-        """All of it, in the order in which it is told."""
+        """All of it: pairs that are lost, gained, and seen."""
         return self.lost, self.gained, self.seen
 
 
 def all_met(space: PredicateSpace, parts: Sequence[Met]) -> Met:
-    """What several blocks tell together."""
+    """What several blocks say together."""
     return Met(*(merged(space, column) for column in zip(*(one.parts() for one in parts), strict=True)))
 
 
-def met(question: Question, block: pa.Table, numbers: Longs, moved: MovedRows, *, among: bool, budget: Budget) -> Met:
+def met(
+    question: BlockQuestion, block: pa.Table, numbers: Longs, moved: MovedRows, *, among: bool, budget: Budget
+) -> Met:
     """The evidence of a change against the rows of a block, whose numbers are given; with `among`, within it too."""
     space = question.space
     table = pa.concat_tables([block, moved.going.cast(block.schema), moved.coming.cast(block.schema)]).combine_chunks()
@@ -101,7 +103,7 @@ def met(question: Question, block: pa.Table, numbers: Longs, moved: MovedRows, *
 
 
 def _enough(
-    question: Question,
+    question: BlockQuestion,
     boxes: Words,
     rows: TrackedRows,
     sets: Sequence[EqualSet],
@@ -112,8 +114,8 @@ def _enough(
     """Evidence of rows that come that breaks every box in which they are in a pair."""
     space = question.space
     residual = Residual(rows, question.classes, question.standing)
-    residual.plan(space, boxes, sets)
-    found = [residual.evidence(coming, sets, budget)]
+    residual.plan(space, boxes, sets)  # when rows that come are there, as by a look at them once more
+    found = [residual.look(coming, sets, budget)]
     fresh = np.concatenate([counted.points, found[0].points])
     while len(fresh):
         around = np.empty(len(fresh), np.int64)

@@ -35,7 +35,7 @@ from refute.spark.worker import RESERVED
 
 _PLACE = RESERVED + "place"  # Spark's own number of a row: its partition, and how many came before it there
 _SHIFT = 33  # bits of it below the partition
-_MOST = 1 << 31  # rows that can be told apart in a pair of 64 bits
+_MOST = 1 << 31  # rows, whose numbers are half of a pair of 64 bits each
 
 
 class Part(NamedTuple):

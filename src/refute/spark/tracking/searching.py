@@ -27,7 +27,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RowsAfter:
     """All rows as a change makes them, before the change is carried out."""
 
     held: SparkRows
@@ -68,7 +68,7 @@ class SparkSearching:
     """Searches among the rows of one moment, of which there are two at least."""
 
     def __init__(
-        self, moment: Moment, blocks: TrackedBlocks, space: PredicateSpace, nulls: Nulls, budget: Budget
+        self, moment: RowsAfter, blocks: TrackedBlocks, space: PredicateSpace, nulls: Nulls, budget: Budget
     ) -> None:
         self._moment = moment
         self._blocks = blocks

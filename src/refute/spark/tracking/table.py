@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from refute.discovery.options import Options
-from refute.discovery.result.discovery import Discovery
+from refute.discovery.result.discovery import CompleteDiscovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.search import search
 from refute.discovery.space.slots import PredicateSpace
 from refute.errors import OptionError
-from refute.spark.discovery.search import GATHERED, rows_here
+from refute.spark.discovery.search import GATHERED, few_rows
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.session.failures import plain_failures
@@ -56,7 +56,7 @@ class TrackedTable:
 
     def discovery(
         self, options: Options, kinds: set[RuleSort] | None, space: PredicateSpace, outcome: Outcome
-    ) -> Discovery:
+    ) -> CompleteDiscovery:
         """The rules of this moment, ranked, given what is tracked of them."""
         self._shown.release()
         with calm(), plain_failures():
@@ -79,7 +79,7 @@ def opened(
     def run() -> pa.Table | TrackedTable:
         source = open_source(table, key=key)
         settled = source.settled(source.frame.columns)
-        here = rows_here(settled, Options(), None, GATHERED if driver_bytes is None else driver_bytes)
+        here = few_rows(settled, GATHERED if driver_bytes is None else driver_bytes)
         return TrackedTable(settled, ways or Ways(), tuning) if here is None else here.arrow
 
     with calm(), plain_failures("the DataFrame"):
@@ -87,7 +87,7 @@ def opened(
 
 
 def fetched(table: Any) -> pa.Table:
-    """The rows of a DataFrame that tells of a change, evaluated once."""
+    """The rows of a DataFrame that a change consists of, evaluated once."""
     with calm(), plain_failures("the DataFrame"):
         return stoppable(session_of(table), "track", table.toArrow)
 

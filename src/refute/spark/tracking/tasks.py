@@ -17,7 +17,7 @@ from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of
 from refute.spark.discovery.looking import written
-from refute.spark.tracking.meeting import Met, MovedRows, Question, all_met, coded_rows, met
+from refute.spark.tracking.meeting import BlockQuestion, Met, MovedRows, all_met, coded_rows, met
 from refute.spark.worker import RESERVED, settle
 from refute.tracking.codes import Longs
 from refute.tracking.residual import required
@@ -30,10 +30,10 @@ _SAMPLE = 4096  # rows from which the number of values of a column is estimated
 
 
 @dataclass(frozen=True)
-class Meet:
+class MeetBlocks:
     """The task that holds a change against blocks."""
 
-    question: Question
+    question: BlockQuestion
     going: bytes
     gone: Longs
     coming: bytes
@@ -58,7 +58,7 @@ class Meet:
 
 @dataclass(frozen=True)
 class Stand:
-    """The task that tells which rows of its blocks stand for all others there, as far as one box can tell them apart.
+    """The task that picks rows of its blocks that stand for all others there, as far as one box can distinguish them.
 
     A pair of rows lies in the box if and only if a pair of rows does that stand for others: each of the two may be
     replaced by one of its own block, the lowest or the highest in one column, and alike in all else.

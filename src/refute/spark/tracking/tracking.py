@@ -19,21 +19,20 @@ from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.keeping import Kept, kept
 from refute.spark.tracking.blocks import TrackedBlocks
-from refute.spark.tracking.meeting import MovedRows, Question, all_met, met
+from refute.spark.tracking.meeting import BlockQuestion, MovedRows, all_met, met
 from refute.spark.tracking.rows import SparkRows
-from refute.spark.tracking.searching import Moment, SparkSearching
+from refute.spark.tracking.searching import RowsAfter, SparkSearching
 from refute.spark.tracking.tasks import NUMBER
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import KnownPoints
+from refute.tracking.known import KnownPoints, ascending
 from refute.tracking.residual import required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.tracking import FIRST_PAIRS, plain_options
 from refute.tracking.ways import After, TrackedChange, Ways
 
-_MANY = 1 << 12  # rows in a change that may be better met by a search from scratch
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -56,6 +55,12 @@ class SparkTracking(Judging):
         spark_tuning: SparkTuning = SPARK_STANDARD,
     ) -> None:
         """Searches the rules of the rows, in a given space or in the one that their columns ask for."""
+        if ways is not None and ways.incdc is not None:
+            raise OptionError(
+                "the indexes of method='incdc' are kept in this process, and the rows stay on Spark; leave method out",
+                option="method",
+                value="incdc",
+            )
         self.options = plain_options(options)
         self.notes: tuple[str, ...] = ()
         self._held = held
@@ -64,7 +69,7 @@ class SparkTracking(Judging):
         self._tuning = tuning
         self._sizes = spark_tuning
         self._budget = Budget(self.options)
-        self._moment = Moment(held, _NOTHING, _NOTHING, held.known_schema().empty_table())
+        self._moment = RowsAfter(held, _NOTHING, _NOTHING, held.known_schema().empty_table())
         self._alive = held.n_rows
         with kept() as while_searching:
             table = self._table(while_searching)
@@ -98,7 +103,7 @@ class SparkTracking(Judging):
         nobody = TrackedRows(space, self.options.nulls, types)
         sets = [one for one in outcome.settled if all(len(space.slots[k].columns) == 1 for k in one)]
         self.cover = Cover(space, nobody, sets)
-        self.boxes = outcome.boxes
+        self.boxes = ascending(outcome.boxes)
         self._first = found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
         if outcome.counted:
@@ -148,14 +153,15 @@ class SparkTracking(Judging):
         `after` is not asked: what needs all rows asks Spark. Where a change fails, what is kept is not to be trusted.
         """
         with calm(), plain_failures():
-            return self._changed(Moment(self._held, gone, came, relation.arrow), relation)
+            return self._changed(RowsAfter(self._held, gone, came, relation.arrow), relation)
 
-    def _changed(self, moment: Moment, relation: Relation) -> TrackedChange:
+    def _changed(self, moment: RowsAfter, relation: Relation) -> TrackedChange:
         gone, came = moment.gone, moment.came
         self._moment = moment
         self._alive = moment.n_alive
         moves = len(gone) + len(came)
-        if (moves > _MANY and moves > self._ways.scratch * moment.n_alive) or self._has_outgrown(moment.n_alive):
+        many = moves > self._ways.spare and moves > self._ways.scratch * moment.n_alive
+        if many or self._has_outgrown(moment.n_alive):
             return self._anew()
         names = list(self.space_columns)
         wider = self.space.widened([name for name in names if relation.null_count(name)])
@@ -179,13 +185,13 @@ class SparkTracking(Judging):
         self._budget.raise_if_interrupted()
         return step
 
-    def _question(self) -> Question:
+    def _question(self) -> BlockQuestion:
         """What is asked of every block; pairs in boxes that a counted set settles are all met."""
         boxes = None
         if len(self.known):
             open_ones = ~settled([one.chosen for one in self.cover.sets], required(self.space, self.boxes))
             boxes = self.boxes[open_ones]
-        return Question(
+        return BlockQuestion(
             self.space,
             self.options.nulls,
             self.options.max_predicates,
@@ -226,4 +232,4 @@ class SparkTracking(Judging):
         return Evidence.empty(self.space)
 
     def _plan(self) -> None:
-        """Nothing: blocks are told of boxes when they are asked."""
+        """Nothing: blocks hear of boxes when they are asked."""
