@@ -40,7 +40,8 @@ class TrackedTable:
         self._tuning = tuning
         self.rows = SparkRows(source, ways.came)
         weakref.finalize(self, _released, self._place, self._shown)
-        forgotten_at_exit(self)
+        for holder in (self, self.rows):
+            forgotten_at_exit(holder)
 
     def tracking(self, options: Options, space: PredicateSpace | None) -> SparkTracking:
         """What is tracked from now on, searched by tasks, in a given space or in the one that the columns ask for."""
