@@ -67,6 +67,7 @@ class Judging(ABC):
     maximal: Maximal
     _budget: Budget
     _tuning: Tuning
+    _repairs: Tuning  # by which boxes are cut and grow
     _ways: Ways
     _planned: int  # rows that there were when the way of the start was chosen
 
@@ -180,7 +181,7 @@ class Judging(ABC):
         else:
             self.boxes = wider.full[None][:0]
         self.known.widen(wider)
-        self.maximal = Maximal(wider, longest, self._budget, self._tuning)
+        self.maximal = Maximal(wider, longest, self._budget, self._repairs)
         self.space = wider
 
     def _nearly(self, after: After) -> Words:

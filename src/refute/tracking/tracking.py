@@ -52,8 +52,9 @@ class Tracking(Judging):
     ) -> None:
         """Searches the rules of a table, in a given space or in the one that its columns ask for."""
         self.options = plain_options(options)
+        self._tuning = tuning
         self._ways = ways or Ways()
-        self._tuning = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)
+        self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
         self.notes: tuple[str, ...] = ()
         if space is None:
@@ -73,7 +74,7 @@ class Tracking(Judging):
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
-        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._tuning)
+        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._repairs)
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
@@ -92,13 +93,13 @@ class Tracking(Judging):
             self.known.witness(pairs.random(FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.finder = finder_of(self.rows, self._ways)
+        self.residual = finder_of(self.rows, self._ways)
         self._plan()
 
     @property
     def nbytes(self) -> int:
         """The memory of rows, groups, points and boxes."""
-        parts = (self.rows, self.cover, self.known, self.finder)
+        parts = (self.rows, self.cover, self.known, self.residual)
         return sum(part.nbytes for part in parts) + self.boxes.nbytes
 
     def change(self, gone: Longs, relation: Relation, came: Longs, after: After) -> TrackedChange:
@@ -118,17 +119,19 @@ class Tracking(Judging):
             coded, changed = told
             if changed:
                 self.cover.reload(changed)
-                self.finder.reload(changed)
+                self.residual.reload(changed)
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
+        if self._ways.incdc is not None and np.count_nonzero(self.known.suspects) > self._ways.suspects:
+            return self._anew(after)
         coming = np.empty(0, np.int64)
         seen: list[Evidence] = []
         if coded is not None:
             coming = self.rows.take_in(coded, relation, came)
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
-            seen.append(self.finder.evidence(coming, self.cover.sets, self._budget))
+            seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
         step = self._judged(seen, coming, after)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
@@ -154,7 +157,7 @@ class Tracking(Judging):
     def _plan(self) -> None:
         """Makes sure that pairs of new rows are found in all boxes; without any point, in the box of all pairs."""
         boxes = self.boxes if len(self.known) else self.space.full[None]
-        self.finder.plan(self.space, boxes, self.cover.sets)
+        self.residual.plan(self.space, boxes, self.cover.sets)
 
     @property
     def counted(self) -> CountedSets:
@@ -179,10 +182,10 @@ class Tracking(Judging):
 
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, in boxes that read more than those before they were cut."""
-        if not len(coming) or not self.finder.unseen(self.space, self.boxes, self.cover.sets):
+        if not len(coming) or not self.residual.unseen(self.space, self.boxes, self.cover.sets):
             return Evidence.empty(self.space)
         self._plan()
-        return self.finder.look(coming, self.cover.sets, self._budget)
+        return self.residual.look(coming, self.cover.sets, self._budget)
 
     def _drop(self, going: Longs) -> None:
         """Lets rows go, with all pairs that are counted."""
@@ -191,7 +194,7 @@ class Tracking(Judging):
         self.cover.drop(going)
         lost = self.cover.evidence(going, self._budget)
         self.rows.let_go(going)
-        self.finder.drop(going)
+        self.residual.drop(going)
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
@@ -202,7 +205,7 @@ class Tracking(Judging):
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()
-            self.finder.reload()
+            self.residual.reload()
 
 
 def plain_options(options: Options) -> Options:

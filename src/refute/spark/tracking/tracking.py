@@ -66,7 +66,7 @@ class SparkTracking(Judging):
         self._held = held
         self._place = place
         self._ways = ways or Ways()
-        self._tuning = tuning
+        self._tuning = self._repairs = tuning
         self._sizes = spark_tuning
         self._budget = Budget(self.options)
         self._moment = RowsAfter(held, _NOTHING, _NOTHING, held.known_schema().empty_table())
