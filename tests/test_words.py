@@ -26,7 +26,6 @@ OWN_FACTS = {"RuleBookError", "FormatError", "RuleSyntaxError"}
 WITHOUT_FACTS = {
     "the monitor is closed",
     "the monitor has no rows yet",
-    "a tracker keeps its rows in this process",
     "the rows of this discovery are on Spark",
     "this discovery was stopped before all rules were found",
     "this monitor is in memory only",

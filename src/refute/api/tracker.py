@@ -6,12 +6,12 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from refute.api.tables import as_key, is_monitor, is_path, on_spark
+from refute.api.tables import as_key, check_driver_bytes, is_monitor, is_path, is_spark
 from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
@@ -19,7 +19,7 @@ from refute.discovery.search import kinds_of, search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
 from refute.errors import OptionError
-from refute.faults import no_key_for_feed, no_key_to_update
+from refute.faults import needing, no_key_for_feed, no_key_to_update
 from refute.language.render.text import render_predicate, render_text
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.feed import net_changes
@@ -34,7 +34,12 @@ from refute.tracking.rules import TrackedRules
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways
 
+if TYPE_CHECKING:
+    from refute.spark.tracking.table import TrackedTable
+    from refute.spark.tracking.tracking import SparkTracking
+
 _FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
+_ON_SPARK = "the rows stay on Spark, which looks at all of them once for each change"
 
 
 class Tracker:
@@ -45,6 +50,9 @@ class Tracker:
     gets its first null is only distinguished from then on. `key` names the columns by which rows are known; without
     one, rows are known by their number in the order in which they came. Every change is whole or not at all, as with a
     `Monitor`. Several threads may use a tracker, one at a time.
+
+    The rows of a Spark DataFrame are tracked in this process where they are few. Many stay on Spark: tasks discover
+    their rules, and each change is one pass of tasks over them. Answers are the same.
     """
 
     def __init__(
@@ -54,13 +62,16 @@ class Tracker:
         key: str | Sequence[str] | None = None,
         kinds: Iterable[str | RuleSort] | None = None,
         ways: Ways | None = None,
+        driver_bytes: int | None = None,
         **options: Any,
     ) -> None:
         """Discovers the rules of a table, by the options of `discover`; or takes a `Discovery`, with its options.
 
         `method` also takes 'incdc', for those who compare: rows that come are then held against the others by the
-        indexes of that paper. So are `ways`: how much is kept, and by which way pairs are found.
+        indexes of that paper. So are `ways`: how much is kept, and by which way pairs are found. Of a Spark
+        DataFrame, at most `driver_bytes` come to this process (256 MB by default); with 0, none do.
         """
+        check_driver_bytes(driver_bytes)
         self._lock = threading.RLock()
         self._ways, options = ways_of(ways, options)
         space: PredicateSpace | None = None
@@ -73,10 +84,13 @@ class Tracker:
         if self._options.time_limit is not None:
             raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
-        self._state = State([], as_key(key), "auto", 0)
-        first = self._state.inserting(arrow_of(_rows_of(table), None))
-        self._state.carry_out(first)
-        self._tracking: Tracking | None = None
+        self._far, table = self._opened(table, as_key(key), driver_bytes)
+        if self._far is None:
+            self._state = State([], as_key(key), "auto", 0)
+            self._state.carry_out(self._state.inserting(arrow_of(_rows_of(table), None)))
+        else:
+            self._state = self._far.rows
+        self._tracking: Tracking | SparkTracking | None = None
         self._notes: tuple[str, ...] = ()
         self._start(space)
 
@@ -87,15 +101,28 @@ class Tracker:
         if not isinstance(found, CompleteDiscovery):
             raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
         if not isinstance(found.table, LocalTable):
-            raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
+            raise OptionError("the rows of this discovery are on Spark; give their DataFrame to the tracker")
         if not found.complete:
             raise OptionError("this discovery was stopped before all rules were found; a tracker needs all of them")
         return found.table.relation.arrow, found.space, found.options
 
+    def _opened(self, table: Any, key: tuple[str, ...], driver_bytes: int | None) -> tuple[TrackedTable | None, Any]:
+        """A table that stays on Spark, or the rows to track in this process."""
+        if not is_spark(table):
+            return None, table
+        with needing("Spark", "spark"):
+            from refute.spark.tracking.table import TrackedTable, opened
+        found = opened(table, key, driver_bytes, self._ways)
+        return (found, None) if isinstance(found, TrackedTable) else (None, found)
+
     def _start(self, space: PredicateSpace | None) -> None:
         """Searches all rules of the rows that are there."""
-        slots, table = self._state.living()
-        tracking = Tracking(Relation.of(table), slots, self._options, space=space, ways=self._ways)
+        tracking: Tracking | SparkTracking
+        if self._far is not None:
+            tracking = self._far.tracking(self._options, space)
+        else:
+            slots, table = self._state.living()
+            tracking = Tracking(Relation.of(table), slots, self._options, space=space, ways=self._ways)
         self._rules = TrackedRules(tracking, self._kinds)
         if space is None:
             self._notes = tracking.notes
@@ -157,43 +184,47 @@ class Tracker:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not searched, and what stays as it was at the start."""
-        return (*self._notes, _FROZEN)
+        where = () if self._far is None else (_ON_SPARK,)
+        return (*self._notes, *where, _FROZEN)
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
         """The n best rules (all of them by default) as a rule file, each with `status: proposed`."""
         return self.discovery().to_yaml(path, n)
 
-    def table(self) -> pa.Table:
-        """All rows, in the order in which they came."""
+    def table(self) -> Any:
+        """All rows, in the order in which they came, as an Arrow table; where they are on Spark, a DataFrame."""
         with self._lock:
-            return self._state.living()[1]
+            return self._state.living()[1] if self._far is None else self._far.frame()
 
     def discovery(self) -> CompleteDiscovery:
         """The rules of this moment, ranked, as `discover` gives them; made when it is first asked for."""
         with self._lock:
             tracking = self._ready()
             if self._found is None:
-                table = LocalTable(Relation.of(self._state.living()[1]))
-                found = search(table, self._options, self._kinds, space=self._space, outcome=tracking.outcome())
+                if self._far is not None:
+                    found = self._far.discovery(self._options, self._kinds, self._space, tracking.outcome())
+                else:
+                    table = LocalTable(Relation.of(self._state.living()[1]))
+                    found = search(table, self._options, self._kinds, space=self._space, outcome=tracking.outcome())
                 self._found = replace(found, notes=(*self.notes, *found.notes))
             return self._found
 
     def insert(self, table: Any) -> RuleChanges:
         """Adds rows whose keys are new: a table, or a list with one dict for each row."""
         with self._lock:
-            return self._changed(self._state.inserting(arrow_of(table, self._state.schema)))
+            return self._changed(self._state.inserting(arrow_of(_brought(table), self._state.schema)))
 
     def delete(self, keys: Any) -> RuleChanges:
         """Takes the rows of these keys away; keys come as `Monitor.delete` takes them."""
         with self._lock:
-            return self._changed(self._state.deleting(named_rows(keys, self._state.known_schema(), self.key)))
+            return self._changed(self._state.deleting(named_rows(_brought(keys), self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> RuleChanges:
         """Puts rows in the place of those that have their keys."""
         with self._lock:
             if not self.key:
                 raise no_key_to_update("tracker")
-            return self._changed(self._state.updating(arrow_of(table, self._state.known_schema())))
+            return self._changed(self._state.updating(arrow_of(_brought(table), self._state.known_schema())))
 
     def apply(self, changes: Any, *, op: str = "op") -> RuleChanges:
         """Carries a feed of changes out, in its order, as one change; the column `op` says what each row is.
@@ -203,7 +234,7 @@ class Tracker:
         with self._lock:
             if not self.key:
                 raise no_key_for_feed("tracker")
-            return self._changed(net_changes(self._state, changes, op))
+            return self._changed(net_changes(self._state, _brought(changes), op))
 
     def refit(self) -> RuleChanges:
         """Chooses the predicates again, from the current rows; returns how rules and predicates changed."""
@@ -218,7 +249,7 @@ class Tracker:
             notes += [f"no longer asked: {one}" for one in predicates if one not in now]
             return RuleChanges.between(before, after, notes)
 
-    def _ready(self) -> Tracking:
+    def _ready(self) -> Tracking | SparkTracking:
         """What is tracked; searched again where a change failed on the way."""
         if self._tracking is None:
             self._start(self._space)
@@ -251,7 +282,7 @@ class Tracker:
             return list(slots.tolist())
         first = self._state.next_slot
         columns = []
-        old = self._state.rows.take(slots[slots < first], self.key)
+        old = self._state.taken(slots[slots < first], self.key)
         new = change.table.select(self.key).take(pa.array(slots[slots >= first] - first))
         for name in self.key:
             values = np.empty(len(slots), object)
@@ -270,9 +301,16 @@ def _rows_of(table: Any) -> Any:
         return table.table()
     if is_path(table):
         return read_local(table, None)
-    if on_spark(table, None):
-        raise OptionError("a tracker keeps its rows in this process; collect the DataFrame first, as by toArrow()")
     return table
+
+
+def _brought(table: Any) -> Any:
+    """The rows of a change, in this process."""
+    if not is_spark(table):
+        return table
+    from refute.spark.tracking.table import fetched
+
+    return fetched(table)
 
 
 def _asked(space: PredicateSpace) -> list[str]:

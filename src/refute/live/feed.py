@@ -47,6 +47,7 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         schema = arrow_of(rows.take(row_numbers(coming)), schema).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
+    state.expect(keys)
     lines, valid = frame.columns.key_lines(ReadRows(keys), extend=True)
     refuse_nulls(state.key, valid)
     there = frame.find(lines, state)

@@ -94,6 +94,7 @@ class State:
         """The change that adds these rows; raises DataError where a key is null, comes twice, or already exists."""
         frame, rows = self.frame_for(table.schema), ReadRows(table)
         if self.key:
+            self.expect(table)
             keys, valid = frame.columns.key_lines(rows, extend=True)
             refuse_nulls(self.key, valid)
             if len(keys) > 1:
@@ -116,6 +117,7 @@ class State:
         frame = self._known_frame()
         if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
             refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
+        self.expect(keys)
         lines, valid = frame.columns.key_lines(ReadRows(keys), extend=False)
         refuse_nulls(self.key, valid)
         slots = frame.find(lines, self)
@@ -240,6 +242,13 @@ class State:
         alive[came] = ALIVE
         change.rows = self.rows, self.rows.with_more(table, came, alive)
         return change
+
+    def expect(self, keys: pa.Table) -> None:
+        """Hears of keys before rows are looked up by them. Whoever keeps rows elsewhere has time to bring them here."""
+
+    def taken(self, slots: Longs, names: Sequence[str]) -> pa.Table:
+        """Some columns of the rows of these slots, in their order."""
+        return self.rows.take(slots, names)
 
     def living(self) -> tuple[Longs, pa.Table]:
         """The slots and rows of this moment, in the order in which they came."""

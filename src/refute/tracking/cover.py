@@ -118,8 +118,10 @@ class Cover:
         """Which points agree on one of the sets, as they stand."""
         return held_by(self.sets, points)
 
-    def evidence(self, batch: Longs, budget: Budget, before: Sequence[EqualSet] = ()) -> Evidence:
-        """The evidence, with pairs, of the rows of a batch against all that are in groups, and among themselves.
+    def evidence(
+        self, batch: Longs, budget: Budget, before: Sequence[EqualSet] = (), *, among: bool = True
+    ) -> Evidence:
+        """The evidence, with pairs, of the rows of a batch against all in groups, and `among` themselves.
 
         The batch itself is in no group. Each pair that agrees on a set in some role is counted once, in both roles, but
         for those that agree on one of the sets `before`.
@@ -136,7 +138,7 @@ class Cover:
                 asking, ranges = self._asking(self._groups[kept], numbers)
                 sources.append(MetRows(batch, self._groups[kept].members))
                 tally_members(tallies, self._rows, facts, asking, sources, ranges, budget)
-            if len(batch) > 1:
+            if among and len(batch) > 1:
                 self._among(one, batch, tallies, sources, budget)
         return self._counted(tallies, sources, before)
 

@@ -17,8 +17,8 @@ from refute.kernels.tracking.points import first_around, first_inside
 from refute.language.constraint import DenialConstraint
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
+from refute.tracking.judging import Judging
 from refute.tracking.known import apart, ascending
-from refute.tracking.tracking import Tracking
 from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]
@@ -30,15 +30,15 @@ class TrackedRules:
     Rules that follow from others are found incrementally, except approximate ones, which are all looked at.
     """
 
-    def __init__(self, tracking: Tracking, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, tracking: Judging, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
         """`kept` are the kinds of rules that are listed, None for all."""
         self._kept = kept
         self._tuning = tuning
         self._budget = Budget(tracking.options)
         self._load(tracking)
 
-    def _load(self, tracking: Tracking) -> None:
-        self._space, self._nullable = tracking.space, tracking.rows.nullable
+    def _load(self, tracking: Judging) -> None:
+        self._space, self._nullable = tracking.space, tracking.nullable
         self._all = tracking.boxes
         self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
@@ -61,10 +61,10 @@ class TrackedRules:
         """All rules that are listed."""
         return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
 
-    def changed(self, tracking: Tracking, change: TrackedChange, ids: Ids) -> RuleChanges:
+    def changed(self, tracking: Judging, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
         before, space, everything = self.boxes, self._space, self._all
-        if tracking.options.error or tracking.space is not space or tracking.rows.nullable != self._nullable:
+        if tracking.options.error or tracking.space is not space or tracking.nullable != self._nullable:
             self._load(tracking)
             if tracking.space is not space:
                 before, everything = (_widened(space, some, tracking.space) for some in (before, everything))

@@ -10,41 +10,34 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
 import numpy as np
 
-from refute.discovery.evidence.counted import Evidence, turned_pairs
-from refute.discovery.inversion.inverted import widened
+from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
-from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.pairs import Pairs
-from refute.discovery.result.approximate import approximate
-from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
-from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
+from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
-from refute.tracking.known import KnownPoints, among
+from refute.tracking.judging import CountedSets, Judging
+from refute.tracking.known import KnownPoints
 from refute.tracking.pair_finder import finder_of
-from refute.tracking.residual import required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
 
-_FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
-_TIMES = 4  # as many rows from which on the way of the start is chosen anew
+FIRST_PAIRS = 200_000
+"""Random ones, for witnesses of points that are not counted."""
 
 
-class Tracking:
+class Tracking(Judging):
     """The maximal boxes of rows, kept true. Rows are known by slots, which ascend as rows come."""
 
     def __init__(
@@ -58,7 +51,7 @@ class Tracking:
         ways: Ways | None = None,
     ) -> None:
         """Searches the rules of a table, in a given space or in the one that its columns ask for."""
-        self.options = _plain(options)
+        self.options = plain_options(options)
         self._tuning = tuning
         self._ways = ways or Ways()
         self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
@@ -97,37 +90,17 @@ class Tracking:
             if tallies:
                 self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
-            self.known.witness(pairs.random(_FIRST_PAIRS))
+            self.known.witness(pairs.random(FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
         self.residual = finder_of(self.rows, self._ways)
         self._plan()
-
-    def _searched(self, pairs: LocalPairs) -> Outcome:
-        counted = self._ways.counted
-        options = self.options
-        if counted is not None:
-            options = replace(options, method=SearchMethod.TILES if counted else SearchMethod.GUIDED)
-        outcome = searched(pairs, options, self._budget, self._tuning)
-        self._budget.raise_if_interrupted()
-        return outcome
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether all pairs are counted."""
-        return any(not one.chosen for one in self.cover.sets)
 
     @property
     def nbytes(self) -> int:
         """The memory of rows, groups, points and boxes."""
         parts = (self.rows, self.cover, self.known, self.residual)
         return sum(part.nbytes for part in parts) + self.boxes.nbytes
-
-    def outcome(self) -> Outcome:
-        """What a search would hand on."""
-        evidence = self.known.evidence()
-        settled_sets = tuple(one.chosen for one in self.cover.sets)
-        return Outcome(self.boxes, evidence, True, self.is_counted, "tracked", settled=settled_sets)
 
     def change(self, gone: Longs, relation: Relation, came: Longs, after: After) -> TrackedChange:
         """Lets the rows of some slots go and takes others in; `after` gives all rows as they are then, and their slots.
@@ -164,48 +137,55 @@ class Tracking:
         self._tidy()
         return step
 
-    def _has_outgrown(self, rows: int) -> bool:
-        """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
-        free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
-
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
         before = self.known.points, self.space
         relation, slots = after()
         wider = self.space.widened([name for name in self.space_columns if relation.null_count(name)])
         self._begin(relation, slots, wider)
-        points, old = self._first.points, before[1].widened_points(before[0], wider)
-        fresh = ~among(points, old)
-        pairs = self._first.pairs
-        listed = np.empty((0, 2), np.int64) if pairs is None else self.rows.slots[pairs[fresh]]
-        return TrackedChange(points[fresh], listed, old[~among(old, points)])
-
-    @property
-    def space_columns(self) -> tuple[str, ...]:
-        """The columns that the space reads."""
-        return tuple(dict.fromkeys(name for slot in self.space.slots for name in slot.columns))
+        return self._told_anew(*before, self._first)
 
     def _widen(self, wider: PredicateSpace) -> None:
         """Changes to a space in which more columns may be null."""
         if wider is self.space:
             return
-        longest = self.options.max_predicates
-        if len(self.known) and not self.options.error:
-            self.boxes, _ = widened(self.space, self.boxes, self.known.points, wider, self._budget, longest)
-        else:
-            self.boxes = wider.full[None][:0]
-        self.known.widen(wider)
+        self._widen_points(wider)
         self.rows.widen(wider)
         self.cover.lay(wider, [one.chosen for one in self.cover.sets])
-        self.maximal = Maximal(wider, longest, self._budget, self._repairs)
-        self.space = wider
         self._plan()
 
     def _plan(self) -> None:
         """Makes sure that pairs of new rows are found in all boxes; without any point, in the box of all pairs."""
         boxes = self.boxes if len(self.known) else self.space.full[None]
         self.residual.plan(self.space, boxes, self.cover.sets)
+
+    @property
+    def counted(self) -> CountedSets:
+        """The sets of equalities whose pairs are all counted."""
+        return self.cover
+
+    @property
+    def n_alive(self) -> int:
+        """How many rows there are now."""
+        return self.rows.n_alive
+
+    @property
+    def nullable(self) -> frozenset[str]:
+        """The columns in which some row is null now."""
+        return self.rows.nullable
+
+    def _slots(self, rows: Longs) -> Longs:
+        return np.asarray(self.rows.slots[rows])
+
+    def _searching(self) -> Searching:
+        return Searching(self.rows, self.space, self._tuning)
+
+    def _seen_again(self, coming: Longs) -> Evidence:
+        """The evidence of rows that came, in boxes that read more than those before they were cut."""
+        if not len(coming) or not self.residual.unseen(self.space, self.boxes, self.cover.sets):
+            return Evidence.empty(self.space)
+        self._plan()
+        return self.residual.look(coming, self.cover.sets, self._budget)
 
     def _drop(self, going: Longs) -> None:
         """Lets rows go, with all pairs that are counted."""
@@ -218,148 +198,6 @@ class Tracking:
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
-    def _judged(self, seen: list[Evidence], coming: Longs, after: After) -> TrackedChange:
-        """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other."""
-        before = self.boxes
-        learnt = [self._learn(part, counted=number == 0) for number, part in enumerate(seen)]
-        fresh = [part for part in learnt if len(part)]
-        if self.options.error:
-            gone = self.known.dead
-            dead = self.known.points[gone]
-            self.known.drop(gone)
-            self.boxes = self._nearly(after)
-            return self._told(fresh, dead)
-        self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
-        while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
-            self._plan()  # boxes that were cut may read more
-            more = self._learn(self.residual.look(coming, self.cover.sets, self._budget))
-            if not len(more):
-                break
-            fresh.append(more)
-            self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
-        if self.known.suspects.any():
-            self._turn_to_mirrors()
-            fresh.extend(self._search_suspects())
-        gone = self.known.dead | self.known.suspects
-        dead = self.known.points[gone]
-        if len(dead):
-            self.known.drop(gone)
-            self.boxes, new = self.maximal.grown(self.boxes, dead, self.known.points)
-            fresh.extend(self._verified(before, new))
-        if len(dead) or fresh:
-            self._plan()
-        return self._told(fresh, dead)
-
-    def _nearly(self, after: After) -> Words:
-        """The maximal boxes whose error is within the limit."""
-        evidence = self.known.evidence()
-        if self.rows.n_alive < 2:
-            return self.space.full[None][:0]
-        moment = _Moment(self.rows.n_alive, self.space, after)
-        outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
-        return outcome.boxes
-
-    def _told(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
-        points = _points(self.space, fresh)
-        pairs = [part.pairs for part in fresh if part.pairs is not None]
-        listed = self.rows.slots[np.concatenate(pairs)] if pairs else np.empty((0, 2), np.int64)
-        alive = self.known.find(points) >= 0
-        return TrackedChange(points[alive], listed[alive], dead)
-
-    def _learn(self, found: Evidence, *, counted: bool = False) -> Evidence:
-        """Takes evidence in; the part of it that was not known."""
-        new = self.known.find(found.points) < 0
-        points = found.points[new]
-        self.known.learn(points, self.cover.holds(points))
-        if counted:
-            self.known.count(found, 1)
-        self.known.witness(found)
-        return Evidence(self.space, points, found.counts[new], None if found.firsts is None else found.firsts[new])
-
-    def _turn_to_mirrors(self) -> None:
-        """Gives points without a witness those of their mirror images."""
-        if not self.space.is_symmetric:
-            return
-        suspects = np.flatnonzero(self.known.suspects)
-        at = self.known.find(mirror_points(self.space, self.known.points[suspects]))
-        suspects, at = suspects[at >= 0], at[at >= 0]
-        held = self.known.witnesses[at]
-        self.known.witnesses[suspects] = np.where(held < 0, held, turned_pairs(np.maximum(held, 0)))
-
-    def _search_suspects(self) -> list[Evidence]:
-        """Searches a pair for each point without a witness, until what has none is known to be gone; new evidence."""
-        if self.rows.n_alive < 2:
-            return []
-        searching = Searching(self.rows, self.space, self._tuning)
-        found: list[Evidence] = []
-        resolved = np.zeros(len(self.known), np.bool_)  # suspects that are known to have no pair
-        while True:
-            open_ones = self.known.suspects & ~resolved
-            if not open_ones.any():
-                return found
-            kept = self.known.points[~self.known.suspects & ~self.known.dead]
-            point = self.known.points[open_ones.argmax()]
-            around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box separates it from the others: whether it is there makes no difference
-                resolved[open_ones.argmax()] = True
-                continue
-            box, pair = searching.cheapest(around)
-            if pair is None:
-                resolved |= self.known.suspects & ~(self.known.points & ~box).any(axis=1)
-                continue
-            marked = self.known.points[resolved]
-            more = self._learn(searching.evidence(pair))
-            if len(more):
-                found.append(more)
-                self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
-                resolved = among(self.known.points, marked)
-
-    def _verified(self, before: Words, new: Words) -> list[Evidence]:
-        """Searches boxes that grew for pairs of points that were never known; new evidence.
-
-        There are none where each state of a slot can be asked for alone: a point is then a box of its own, and would
-        have been in the way of some box before. Nulls, few operators and short rules only make it otherwise.
-        """
-        if self.is_whole or self.rows.n_alive < 2:
-            return []
-        searching = Searching(self.rows, self.space, self._tuning)
-        found: list[Evidence] = []
-        if not len(self.known):  # all points that were known are gone; any pair has one
-            pair = searching.find(self.space.full)
-            assert pair is not None, "two rows are there"
-            found.append(self._learn(searching.evidence(pair)))
-            new = self.boxes = self.maximal.anew(self.known.points)
-        free = before
-        pending = self._open(new, free)
-        while len(pending):
-            box = pending[0]
-            pair = searching.find(box)
-            if pair is None:
-                free = np.concatenate([free, box[None]])
-            else:
-                more = self._learn(searching.evidence(pair))
-                assert len(more), "a pair inside a box without points is new"
-                found.append(more)
-                self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
-            pending = self._open(self.boxes, free)
-        return found
-
-    def _open(self, boxes: Words, free: Words) -> Words:
-        """The boxes in which a pair may be: neither settled by a counted set, nor inside a box that has none."""
-        left = boxes[~settled([one.chosen for one in self.cover.sets], required(self.space, boxes))]
-        inside = np.empty(len(left), np.int64)
-        first_around(np.ascontiguousarray(left), np.ascontiguousarray(free), inside)
-        return left[inside < 0]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all points of pairs are known, counted or not."""
-        if self.is_counted:
-            return True
-        kinds = [slot.kind for slot in self.space.slots]
-        alone = all(1 << state in kind.conjunctions for kind in kinds for state in range(len(kind.states)))
-        return alone and self.options.max_predicates is None
-
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
@@ -370,24 +208,6 @@ class Tracking:
             self.residual.reload()
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The pairs of all rows after a change, as far as approximate rules need them."""
-
-    n_rows: int
-    space: PredicateSpace
-    after: After
-
-    def here(self) -> tuple[Relation, PredicateSpace]:
-        """The rows, and the space over their columns."""
-        return self.after()[0], self.space
-
-
-def _plain(options: Options) -> Options:
+def plain_options(options: Options) -> Options:
     """The options of a search whose evidence comes with pairs, which that of Hydra does not."""
     return replace(options, method=SearchMethod.AUTO) if options.method is SearchMethod.HYDRA else options
-
-
-def _points(space: PredicateSpace, parts: list[Evidence]) -> Words:
-    """The points of all parts."""
-    return np.concatenate([np.empty((0, space.words), np.uint64), *(part.points for part in parts)])

@@ -24,7 +24,8 @@ class Ways:
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
     `scratch`: the share of rows in a change from which everything is made anew. `incdc`: what the indexes of that paper
     are chosen by, where rows that come are to meet others by these alone and nothing is counted. `suspects`: how many
-    points may then lose their last witness before all pairs are searched anew rather than one for each.
+    points may then lose their last witness before all pairs are searched anew rather than one for each. `came`: rows
+    that came to a table on Spark and are in this process, until they are sent there.
     """
 
     spare: int = 1 << 12
@@ -36,6 +37,7 @@ class Ways:
     scratch: float = 0.5
     incdc: Thresholds | None = None
     suspects: int = 32
+    came: int = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

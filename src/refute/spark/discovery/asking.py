@@ -15,7 +15,7 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of, unpacked
 from refute.spark.discovery.jobs import unless_expired
-from refute.spark.discovery.looking import COUNT, FOUND, NUMBER, read, seen_columns
+from refute.spark.discovery.looking import COUNT, FIRST_PAIR, FOUND, NUMBER, read, seen_columns
 from refute.spark.discovery.projections import Lookup
 from refute.spark.discovery.scatter import SCATTERED, TASK, Scatter
 
@@ -23,9 +23,10 @@ from refute.spark.discovery.scatter import SCATTERED, TASK, Scatter
 class KeptBlocks:
     """The kept blocks of a table, and the space of the evidence that tasks see in them."""
 
-    def __init__(self, frame: DataFrame, space: PredicateSpace) -> None:
+    def __init__(self, frame: DataFrame, space: PredicateSpace, *, keeps_pairs: bool = False) -> None:
         self.frame = frame
         self._space = space
+        self._kept = [F.min(FIRST_PAIR).alias(FIRST_PAIR)] if keeps_pairs else []
 
     def drawn(self, share: float, seed: int) -> list[pa.Table]:
         """A share of the rows, in this process; all of them for 1."""
@@ -38,7 +39,7 @@ class KeptBlocks:
 
     def seen(self, answers: DataFrame, budget: Budget) -> Evidence | None:
         """The evidence that tasks saw, each distinct one once; None when the time was up."""
-        counted = answers.groupBy(*seen_columns(self._space)).agg(F.sum(COUNT).alias(COUNT))
+        counted = answers.groupBy(*seen_columns(self._space)).agg(F.sum(COUNT).alias(COUNT), *self._kept)
         found = unless_expired(self.frame.sparkSession, budget, counted.toArrow)
         return None if found is None else read(self._space, found)
 

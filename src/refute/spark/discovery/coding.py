@@ -31,7 +31,10 @@ _WIDTHS = (("tinyint", 7), ("smallint", 15), ("int", 31))
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """The coded rows, the names of their columns, the dictionaries of some, and the space over what stands there."""
+    """The coded rows, the names of their columns, the dictionaries of some, and the space over what stands there.
+
+    The numbers of rows, where the table has them, are one more column.
+    """
 
     frame: DataFrame
     names: tuple[str, ...]
@@ -50,6 +53,9 @@ def coding_of(table: SparkTable, space: PredicateSpace) -> Coding:
         for name in names
     ]
     slots = _with_codes(table, space, dictionaries, seed)
+    if table.numbers is not None:
+        columns.append(F.col(table.numbers))
+        names = (*names, table.numbers)
     return Coding(table.frame.select(*columns), names, dictionaries, PredicateSpace(slots))
 
 

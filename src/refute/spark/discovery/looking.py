@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.agreements import Agreements
 from refute.discovery.evidence.codebook import codebook
-from refute.discovery.evidence.counted import Evidence, merged
+from refute.discovery.evidence.counted import Evidence, merged, packed_pairs, unpacked_pairs
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.evidence.tiles import rectangle_evidence, triangle
 from refute.discovery.guided.hunting import Witnesses
@@ -25,9 +25,10 @@ from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
 from refute.spark.discovery.scatter import ALONE, FIRST, PART, SECOND, TASK
 from refute.spark.worker import settle
 
-COUNT = "count"
+COUNT, FIRST_PAIR = "count", "first"
 NUMBER = "number"
 FOUND = f"{NUMBER} int, {BLOCK} binary"
+_NO_ROWS = np.empty(0, np.int64)
 
 
 def seen_columns(space: PredicateSpace) -> list[str]:
@@ -35,23 +36,38 @@ def seen_columns(space: PredicateSpace) -> list[str]:
     return [f"w{word}" for word in range(space.words)]
 
 
-def seen_schema(space: PredicateSpace) -> str:
-    """The schema of evidence that tasks give."""
-    return ", ".join(f"{name} bigint" for name in (*seen_columns(space), COUNT))
+def seen_schema(space: PredicateSpace, *, keeps_pairs: bool = False) -> str:
+    """The schema of evidence that tasks give, with or without pairs of rows."""
+    names = (*seen_columns(space), COUNT, *[FIRST_PAIR] * keeps_pairs)
+    return ", ".join(f"{name} bigint" for name in names)
 
 
-def written(evidence: Evidence) -> pa.RecordBatch:
+def written(evidence: Evidence, *, keeps_pairs: bool = False) -> pa.RecordBatch:
     """Evidence as rows of a task."""
     points = evidence.points.view(np.int64)
     columns = {name: pa.array(points[:, word]) for word, name in enumerate(seen_columns(evidence.space))}
-    return pa.record_batch(columns | {COUNT: pa.array(evidence.counts)})
+    columns[COUNT] = pa.array(evidence.counts)
+    if keeps_pairs:
+        columns[FIRST_PAIR] = pa.array(np.empty(0, np.int64) if evidence.firsts is None else evidence.firsts)
+    return pa.record_batch(columns)
 
 
 def read(space: PredicateSpace, table: pa.Table) -> Evidence:
     """The evidence in rows that tasks gave."""
     words = [table.column(name).to_numpy() for name in seen_columns(space)]
-    points = np.stack(words, axis=1).astype(np.int64, copy=False).view(np.uint64)
-    return Evidence.of(space, points, table.column(COUNT).to_numpy().astype(np.int64, copy=False))
+    points = np.ascontiguousarray(np.stack(words, axis=1).astype(np.int64, copy=False)).view(np.uint64)
+    counts = table.column(COUNT).to_numpy().astype(np.int64, copy=False)
+    firsts = table.column(FIRST_PAIR).to_numpy() if FIRST_PAIR in table.column_names else None
+    return Evidence.of(space, points, counts, firsts)
+
+
+def by_numbers(evidence: Evidence, table: pa.Table, numbers: str | None) -> Evidence:
+    """Evidence whose pairs are positions in a table, with the numbers that the rows there have; without, no pairs."""
+    if numbers is None or evidence.firsts is None:
+        return replace(evidence, firsts=None)
+    known = table.column(numbers).to_numpy()
+    s, t = unpacked_pairs(evidence.firsts).T
+    return replace(evidence, firsts=packed_pairs(known[s], known[t]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +109,21 @@ class Look:
     chosen: Chosen
     nulls: Nulls
     buckets: int
+    numbers: str | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """The evidence."""
+        keeps_pairs = self.numbers is not None
         budget = Budget(Options(threads=1))
         for is_bucket, meeting in meetings(batches, self.buckets):
             relation = Relation.of(meeting.table)
-            book = codebook(relation, self.space, self.nulls)
+            book = codebook(relation, self.space, self.nulls, keeps_pairs=keeps_pairs)
             if is_bucket:
                 agreements = Agreements(relation, book, self.nulls)
                 found, _ = agreements.evidence(agreements.find(tuple(sorted(self.chosen))), budget)
             else:
                 found, _ = rectangle_evidence(book, book.facts, meeting.rectangles, budget)
-            yield written(found)
+            yield written(by_numbers(found, meeting.table, self.numbers), keeps_pairs=keeps_pairs)
 
 
 @dataclass(frozen=True)
@@ -138,18 +156,29 @@ class Against:
     rows: bytes
     space: PredicateSpace
     nulls: Nulls
+    numbers: str | None = None
 
     def __call__(self, batches: Batches) -> Batches:
-        """The evidence, in which each given row has met itself once."""
+        """The evidence, in which each given row has met itself once, unless rows have numbers."""
         rows = pa.ipc.open_stream(self.rows).read_all()
+        keeps_pairs = self.numbers is not None
         budget = Budget(Options(threads=1))
         found = Evidence.empty(self.space)
         for table in tables_of(batches):
             meeting = Meeting(pa.concat_tables([rows, table]).combine_chunks(), rows.num_rows)
-            book = codebook(Relation.of(meeting.table), self.space, self.nulls)
-            seen, _ = rectangle_evidence(book, book.facts, meeting.rectangles, budget)
-            found = merged(self.space, [found, seen])
-        yield written(found)
+            book = codebook(Relation.of(meeting.table), self.space, self.nulls, keeps_pairs=keeps_pairs)
+            own = _NO_ROWS if self.numbers is None else _own(rows, table, self.numbers)
+            seen, _ = rectangle_evidence(book, book.facts, meeting.rectangles, budget, own)
+            found = merged(self.space, [found, by_numbers(seen, meeting.table, self.numbers)])
+        yield written(found, keeps_pairs=keeps_pairs)
+
+
+def _own(rows: pa.Table, table: pa.Table, numbers: str) -> NDArray[np.int64]:
+    """Where each of the rows stands in both tables, behind one another, if it is in the second; else -1."""
+    known, asked = table.column(numbers).to_numpy(), rows.column(numbers).to_numpy()
+    order = np.argsort(known)
+    at = order[np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)]
+    return np.concatenate([np.where(known[at] == asked, len(asked) + at, -1), np.full(len(known), -1)])
 
 
 def without_selves(rows: pa.Table, evidence: Evidence, nulls: Nulls) -> Evidence:

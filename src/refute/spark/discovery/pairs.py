@@ -34,6 +34,7 @@ from refute.spark.discovery.looking import (
     Look,
     Rare,
     SearchTask,
+    by_numbers,
     seen_schema,
     without_selves,
 )
@@ -59,7 +60,10 @@ def pairs_of(
 
 
 class SparkPairs:
-    """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job."""
+    """The pairs of coded rows, kept as blocks; some rows are here, to judge by what is worth a job.
+
+    Where the table numbers its rows, evidence has a pair of these numbers for each of its points.
+    """
 
     def __init__(
         self,
@@ -75,20 +79,23 @@ class SparkPairs:
         self._coded = coding.space
         self._nulls = options.nulls
         self._sizes = sizes = table.tuning
+        self._numbers = table.numbers
+        self._keeps_pairs = keeps_pairs = table.numbers is not None
         self._tuning = tuning
         self._cores = table.cores
         blocks = coding.frame.mapInArrow(Packing(coding.names, coding.dictionaries, sizes.block_rows), PACKED)
         if n_rows > 4 * sizes.block_rows:
             blocks = blocks.repartition(max(2 * self._cores, n_rows // (8 * sizes.block_rows)))
-        self._blocks = KeptBlocks(place.keep(blocks), self._coded)
+        self._blocks = KeptBlocks(place.keep(blocks), self._coded, keeps_pairs=keeps_pairs)
         share = min(1.0, sizes.sample_rows / max(1, n_rows))
         tables = self._blocks.drawn(share, options.seed)
         rows = pa.concat_tables(tables).combine_chunks() if tables else pa.table({n: pa.nulls(0) for n in coding.names})
         self._here = rows
-        self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning)
+        self._near = LocalPairs(Relation.of(rows), self._coded, options, tuning, keeps_pairs=keeps_pairs)
         each = (cost / self._cores for cost in (sizes.row_cost, sizes.pair_cost, sizes.witness_cost))
         self.costs = Costs(sizes.job_cost, *each)
         self._peeled: set[bytes] = set()
+        self._settled: dict[Chosen, Evidence] = {}
 
     def everything(self, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs, counted, and whether all of them were looked at."""
@@ -99,15 +106,15 @@ class SparkPairs:
 
     def some(self, budget: Budget) -> Evidence:
         """The evidence of some rows against each other."""
-        return self._true(self._near.some(budget))
+        return self._nearby(self._near.some(budget))
 
     def drawn(self, slot: int) -> Evidence:
         """The evidence of rows with a partner that agrees on the slot, from the rows that are here."""
-        return self._true(self._near.drawn(slot))
+        return self._nearby(self._near.drawn(slot))
 
     def random(self, pairs: int) -> Evidence:
         """The evidence of random pairs of the rows that are here."""
-        return self._true(self._near.random(pairs))
+        return self._nearby(self._near.random(pairs))
 
     def agree(self, chosen: Chosen) -> float:
         """How many pairs agree on the slots, estimated from the rows that are here."""
@@ -120,7 +127,14 @@ class SparkPairs:
 
     def agreeing(self, chosen: Chosen, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that agree on the slots, and whether all of them were looked at."""
-        return self._look(chosen, *self._tasks(chosen), budget)
+        found, complete = self._look(chosen, *self._tasks(chosen), budget)
+        if complete and self._keeps_pairs:
+            self._settled[chosen] = found
+        return found, complete
+
+    def seen_evidence(self, chosen: Chosen) -> Evidence:
+        """The evidence of all pairs that agree on the slots, which were all looked at, where rows have numbers."""
+        return self._settled[chosen]
 
     def against(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all pairs that hold one of these coded rows, and whether all of them were looked at."""
@@ -153,7 +167,7 @@ class SparkPairs:
         """Searches all rows for a pair inside each of the boxes; the rows that are here first, since they are near."""
         nearby = self._near.hunt(masks, budget)
         if nearby.evidence or not nearby.complete:
-            return Hunt((), tuple(self._true(one) for one in nearby.evidence), nearby.complete)
+            return Hunt((), tuple(self._nearby(one) for one in nearby.evidence), nearby.complete)
         sets, boxes = column_sets(self._coded, masks)
         projected = self._blocks.frame.mapInArrow(Project(sets, self._sizes.points), FOUND)
         search = SearchProjections(sets, boxes, masks, self._coded, self._sizes.points)
@@ -172,9 +186,9 @@ class SparkPairs:
         if not pairs:
             return Hunt(held, (), complete=True)
         together = pa.concat_tables(pairs).combine_chunks()
-        book = codebook(Relation.of(together), self._coded, self._nulls)
+        book = codebook(Relation.of(together), self._coded, self._nulls, keeps_pairs=self._keeps_pairs)
         first = np.arange(0, together.num_rows, 2)
-        evidence = self._true(pair_evidence(book, first, first + 1))
+        evidence = self._true(by_numbers(pair_evidence(book, first, first + 1), together, self._numbers))
         return Hunt(held, (evidence, *self._against_all(together, budget)), complete=True)
 
     def here(self) -> tuple[Relation, PredicateSpace]:
@@ -205,8 +219,8 @@ class SparkPairs:
 
     def _look(self, chosen: Chosen, buckets: int, large: tuple[Large, ...], budget: Budget) -> tuple[Evidence, bool]:
         scatter = Scatter(self._coded, chosen, self._nulls, buckets, large)
-        look = Look(self._coded, chosen, self._nulls, buckets)
-        found = self._blocks.seen(self._blocks.sent(scatter).mapInArrow(look, seen_schema(self.space)), budget)
+        look = Look(self._coded, chosen, self._nulls, buckets, self._numbers)
+        found = self._blocks.seen(self._blocks.sent(scatter).mapInArrow(look, self._seen_schema), budget)
         return (Evidence.empty(self.space), False) if found is None else (self._true(found), True)
 
     def _searched(self, masks: Masks, numbers: list[int], budget: Budget) -> dict[int, pa.Table] | None:
@@ -243,13 +257,21 @@ class SparkPairs:
 
     def _met(self, rows: pa.Table, budget: Budget) -> Evidence | None:
         """The evidence of each given row against all others, pairs of two given rows twice; None if time was up."""
-        task = Against(packed(rows), self._coded, self._nulls)
-        found = self._blocks.seen(self._blocks.frame.mapInArrow(task, seen_schema(self.space)), budget)
-        return None if found is None else without_selves(rows, found, self._nulls)
+        task = Against(packed(rows), self._coded, self._nulls, self._numbers)
+        found = self._blocks.seen(self._blocks.frame.mapInArrow(task, self._seen_schema), budget)
+        return found if found is None or self._keeps_pairs else without_selves(rows, found, self._nulls)
+
+    @property
+    def _seen_schema(self) -> str:
+        return seen_schema(self.space, keeps_pairs=self._keeps_pairs)
+
+    def _nearby(self, evidence: Evidence) -> Evidence:
+        """The evidence of rows that are here, whose pairs are their positions."""
+        return self._true(by_numbers(evidence, self._here, self._numbers))
 
     def _true(self, evidence: Evidence) -> Evidence:
         """The evidence as that of the space itself; points do not depend on what stands for a text."""
-        return Evidence(self.space, evidence.points, evidence.counts)
+        return Evidence(self.space, evidence.points, evidence.counts, evidence.firsts)
 
 
 def _single_rows(rows: pa.Table) -> Iterable[pa.Table]:

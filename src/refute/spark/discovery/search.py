@@ -103,6 +103,11 @@ def rows_here(table: Any, options: Options, where: str | None = None, *, gather:
             return here
 
 
+def few_rows(source: SparkSource, most: int) -> Relation | None:
+    """All rows of a table in this process, where they take at most so many bytes; else None."""
+    return _here(_Opened(source, source.frame.columns, None), Options(), most)
+
+
 @dataclass(frozen=True)
 class _Opened:
     """A table with the same rows each time, the names of its own columns, and the condition on rows to be searched."""

@@ -27,7 +27,7 @@ from refute.spark.discovery.coding import COLUMN, TIMES, VALUE
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.discovery.pairs import SparkPairs, pairs_of
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
-from refute.spark.expressions import column, not_null
+from refute.spark.expressions import column, not_null, quoted
 from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import by_code_point, plain_names
 from refute.spark.source.types import empty_relation
@@ -64,15 +64,19 @@ class SparkTable:
         place: Kept,
         columns: Sequence[str] | None = None,
         tuning: SparkTuning = SPARK_STANDARD,
+        numbers: str | None = None,
     ) -> None:
+        """`numbers` is a column that is no part of the table: numbers by which evidence names its pairs of rows."""
         self._place = place
         self.tuning = tuning
-        self.plain_of = plain_names(frame.columns)
-        renamed = frame.toDF(*self.plain_of.values())
+        self.numbers = numbers
+        self.plain_of = plain_names([name for name in frame.columns if name != numbers])
+        kept = [F.col(quoted(name)).alias(plain) for name, plain in self.plain_of.items()]
+        renamed = frame.select(*kept, *(() if numbers is None else [F.col(quoted(numbers))]))
         self.frame = by_code_point(renamed, renamed.schema)
         self.types = empty_relation(frame)
         self.plain_types = empty_relation(self.frame)
-        self._wanted = [name for name in frame.columns if columns is None or name in columns]
+        self._wanted = [name for name in self.plain_of if columns is None or name in columns]
         self._counted: dict[Family, DataFrame] = {}
         self._spreads: dict[Family, dict[str, ValueSpread]] = {}
         self._pairs: SparkPairs | None = None
