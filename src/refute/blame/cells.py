@@ -8,7 +8,7 @@ which would be a coincidence otherwise, or other rules confirm the cell on the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,17 @@ class NamedCells:
     agree: Longs
     among: Longs
     given: tuple[tuple[int, ...], ...]
+
+    def grounded(self) -> NamedCells:
+        """The cells without values that rest on another cell of the row, named before, whose value is withheld."""
+        donors = self.donors.copy()
+        starts = np.searchsorted(self.rows, self.rows)
+        withheld = np.r_[0, np.cumsum(donors < 0)]
+        for at in np.flatnonzero((donors >= 0) & (withheld[:-1] > withheld[starts])).tolist():
+            before = slice(int(starts[at]), at)
+            if not set(self.columns[before][donors[before] < 0].tolist()).isdisjoint(self.given[at]):
+                donors[at] = -1
+        return replace(self, donors=donors)
 
 
 @dataclass(slots=True, eq=False)
@@ -106,7 +117,8 @@ def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
 
     choices = list(contexts)
     given = tuple(choices[one] if choices else () for one in joined("given").tolist())
-    return NamedCells(rows[order], joined("column"), joined("donor"), joined("agree"), joined("among"), given)
+    named = NamedCells(rows[order], joined("column"), joined("donor"), joined("agree"), joined("among"), given)
+    return named.grounded()
 
 
 class _Naming:

@@ -64,7 +64,7 @@ class SuspectFinding:
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
         if withheld:
             unsure = [place for place, name in enumerate(known.names) if name in withheld]
-            named = replace(named, donors=np.where(np.isin(named.columns, unsure), -1, named.donors))
+            named = replace(named, donors=np.where(np.isin(named.columns, unsure), -1, named.donors)).grounded()
         return cls(relation, tuple(rules), blame, known, named)
 
     @property

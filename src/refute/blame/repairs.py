@@ -63,7 +63,7 @@ def without_harm(
     for names, flags in harm:
         reads = np.isin(cells.columns, [place for place, name in enumerate(known.names) if name in names])
         bad |= reads & flags[at] & (rows[at] == cells.rows)
-    return replace(cells, donors=np.where(bad, -1, cells.donors))
+    return replace(cells, donors=np.where(bad, -1, cells.donors)).grounded()
 
 
 def _newly_meant(
