@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from refute.language.rulebook import Rule
 from refute.spark.blame.marks import BlameShape
 from refute.spark.source.frames import frame_of
-from refute.spark.source.keeping import Kept
+from refute.spark.source.keeping import Kept, forgotten_at_exit
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Rounds:
         self._place = place
         self._gone: list[tuple[Rule, DataFrame]] = []
         self.left = engine
+        forgotten_at_exit(self)
 
     def put_aside(self, rules: Sequence[Rule], names: tuple[str, ...]) -> bool:
         """Put rows aside until few enough are in a violation of each rule; whether any were."""
@@ -61,15 +62,18 @@ class Rounds:
         ((rows, most),) = degrees.agg(F.count("*"), F.max(_DEGREE)).collect()
         if self.left.gathering.fits(names, rows):
             return False
-        worst = self._place.keep(degrees.where(F.col(_DEGREE) > most // 2).select(ROW_COLUMN))
-        worst.count()
-        self._gone.append((rule, worst))
-        self.left = self.left.over(self.left.source.chosen(worst, there=False))
+        worst = degrees.where(F.col(_DEGREE) > most // 2).select(ROW_COLUMN)
+        # evaluated once and for all: a kept frame holds its plan, which would double in each round
+        self._gone.append((rule, worst.localCheckpoint()))
+        self.left = self._whole.over(self._whole.source.chosen(self._every(), there=False))
         return True
+
+    def _every(self) -> DataFrame:
+        return reduce(DataFrame.union, (rows for _, rows in self._gone))
 
     def gone(self, suspects: pa.ChunkedArray) -> list[GoneRows]:
         """The rows that went, with their violations; `suspects` are those that were found after them."""
-        every = reduce(DataFrame.union, (rows for _, rows in self._gone))
+        every = self._every()
         others = frame_of(pa.table([suspects], names=[ROW_COLUMN]), self._whole.source.frame.sparkSession)
         staying = self._whole.over(self._whole.source.chosen(others, there=False))  # and what went
         among = self._whole.over(self._whole.source.chosen(every, there=True))
