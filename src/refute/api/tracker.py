@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,32 +10,41 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from refute.api.lasting import Lasting, folder_of
 from refute.api.tables import as_key, is_monitor, is_path, on_spark
+from refute.api.tracker_options import options_for
 from refute.discovery import Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
+from refute.durable.directory import Directory
+from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError
-from refute.faults import no_key_for_feed, no_key_to_update
+from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept
 from refute.language.render.text import render_predicate, render_text
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.feed import net_changes
+from refute.live.saved import logged
 from refute.live.state import Change, State
 from refute.relation import Relation
 from refute.relation.read.files import read_local
 from refute.report.numbers import plural
-from refute.tracking.changes import RuleChanges
+from refute.tracking.ages import RuleAges
+from refute.tracking.changes import RowCounts, RuleChanges
 from refute.tracking.codes import Longs
 from refute.tracking.rules import TrackedRules
+from refute.tracking.saving.kept import TRACKER, Asked, KeptTracker
+from refute.tracking.snapshot import to_become
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways
 
+LOGGED_ROWS = 1 << 15  # rows in logs from which a state is written: opening carries no more of them out again
 _FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
 
 
-class Tracker:
+class Tracker(Lasting[KeptTracker]):
     """Rows that come and go, and at every moment all minimal rules that they obey.
 
     The rules are those that `discover` would find from scratch, among the predicates that were chosen at the start:
@@ -45,6 +53,9 @@ class Tracker:
     one, rows are known by their number in the order in which they came. Every change is whole or not at all, as with a
     `Monitor`. Several threads may use a tracker, one at a time.
     """
+
+    _sort = TRACKER
+    _start_hint = "Tracker.open(folder, table, key=...)"
 
     def __init__(
         self,
@@ -59,8 +70,7 @@ class Tracker:
 
         `ways` are for those who compare: how much is kept, and by which way pairs are found.
         """
-        self._lock = threading.RLock()
-        self._ways = ways
+        self._setup(ways)
         space: PredicateSpace | None = None
         if isinstance(table, Discovery):
             table, space, self._options = self._of_discovery(table, options)
@@ -72,9 +82,74 @@ class Tracker:
         self._state = State([], as_key(key), "auto", 0)
         first = self._state.inserting(arrow_of(_rows_of(table), None))
         self._state.carry_out(first)
-        self._tracking: Tracking | None = None
-        self._notes: tuple[str, ...] = ()
         self._start(space)
+
+    def _setup(self, ways: Ways | None) -> None:
+        self._begin()
+        self._ways = ways
+        self._tracking: Tracking | None = None
+        self._ages: RuleAges | None = None  # of the last change that was whole
+        self._notes: tuple[str, ...] = ()
+        self._found: Discovery | None = None
+        self._kept: KeptTracker | None = None
+
+    def _to_keep(self) -> KeptTracker:
+        assert self._kept is not None
+        self._kept.hold(self._ready(), self._rules.ages)
+        return self._kept
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        table: Any = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        kinds: Iterable[str | RuleSort] | None = None,
+        ways: Ways | None = None,
+        verify: bool = True,
+        log_rows: int = LOGGED_ROWS,
+        **options: Any,
+    ) -> Tracker:
+        """The tracker in a folder, as of its last commit; if there is none, a new one that starts with the table.
+
+        Nothing is searched again. A folder that holds a tracker does not read the table. Changes are on disk once
+        `commit()` returns; later changes are lost when the process ends. A `with` block commits at its end, unless an
+        error ends it. With `verify`, the checksum of every file is verified first. Changes go to a log; once it holds
+        more than `log_rows` rows, the state itself is written in the background. The other options are those of
+        `Tracker`; an existing tracker must match the options given, but for `threads`, `progress` and `ways`.
+        """
+        place, log_rows = folder_of(folder, TRACKER.noun, log_rows)
+        if (place / MANIFEST).exists():
+            directory, kept = Directory.open(place, TRACKER, verify=verify, log_rows=log_rows)
+            try:
+                given = options_for(kept.asked, kept.state.key, key, kinds, options)
+                return cls._resumed(directory, kept, given, ways)
+            except BaseException:
+                directory.close()
+                raise
+        if table is None:
+            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, "; give a table to start one there")
+        found = cls(table, key=key, kinds=kinds, ways=ways, **options)
+        asked = Asked(found._options, None if found._kinds is None else frozenset(found._kinds), found._notes)
+        found._kept = KeptTracker(found._state, asked, found._space)
+        found._directory = Directory.create(place, TRACKER, found._to_keep(), log_rows=log_rows)
+        return found
+
+    @classmethod
+    def _resumed(
+        cls, directory: Directory[KeptTracker], kept: KeptTracker, options: Options, ways: Ways | None
+    ) -> Tracker:
+        """The tracker that a folder holds."""
+        found: Tracker = object.__new__(cls)
+        found._setup(ways)
+        asked = kept.asked
+        found._options, found._notes = options, asked.notes
+        found._kinds = None if asked.kinds is None else set(asked.kinds)
+        found._state, found._kept, found._directory = kept.state, kept, directory
+        found._take(kept.resumed(options, ways))
+        found._ages = found._rules.ages = kept.ages(found._rules.boxes)
+        return found
 
     @staticmethod
     def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
@@ -90,12 +165,19 @@ class Tracker:
         """Searches all rules of the rows that are there."""
         slots, table = self._state.living()
         tracking = Tracking(Relation.of(table), slots, self._options, space=space, ways=self._ways)
-        self._rules = TrackedRules(tracking, self._kinds)
+        self._take(tracking)
         if space is None:
             self._notes = tracking.notes
+        elif self._ages is not None:  # a change failed on the way: rules are as they were
+            self._rules.ages = replace(self._ages, batch=self._state.version).turned(self._rules.boxes)
+        self._ages = self._rules.ages
+
+    def _take(self, tracking: Tracking) -> None:
+        """Goes on with a tracking of the rows that are there."""
+        self._rules = TrackedRules(tracking, self._kinds)
         self._space = tracking.space
         self._tracking = tracking
-        self._found: Discovery | None = None
+        self._found = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -111,6 +193,18 @@ class Tracker:
     def n_rows(self) -> int:
         """How many rows there are."""
         return self._state.n_rows
+
+    @property
+    def batches(self) -> int:
+        """How many batches there were: the rows of the start, and every change since."""
+        return self._state.version
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Through how many batches each rule has held so far, by its text."""
+        with self._lock:
+            self._ready()
+            return self._rules.held()
 
     def __len__(self) -> int:
         with self._lock:
@@ -175,16 +269,19 @@ class Tracker:
     def insert(self, table: Any) -> RuleChanges:
         """Adds rows whose keys are new: a table, or a list with one dict for each row."""
         with self._lock:
+            self._in_use()
             return self._changed(self._state.inserting(arrow_of(table, self._state.schema)))
 
     def delete(self, keys: Any) -> RuleChanges:
         """Takes the rows of these keys away; keys come as `Monitor.delete` takes them."""
         with self._lock:
+            self._in_use()
             return self._changed(self._state.deleting(named_rows(keys, self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> RuleChanges:
         """Puts rows in the place of those that have their keys."""
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise no_key_to_update("tracker")
             return self._changed(self._state.updating(arrow_of(table, self._state.known_schema())))
@@ -195,17 +292,33 @@ class Tracker:
         It is `insert`, `update` or `delete`; for the last only the key columns matter.
         """
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise no_key_for_feed("tracker")
             return self._changed(net_changes(self._state, changes, op))
 
+    def become(self, table: Any) -> RuleChanges:
+        """Makes the rows those of a table, as one change: some come, some go, and some have other values.
+
+        Rows are told apart by their keys. Without a key, a row stays if the table has one that is the same in all
+        columns, as often as it has it.
+        """
+        with self._lock:
+            self._in_use()
+            return self._changed(to_become(self._state, arrow_of(_rows_of(table), self._state.known_schema())))
+
     def refit(self) -> RuleChanges:
         """Chooses the predicates again, from the current rows; returns how rules and predicates changed."""
         with self._lock:
+            self._in_use()
             self._ready()
             before = {render_text(rule): rule for rule in self._rules.constraints()}
-            predicates = _asked(self._space)
+            predicates, held = _asked(self._space), self._rules.held(everything=True)
             self._start(None)
+            self._rules.take_ages(self._state.version, held)
+            self._ages = self._rules.ages
+            if self._kept is not None:
+                self._kept.refitted(self._notes)
             after = {render_text(rule): rule for rule in self._rules.constraints()}
             now = _asked(self._space)
             notes = [f"now asked: {one}" for one in now if one not in predicates]
@@ -237,6 +350,11 @@ class Tracker:
         told = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
         state.carry_out(change)
         self._tracking, self._space, self._found = tracking, tracking.space, None
+        self._ages = self._rules.ages
+        same = 0 if change.links is None else len(change.links)
+        told.rows = RowCounts(len(came) - same, len(gone) - same, same)
+        if self._directory is not None and self._kept is not None:
+            self._directory.note(logged(change), self._kept.version)
         return told
 
     def _ids(self, slots: Longs, change: Change) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from refute.kernels.evidence.clues import clues_of
 from refute.relation import Relation
 from refute.tracking.codes import Longs
 from refute.tracking.rows import TrackedRows
+from refute.tracking.ways import After
 
 Pair = tuple[int, int]
 
@@ -60,3 +62,16 @@ class Searching:
         points = self._rows.layout.points(clues)
         counts = np.ones(2, np.int64)
         return Evidence.of(self._space, points, counts, np.concatenate([first, turned_pairs(first)]))
+
+
+@dataclass(frozen=True, slots=True)
+class PairsAfter:
+    """The pairs of all rows after a change, as far as approximate rules need them."""
+
+    n_rows: int
+    space: PredicateSpace
+    after: After
+
+    def here(self) -> tuple[Relation, PredicateSpace]:
+        """The rows, and the space over their columns."""
+        return self.after()[0], self.space

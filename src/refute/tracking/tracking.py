@@ -9,8 +9,8 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -35,8 +35,11 @@ from refute.tracking.cover import Cover
 from refute.tracking.known import KnownPoints, among
 from refute.tracking.residual import Residual, required, settled
 from refute.tracking.rows import TrackedRows
-from refute.tracking.searching import Searching
+from refute.tracking.searching import PairsAfter, Searching
 from refute.tracking.ways import After, TrackedChange, Ways
+
+if TYPE_CHECKING:
+    from refute.tracking.saving.knowledge import SavedTracking
 
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
@@ -55,8 +58,12 @@ class Tracking:
         space: PredicateSpace | None = None,
         tuning: Tuning = STANDARD,
         ways: Ways | None = None,
+        saved: SavedTracking | None = None,
     ) -> None:
-        """Searches the rules of a table, in a given space or in the one that its columns ask for."""
+        """Searches the rules of a table, in a given space or in the one that its columns ask for.
+
+        What was `saved` of these rows, in the given space, is taken as it is.
+        """
         self.options = _plain(options)
         self._tuning = tuning
         self._ways = ways or Ways()
@@ -66,20 +73,34 @@ class Tracking:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
             space = fitted(LocalTable(relation), space, options.nulls)
-        self._begin(relation, slots, space)
+        self._begin(relation, slots, space, saved)
 
-    def _begin(self, relation: Relation, slots: Longs, space: PredicateSpace) -> None:
-        """Searches all pairs of the rows in a space, and keeps what is found."""
+    def _begin(
+        self, relation: Relation, slots: Longs, space: PredicateSpace, saved: SavedTracking | None = None
+    ) -> None:
+        """Searches all pairs of the rows in a space, and keeps what is found; or keeps what was saved of them."""
         self.space = space
-        self._planned = relation.n_rows
+        self.planned = relation.n_rows if saved is None else saved.planned
         types = {name: relation.column(name).type for name in relation.names}
-        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span)
+        known = None if saved is None else saved.encodings
+        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=known)
         coded = self.rows.coded(relation)
         if coded is None:  # values were not known: a second look finds them so
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
         self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._tuning)
+        if saved is not None:
+            self.cover = Cover(space, self.rows, saved.sets)
+            self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
+        else:
+            self._search(relation, len(numbers))
+        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
+        self._plan()
+
+    def _search(self, relation: Relation, rows: int) -> None:
+        """Searches all pairs of the rows, which are tracked already."""
+        space = self.space
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
@@ -95,10 +116,8 @@ class Tracking:
                 self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
             self.known.witness(pairs.random(_FIRST_PAIRS))
-        assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
+        assert rows < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
-        self._plan()
 
     def _searched(self, pairs: LocalPairs) -> Outcome:
         counted = self._ways.counted
@@ -162,7 +181,7 @@ class Tracking:
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
         free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+        return free and self.is_counted and rows > max(_TIMES * self.planned, self._tuning.few_rows)
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
@@ -250,7 +269,7 @@ class Tracking:
         evidence = self.known.evidence()
         if self.rows.n_alive < 2:
             return self.space.full[None][:0]
-        moment = _Moment(self.rows.n_alive, self.space, after)
+        moment = PairsAfter(self.rows.n_alive, self.space, after)
         outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
         return outcome.boxes
 
@@ -364,19 +383,6 @@ class Tracking:
             self.known.renumber(numbers)
             self.cover.reload()
             self.residual.reload()
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The pairs of all rows after a change, as far as approximate rules need them."""
-
-    n_rows: int
-    space: PredicateSpace
-    after: After
-
-    def here(self) -> tuple[Relation, PredicateSpace]:
-        """The rows, and the space over their columns."""
-        return self.after()[0], self.space
 
 
 def _plain(options: Options) -> Options:
