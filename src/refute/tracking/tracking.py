@@ -29,6 +29,7 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
+from refute.relation.keys.encoding import Encoding
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
@@ -68,6 +69,7 @@ class Tracking:
         self._tuning = tuning
         self._ways = ways or Ways()
         self._budget = Budget(self.options)
+        self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
@@ -82,8 +84,9 @@ class Tracking:
         self.space = space
         self.planned = relation.n_rows if saved is None else saved.planned
         types = {name: relation.column(name).type for name in relation.names}
-        known = None if saved is None else saved.encodings
-        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=known)
+        kept = self._encodings if saved is None else saved.encodings  # a value has one number for good
+        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=kept)
+        self._encodings = self.rows.encodings
         coded = self.rows.coded(relation)
         if coded is None:  # values were not known: a second look finds them so
             coded = self.rows.coded(relation)
