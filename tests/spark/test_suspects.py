@@ -30,7 +30,7 @@ def test_spark_blames_the_rows_that_this_process_blames(spark_kind: SparkSession
     here, there = rf.suspects(TABLE, RULES, key="id"), rf.suspects(frame, RULES, key="id")
     assert here.count > 0
     assert list(there) == list(here)
-    assert (there.count, there.bound, there.shares) == (here.count, here.bound, here.shares)
+    assert (there.count, there.lower_bound, there.shares) == (here.count, here.lower_bound, here.shares)
 
 
 def test_halves_are_frames_and_the_suspects_say_why(spark_kind: SparkSession) -> None:

@@ -18,7 +18,7 @@ from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 
 CELL = pa.struct(
-    [("column", pa.string()), ("value", pa.string()), ("suggested", pa.string()), ("support", pa.string())]
+    [("column", pa.string()), ("value", pa.string()), ("suggestion", pa.string()), ("support", pa.string())]
 )
 Texts = list[str | None]
 

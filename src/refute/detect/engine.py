@@ -54,6 +54,7 @@ class SuspectListing(Protocol):
 
     n_rows: int
     n_suspects: int
+    key: tuple[str, ...]  # the columns that `row` stands for; none where it is a position
     bound: int  # no fewer rows can do
     blamed: dict[str, int]  # how many of the suspects each rule blames
 

@@ -20,6 +20,7 @@ class LocalSuspects:
         self._table = table
         self._identity = identity
         self._finding = finding
+        self.key = identity.key
         self.n_rows = finding.relation.n_rows
         self.n_suspects = len(finding.blame.rows)
         self.bound = finding.blame.bound

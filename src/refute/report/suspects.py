@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
+from refute.faults import needing
 from refute.relation.shown import shown_values
 from refute.report.numbers import plural
 
@@ -22,7 +24,7 @@ class SuspectCell(NamedTuple):
 
     column: str
     value: str | None
-    suggested: str | None
+    suggestion: str | None
     support: str | None
 
 
@@ -46,19 +48,25 @@ class Suspect(NamedTuple):
 class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
-    `count` rows go; no fewer than `bound` can do, which is proven. `shares` says what part of all rows each rule
+    `count` rows go; no fewer than `lower_bound` can do, which is proven. `shares` says what part of all rows each rule
     blames: a rule that is wrong itself blames many.
     """
 
     def __init__(self, listing: SuspectListing) -> None:
         self._listing = listing
         self.count = listing.n_suspects
-        self.bound = listing.bound
+        self.lower_bound = listing.bound
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """The ids of the rows that go, each once, in the order of the table."""
+        ids = shown_values(self._lines.filter(self._lines.column("removed")).column("row"))
+        return [row for place, row in enumerate(ids) if place == 0 or row != ids[place - 1]]
 
     @property
     def exact(self) -> bool:
         """Whether it is known that no smaller set of rows would do."""
-        return self.count == self.bound
+        return self.count == self.lower_bound
 
     @property
     def shares(self) -> dict[str, float]:
@@ -73,41 +81,47 @@ class Suspects:
             return "no rows"
         if self.exact:
             return f"{plural(self.count, 'row')}; no fewer can do"
-        return f"{plural(self.count, 'row')}; no fewer than {self.bound:,} can do"
+        return f"{plural(self.count, 'row')}; no fewer than {self.lower_bound:,} can do"
 
     def split(self) -> tuple[Any, Any]:
         """The rows that stay, and the suspects, which have one more column `refute`: a list of why each is one."""
         return self._listing.split()
 
     def to_arrow(self) -> pa.Table:
-        """The lines as an Arrow table, sorted by row; `cells` are lists."""
-        return self._table
+        """One line for each row, rule and cell in question, by row: the row (its key columns where there is a key), the
+        rule, the violations, how many it clears, and the column, its value, a suggestion and what supports it."""
+        return self._flat
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The lines as a pandas DataFrame."""
-        return self._table.to_pandas()
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self._flat.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The lines as a polars DataFrame."""
-        import polars
-
-        frame = polars.from_arrow(self._table)
+        """What `to_arrow` gives, as a polars DataFrame."""
+        with needing("to_polars()"):
+            import polars
+        frame = polars.from_arrow(self._flat)
         assert isinstance(frame, polars.DataFrame)
         return frame
 
     @cached_property
-    def _table(self) -> pa.Table:
+    def _lines(self) -> pa.Table:
         return self._listing.table()
 
+    @cached_property
+    def _flat(self) -> pa.Table:
+        return by_cell(self._lines, self._listing.key)
+
     def __iter__(self) -> Iterator[Suspect]:
-        names = self._table.column_names
-        columns = [shown_values(self._table.column(name)) for name in names]
+        names = self._lines.column_names
+        columns = [shown_values(self._lines.column(name)) for name in names]
         for values in zip(*columns, strict=True):
             line = dict(zip(names, values, strict=True))
             yield Suspect(**{**line, "cells": tuple(SuspectCell(**cell) for cell in line["cells"])})
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._lines.num_rows)
 
     def __repr__(self) -> str:
         return f"Suspects({self.summary})"

@@ -51,6 +51,6 @@ def cell_said(cell: SuspectCell) -> str:
     """What is said of a cell."""
     value = "null" if cell.value is None else repr(cell.value)
     words = f"{cell.column} is {value}"
-    if cell.suggested is not None:
-        words += f", should be {cell.suggested!r}"
+    if cell.suggestion is not None:
+        words += f", should be {cell.suggestion!r}"
     return words if cell.support is None else f"{words} ({cell.support})"

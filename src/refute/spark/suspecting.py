@@ -34,6 +34,7 @@ class SparkSuspects:
         self._engine = engine
         self._finding = finding
         self._ids = ids
+        self.key = engine.key
         self.n_rows = finding.relation.n_rows
         self.n_suspects = len(finding.blame.rows)
         self.bound = finding.blame.bound
