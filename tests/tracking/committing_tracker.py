@@ -49,7 +49,7 @@ def carry_out(tracker: rf.Tracker, batch: int) -> None:
 
 def batches_in(tracker: rf.Tracker) -> int:
     """How many batches a tracker says that it has."""
-    return next(row["pay"] for row in tracker.table().to_pylist() if row["id"] == 0)
+    return next(int(row["pay"]) for row in tracker.table().to_pylist() if row["id"] == 0)
 
 
 @cache

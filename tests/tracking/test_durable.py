@@ -164,7 +164,7 @@ def test_options_that_an_opened_tracker_does_not_have_are_refused(folder: Path) 
         ({"log_rows": -1}, "log_rows"),
     ):
         with pytest.raises(RefuteError, match=told):
-            rf.Tracker.open(folder, **given)  # type: ignore[arg-type]
+            rf.Tracker.open(folder, **given)
     rf.Tracker.open(folder, key="id", columns=["zip", "city", "pay", "tax"], error=0.0, threads=2).close()
 
 
