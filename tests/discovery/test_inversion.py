@@ -121,10 +121,10 @@ def test_inversion_finds_exactly_the_maximal_boxes(
     assert as_masks(space, boxes) == by_definition(space, states, longest)
 
 
-@given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3))
+@given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3), st.sampled_from((0, 12)))
 @examples(150)
 def test_cutting_by_new_points_equals_inversion_from_scratch(
-    problem: tuple[PredicateSpace, np.ndarray], known: int, longest: int | None
+    problem: tuple[PredicateSpace, np.ndarray], known: int, longest: int | None, few: int
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -132,7 +132,8 @@ def test_cutting_by_new_points_equals_inversion_from_scratch(
     budget = Budget(Options(threads=1))
     before, _ = inverted(space, states[:known], budget, longest)
     after, _ = inverted(space, states, budget, longest)
-    assert np.array_equal(cut(space, before, space.points(states[known:]), longest), after)
+    found = cut(space, before, space.points(states[known:]), longest, tuning=Tuning(few_points=few))
+    assert np.array_equal(found, after)
 
 
 @given(problems(), st.none() | st.integers(1, 3))

@@ -272,8 +272,22 @@ def test_a_path_a_catalog_table_and_a_frame_are_taken(spark: SparkSession, tmp_p
     spark.catalog.dropTempView("rows_to_discover")
     assert rules(rf.discover(str(file), cross_columns=False, engine="local")) == expected
     assert rules(spread(str(file), cross_columns=False)) == expected
-    some = rf.discover(str(file), cross_columns=False, where="`group` < 3")
-    assert rules(some) == rules(rf.discover(table, cross_columns=False, where="group < 3"))
+
+
+@pytest.mark.parametrize("where", ["GROUP < 3 and not (label is null)", "`st.p` > 1 or group = 0", "whole < 9.5e40"])
+def test_a_condition_chooses_the_same_rows_on_both_engines(spark: SparkSession, where: str) -> None:
+    table = mixed(60, 2).select(["label", "whole", "group"])
+    here = table.append_column("st.p", table["group"])
+    expected = rules(
+        rf.discover(here, columns=table.column_names, cross_columns=False, where=where.replace("GROUP", "group"))
+    )
+    assert expected
+    inside = frame_of(table, spark).withColumn("st", F.struct(F.col("group").alias("p")))
+    for gather in (0, 1 << 20):
+        found = discover_on_spark(
+            inside.coalesce(1), options_of(columns=table.column_names, cross_columns=False), where=where, gather=gather
+        )
+        assert rules(found) == expected
 
 
 @pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")

@@ -19,6 +19,7 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.tracking.incdc.thresholds import Thresholds
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import TrackedChange, Ways
 
@@ -83,6 +84,22 @@ WAYS = st.builds(
     standing=st.sampled_from((0.06, 9.0, 9.0)),
     counted=st.sampled_from((True, False, False)),
     span=st.sampled_from((0, 0, 16)),
+)
+INCDC = st.builds(
+    Ways,
+    witnesses=st.sampled_from((1, 2, 8)),
+    classes=st.integers(0, 5),
+    span=st.sampled_from((0, 0, 16)),
+    incdc=st.builds(
+        Thresholds,
+        equality=st.sampled_from((0.0, 0.6, 0.6)),  # none is taken at once; as the paper has it
+        distinct=st.sampled_from((0.0, 0.1)),
+        sample=st.sampled_from((4, 10_000)),
+        growth=st.sampled_from((0.0, 0.3, 9.0)),
+        orders=st.sampled_from((True, True, True, False)),
+        optimal=st.sampled_from((True, True, False)),
+        crossing=st.sampled_from((True, True, False)),
+    ),
 )
 
 

@@ -58,11 +58,11 @@ def discover(
     """Every minimal rule that the table obeys over its predicate space, best first.
 
     The table can be anything that `check` accepts: a table in memory, a path or glob, a catalog table, a Spark
-    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows: by SQL on
-    Spark, otherwise by a condition as in rules. `kinds` keeps only rules of the named kinds (`key`, `functional
-    dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and
-    `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or after `time_limit`
-    seconds, the rules verified so far are returned, marked as partial.
+    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows by a
+    condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
+    kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
+    `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
+    after `time_limit` seconds, the rules verified so far are returned, marked as partial.
     """
     options = options_of(
         columns=columns,

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from refute.api.lasting import Lasting, folder_of
-from refute.api.tables import as_key, is_monitor, is_path, on_spark
-from refute.api.tracker_options import options_for
+from refute.api.tables import as_key
+from refute.api.tracker_options import continued, options_for, predicates_of, rows_to_track
 from refute.discovery import Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
@@ -23,17 +23,17 @@ from refute.durable.directory import Directory
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError
 from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept
-from refute.language.render.text import render_predicate, render_text
+from refute.language.render.text import render_text
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.feed import net_changes
 from refute.live.saved import logged
 from refute.live.state import Change, State
 from refute.relation import Relation
-from refute.relation.read.files import read_local
 from refute.report.numbers import plural
 from refute.tracking.ages import RuleAges
 from refute.tracking.changes import RowCounts, RuleChanges
 from refute.tracking.codes import Longs
+from refute.tracking.methods import check_incdc, ways_of
 from refute.tracking.rules import TrackedRules
 from refute.tracking.saving.kept import TRACKER, Asked, KeptTracker
 from refute.tracking.snapshot import to_become
@@ -49,7 +49,7 @@ class Tracker(Lasting[KeptTracker]):
 
     The rules are those that `discover` would find from scratch, among the predicates that were chosen at the start:
     which columns are compared, with each other and with which constants, stays as it is until `refit()`; a column that
-    gets its first null is only told apart from then on. `key` names the columns by which rows are known; without
+    gets its first null is only distinguished from then on. `key` names the columns by which rows are known; without
     one, rows are known by their number in the order in which they came. Every change is whole or not at all, as with a
     `Monitor`. Several threads may use a tracker, one at a time.
     """
@@ -68,19 +68,23 @@ class Tracker(Lasting[KeptTracker]):
     ) -> None:
         """Discovers the rules of a table, by the options of `discover`; or takes a `Discovery`, with its options.
 
-        `ways` are for those who compare: how much is kept, and by which way pairs are found.
+        `method` also takes 'incdc', for those who compare: rows that come are then held against the others by the
+        indexes of that paper. So are `ways`: how much is kept, and by which way pairs are found.
         """
+        ways, options = ways_of(ways, options)
         self._setup(ways)
         space: PredicateSpace | None = None
         if isinstance(table, Discovery):
-            table, space, self._options = self._of_discovery(table, options)
+            table, space, self._options = continued(table, options)
         else:
             self._options = options_of(**options)
+        if self._ways is not None and self._ways.incdc is not None:
+            check_incdc(self._options)
         if self._options.time_limit is not None:
             raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
         self._state = State([], as_key(key), "auto", 0)
-        first = self._state.inserting(arrow_of(_rows_of(table), None))
+        first = self._state.inserting(arrow_of(rows_to_track(table), None))
         self._state.carry_out(first)
         self._start(space)
 
@@ -123,7 +127,10 @@ class Tracker(Lasting[KeptTracker]):
         if (place / MANIFEST).exists():
             directory, kept = Directory.open(place, TRACKER, verify=verify, log_rows=log_rows)
             try:
+                ways, options = ways_of(ways, options)
                 given = options_for(kept.asked, kept.state.key, key, kinds, options)
+                if ways is not None and ways.incdc is not None:
+                    check_incdc(given)
                 return cls._resumed(directory, kept, given, ways)
             except BaseException:
                 directory.close()
@@ -150,16 +157,6 @@ class Tracker(Lasting[KeptTracker]):
         found._take(kept.resumed(options, ways))
         found._ages = found._rules.ages = kept.ages(found._rules.boxes)
         return found
-
-    @staticmethod
-    def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
-        if options:
-            raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
-        if not isinstance(found.table, LocalTable):
-            raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
-        if not found.complete:
-            raise OptionError("this discovery was stopped before all rules were found; a tracker needs all of them")
-        return found.table.relation.arrow, found.space, found.options
 
     def _start(self, space: PredicateSpace | None) -> None:
         """Searches all rules of the rows that are there."""
@@ -300,12 +297,12 @@ class Tracker(Lasting[KeptTracker]):
     def become(self, table: Any) -> RuleChanges:
         """Makes the rows those of a table, as one change: some come, some go, and some have other values.
 
-        Rows are told apart by their keys. Without a key, a row stays if the table has one that is the same in all
+        Rows are known by their keys. Without a key, a row stays if the table has one that is the same in all
         columns, as often as it has it.
         """
         with self._lock:
             self._in_use()
-            return self._changed(to_become(self._state, arrow_of(_rows_of(table), self._state.known_schema())))
+            return self._changed(to_become(self._state, arrow_of(rows_to_track(table), self._state.known_schema())))
 
     def refit(self) -> RuleChanges:
         """Chooses the predicates again, from the current rows; returns how rules and predicates changed."""
@@ -313,20 +310,20 @@ class Tracker(Lasting[KeptTracker]):
             self._in_use()
             self._ready()
             before = {render_text(rule): rule for rule in self._rules.constraints()}
-            predicates, held = _asked(self._space), self._rules.held(everything=True)
+            predicates, held = predicates_of(self._space), self._rules.held(everything=True)
             self._start(None)
             self._rules.take_ages(self._state.version, held)
             self._ages = self._rules.ages
             if self._kept is not None:
                 self._kept.refitted(self._notes)
             after = {render_text(rule): rule for rule in self._rules.constraints()}
-            now = _asked(self._space)
+            now = predicates_of(self._space)
             notes = [f"now asked: {one}" for one in now if one not in predicates]
             notes += [f"no longer asked: {one}" for one in predicates if one not in now]
             return RuleChanges.between(before, after, notes)
 
     def _ready(self) -> Tracking:
-        """What is tracked; searched anew where a change failed on the way."""
+        """What is tracked; searched again where a change failed on the way."""
         if self._tracking is None:
             self._start(self._space)
         assert self._tracking is not None
@@ -347,15 +344,15 @@ class Tracker(Lasting[KeptTracker]):
 
         self._tracking = None
         tracked = tracking.change(gone, Relation.of(change.table), came, after)
-        told = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
+        changes = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
         state.carry_out(change)
         self._tracking, self._space, self._found = tracking, tracking.space, None
         self._ages = self._rules.ages
         same = 0 if change.links is None else len(change.links)
-        told.rows = RowCounts(len(came) - same, len(gone) - same, same)
+        changes.rows = RowCounts(len(came) - same, len(gone) - same, same)
         if self._directory is not None and self._kept is not None:
             self._directory.note(logged(change), self._kept.version)
-        return told
+        return changes
 
     def _ids(self, slots: Longs, change: Change) -> list[Any]:
         """The keys of rows that are there or come with a change, or their numbers."""
@@ -374,19 +371,3 @@ class Tracker(Lasting[KeptTracker]):
 
     def __repr__(self) -> str:
         return f"Tracker({plural(len(self), 'rule')}, {plural(self.n_rows, 'row')})"
-
-
-def _rows_of(table: Any) -> Any:
-    """The rows to track, read where they are in a file."""
-    if is_monitor(table):
-        return table.table()
-    if is_path(table):
-        return read_local(table, None)
-    if on_spark(table, None):
-        raise OptionError("a tracker keeps its rows in this process; collect the DataFrame first, as by toArrow()")
-    return table
-
-
-def _asked(space: PredicateSpace) -> list[str]:
-    """The predicates of a space as they are written."""
-    return [render_predicate(one) for one in space.predicates]

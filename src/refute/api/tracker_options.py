@@ -1,4 +1,4 @@
-"""The options of a tracker on disk: whether those given are its own."""
+"""What a tracker is given: rows or a discovery to start with, and options, which one on disk has already."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from refute.api.tables import as_key
+from refute.api.tables import as_key, is_monitor, is_path, on_spark
+from refute.discovery import Discovery
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import kinds_of
+from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.table import LocalTable
 from refute.errors import OptionError
+from refute.language.render.text import render_predicate
+from refute.relation.read.files import read_local
 from refute.tracking.saving.kept import Asked
 
 _FOR_NOW = ("threads", "progress")  # what may differ from run to run
@@ -33,8 +38,8 @@ def options_for(
             key=own_key,
         )
     if kinds is not None and kinds_of(kinds) != own_kinds:
-        told = "all kinds" if own_kinds is None else ", ".join(sorted(kind.value for kind in own_kinds))
-        raise OptionError(f"the tracker there reports rules of {told}; leave kinds= out", option="kinds")
+        listed = "all kinds" if own_kinds is None else ", ".join(sorted(kind.value for kind in own_kinds))
+        raise OptionError(f"the tracker there reports rules of {listed}; leave kinds= out", option="kinds")
     asked = options_of(**given)
     for name in given:
         value = getattr(held.options, name)
@@ -46,3 +51,30 @@ def options_for(
                 expected=value,
             )
     return replace(held.options, **{name: getattr(asked, name) for name in _FOR_NOW})
+
+
+def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
+    """The rows, predicates and options of a discovery, which a tracker goes on with."""
+    if options:
+        raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
+    if not isinstance(found.table, LocalTable):
+        raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
+    if not found.complete:
+        raise OptionError("this discovery was stopped before all rules were found; a tracker needs all of them")
+    return found.table.relation.arrow, found.space, found.options
+
+
+def rows_to_track(table: Any) -> Any:
+    """The rows to track, read where they are in a file."""
+    if is_monitor(table):
+        return table.table()
+    if is_path(table):
+        return read_local(table, None)
+    if on_spark(table, None):
+        raise OptionError("a tracker keeps its rows in this process; collect the DataFrame first, as by toArrow()")
+    return table
+
+
+def predicates_of(space: PredicateSpace) -> list[str]:
+    """The predicates of a space as they are written."""
+    return [render_predicate(one) for one in space.predicates]

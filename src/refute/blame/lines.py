@@ -42,9 +42,17 @@ class SuspectFinding:
     named: NamedCells
 
     @classmethod
-    def of(cls, relation: Relation, rules: Sequence[Rule], partners: Partners, *, threads: int = 1) -> SuspectFinding:
-        """The finding for a table and its rules, all of which blame."""
-        blame = find_blame(relation, rules, partners, threads=threads)
+    def of(
+        cls,
+        relation: Relation,
+        rules: Sequence[Rule],
+        partners: Partners,
+        *,
+        times: Longs | None = None,
+        threads: int = 1,
+    ) -> SuspectFinding:
+        """The finding for a table and its rules, all of which blame; with `times` a row stands for so many alike."""
+        blame = find_blame(relation, rules, partners, times=times, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
         return cls(relation, tuple(rules), blame, known, named)
@@ -53,7 +61,7 @@ class SuspectFinding:
     def blamed(self) -> dict[str, int]:
         """How many of the suspects each rule blames, by its name."""
         found = {rule.name: 0 for rule in self.rules}
-        return found | {one.rule.name: len(one.rows) for one in self.blame.by_rule}
+        return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
 
     def table(self, identified: Identified) -> pa.Table:
         """One line for each row and rule, by row and then in the order of the rules; ids in a column `row`."""
@@ -79,12 +87,12 @@ class SuspectFinding:
         order = np.lexsort((rules, rows))
         rows, rules = rows[order], rules[order]
 
-        def told(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
+        def joined(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
             return _joined([part for one in blames for part in (getattr(one, own), of_twins(one))], dtype)[order]
 
-        either = told("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
-        violations = told("violations", lambda one: one.twin_violations, np.int64)
-        clears = told("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
+        either = joined("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
+        violations = joined("violations", lambda one: one.twin_violations, np.int64)
+        clears = joined("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
         names = pa.array([one.rule.name for one in blames], pa.string())
         severities = pa.array([one.rule.severity.value for one in blames], pa.string())
         cells = CellSayings(self.relation, self.blame, self.known, self.named).cells(rows, rules)

@@ -51,7 +51,7 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
 
 
 def _checked(place: Place) -> Path:
-    """The file to write; raises OptionError where it cannot be one of this machine."""
+    """The file to write; raises OptionError where it cannot be on this machine."""
     if place.address is not None:
         raise OptionError(
             f"--json {place.text}: only Spark can write there; name a file on this machine",

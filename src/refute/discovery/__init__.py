@@ -1,4 +1,4 @@
-"""Discovery: every minimal rule that a table obeys, exactly or but for an error."""
+"""Discovery: every minimal rule that a table obeys, exactly or within an error."""
 
 from refute.discovery.options import Measure, Options, Progress, SearchMethod
 from refute.discovery.result.discovery import Discovered, Discovery

@@ -93,14 +93,14 @@ class _Search:
         self._notes: list[str] = []
 
     def run(self, kept: set[RuleSort] | None) -> Discovery:
-        self._budget.tell("predicate space")
+        self._budget.report("predicate space")
         pairs = self._table.unless_expired(self._budget, self._pairs)
         if pairs is None:
             return self._nothing()
         space = pairs.space
         outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
-        self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
+        self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
             boxes = boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
@@ -150,7 +150,7 @@ class _Search:
         boxes = boxes[order]
         found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
         broken = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
-        self._budget.tell("done", verified=len(boxes))
+        self._budget.report("done", verified=len(boxes))
         if not outcome.complete:
             self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
         if self._options.max_predicates is not None:

@@ -16,12 +16,14 @@ class Tuning:
     first_pairs: int = 20_000_000  # pairs that agree on a slot up to which all of them are looked at first
     first_pairs_of_row: int = 100  # such pairs per row, where that is more
     recut: int = 5000  # boxes broken, counted per new point, up to which boxes are cut rather than inverted again
+    recut_share: float = 1.5  # the same as a share of all boxes, where that is more
+    few_points: int = 12  # new points for which boxes are looked at one by one, rather than many at a time
     tried: int = 32  # new points from which that is estimated
     sets: int = 12  # sets of equalities looked at before the next inversion
     many_points: int = 20_000  # evidences from which an inversion takes seconds
     soon: float = 3.0  # seconds for all pairs that are then the better choice
     wave: int = 64  # candidates whose witnesses are searched before boxes are refined
-    kinds: int = 8  # kinds of boxes, by the telling slots that they read, for which few rows may stand for all
+    kinds: int = 8  # kinds of boxes, by the discerning slots that they read, for which few rows may stand for all
     few_looks: int = 4  # looks at all rows that settling a set must cost before that is tried
     many_open: int = 300  # open boxes from which rare rows are peeled
     # pairs in this process
@@ -50,6 +52,8 @@ class Tuning:
     cells_per_point: int = 1 << 11  # cells per point from which searching hitting sets is quicker
     nodes: int = 2048  # nodes, pruned ones included, that a search of a cube is divided into at the least
     quick_cells: int = 1 << 13  # cells up to which dividing that search costs more than it gives
+    # points that are gone
+    regrow: int = 400  # points looked at, per box, up to which boxes grow around those that are gone
     # rules that follow from others
     block: int = 16  # boxes in the smallest blocks
     fan: int = 4  # blocks in a block

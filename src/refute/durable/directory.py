@@ -35,13 +35,13 @@ class Keepable(Protocol):
 
     @property
     def facts(self) -> Entry:
-        """What one who looks from outside is told."""
+        """What a look from outside shows."""
         ...
 
     def beside(self) -> bytes | None:
-        """What changes of rows do not tell since the last commit, as an Arrow stream; None to have all of it written.
+        """What changes of rows do not show since the last commit, as an Arrow stream; None to have all of it written.
 
-        Empty where rows tell everything.
+        Empty where rows show everything.
         """
         ...
 
@@ -182,7 +182,7 @@ class Directory(Generic[Held]):
         before = self._log
         if before.tail.length > START:
             number, path = before.number + 1, self.folder / _log_name(before.number + 1)
-            before.cut()  # once another follows, all of it counts
+            before.cut()  # once another follows, the whole log counts
             try:
                 self._log = Log.create(path, number, before.tail.commits, before.tail.version)
             except BaseException:
@@ -193,7 +193,7 @@ class Directory(Generic[Held]):
         self._rows = self._bytes = 0
 
     def _write_whole(self, kept: Held) -> None:
-        """Writes all there is, as a commit: what logs do not tell."""
+        """Writes all there is, as a commit: what logs do not hold."""
         self._wait()
         commits = self.commits + 1
         with _explained(self.folder):
@@ -202,7 +202,7 @@ class Directory(Generic[Held]):
         self._log.tail = self._log.tail._replace(commits=commits, version=kept.version)
 
     def _start(self, kept: Held) -> None:
-        """Writes the state of this moment while work goes on. What fails is told later: logs have all there is."""
+        """Writes the state of this moment while work goes on. What fails is reported later: logs have all there is."""
         try:
             self._begin_log()
             moment, number, commits = kept.moment(), self._log.number, self.commits
@@ -350,7 +350,7 @@ def _refuse_others(folder: Path, sort: Sort[Any]) -> None:
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Tells as EngineError what the disk refuses."""
+    """Raises what the disk refuses as EngineError."""
     try:
         yield
     except OSError as error:

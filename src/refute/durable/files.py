@@ -26,8 +26,8 @@ def write_file(path: Path, table: pa.Table, facts: Mapping[str, Any], *, packed:
 
     A `packed` file is compressed: a third of the size, but read rather than mapped when it is opened.
     """
-    told = json.dumps({"version": VERSION, **facts}).encode()
-    marked = table.replace_schema_metadata({FORMAT: told})
+    stated = json.dumps({"version": VERSION, **facts}).encode()
+    marked = table.replace_schema_metadata({FORMAT: stated})
     with (
         pa.OSFile(str(path), "wb") as sink,
         pa.ipc.new_file(sink, marked.schema, options=PACKED if packed else None) as writer,

@@ -30,7 +30,7 @@ class Moment(Protocol):
 
     @property
     def facts(self) -> Entry:
-        """What one who looks from outside is told."""
+        """What a look from outside shows."""
         ...
 
     def write(self, shelf: Shelf) -> Entry:
@@ -77,7 +77,7 @@ class Shelf:
     def encoding(self, what: str, names: tuple[str, ...], encoding: Encoding, whole: EncodingState) -> Entry:
         """What is written of an encoding: all of it, or, where it is the one that was, what it has learnt since.
 
-        `what` begins the names of its files, and tells encodings of the same columns apart.
+        `what` begins the names of its files, and separates encodings of the same columns.
         """
         held = self._encodings.get(_named(what, names))
         entries: list[Entry] = []
@@ -89,8 +89,8 @@ class Shelf:
             path = self._path(what, "arrow")
             strings = pa.LargeListArray.from_arrays(pa.array([0, len(state.strings)], pa.int64()), state.strings)
             labels = pa.LargeListArray.from_arrays(pa.array([0, len(state.labels)], pa.int64()), state.labels)
-            told = write_file(path, pa.table({"strings": strings, "labels": labels}), {"facts": state.facts})
-            entries = [*entries, {"file": path.name, **told}]
+            written = write_file(path, pa.table({"strings": strings, "labels": labels}), {"facts": state.facts})
+            entries = [*entries, {"file": path.name, **written}]
         self._encoded[_named(what, names)] = SavedEncoding(encoding, entries, state.facts)
         return {"columns": list(names), "parts": entries}
 

@@ -32,7 +32,7 @@ class Suspect(NamedTuple):
     """One row under one rule that blames it.
 
     `violations` are those it takes part in, `clears` those of them with rows that stay: they would come back with it.
-    `either` says that nothing tells which of the rows with one key is wrong; of these one stays, with `removed` false.
+    `either` says that nothing shows which of the rows with one key is wrong; of these one stays, with `removed` false.
     """
 
     row: Any

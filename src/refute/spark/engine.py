@@ -299,7 +299,7 @@ class SparkEngine:
         return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:
-        """The answer of jobs that are the caller's, end on Ctrl-C, and tell what they are for."""
+        """The answer of jobs that are the caller's, end on Ctrl-C, and say what they are for."""
         with plain_failures(self.source.name):
             return stoppable(self._session, what, ask)
 
@@ -325,7 +325,7 @@ class SparkEngine:
 
 
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
-    """The columns to keep for these rules; all of them where one is missing, which is told later."""
+    """The columns to keep for these rules; all of them where one is missing, which is reported later."""
     columns = source.frame.columns
     wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
     if wanted is None or not wanted <= set(columns):

@@ -68,8 +68,8 @@ class SparkSuspects:
         """The rows that stay, and the suspects with one more column: a list of why each is one."""
         rows, reasons = self._finding.reasons()
         source = self._engine.source
-        told = pa.table([self._ids.take(row_numbers(rows)), reasons], names=[_SUSPECT, _REASONS])
-        suspects = frame_of(told, source.frame.sparkSession)
+        reasons_by_row = pa.table([self._ids.take(row_numbers(rows)), reasons], names=[_SUSPECT, _REASONS])
+        suspects = frame_of(reasons_by_row, source.frame.sparkSession)
         columns = [F.col(quoted(name)) for name in self._engine.own_columns]
         matches = F.col(ROW_COLUMN) == F.col(_SUSPECT)
         kept = source.identified().join(suspects, matches, "left_anti").select(*columns)

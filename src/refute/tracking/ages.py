@@ -15,7 +15,7 @@ from refute.tracking.known import places
 class RuleAges:
     """The batch with which each rule began to hold. The rows of the start are the first batch.
 
-    Rules are told apart by their boxes, which ascend. A rule that goes and comes back begins anew.
+    Rules are known by their boxes, which ascend. A rule that goes and comes back begins anew.
     """
 
     batch: int  # the last one

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from refute.discovery.inversion.cube import fits_cube
-from refute.discovery.inversion.inverted import chosen_masks, cut, inverted
-from refute.discovery.space.slots import WORD, PredicateSpace, Words
+from refute.discovery.inversion.inverted import cut, inverted, is_worth_cutting
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks, mirror_points
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
-from refute.kernels.inversion.hitting import invert
-from refute.kernels.tracking.points import first_around, smallest_sets
-from refute.tracking.codes import Longs
-from refute.tracking.known import among
+from refute.kernels.tracking.growing import boxes_around, mark_inside
+from refute.kernels.tracking.points import first_around
+from refute.tracking.known import Mask, among, ascending, is_less, places
 
-_ROOM = 1 << 10
 _NO_LIMIT = 1 << 40
-_MANY_DEAD = 200  # points from which on all boxes are made anew rather than grown point by point
 
 
 class Maximal:
@@ -41,11 +37,9 @@ class Maximal:
             return boxes
         if len(fresh) == len(points):  # without any point before, there were no boxes
             return self.anew(points)
-        some = fresh[:: max(1, len(fresh) // self._tuning.tried)]
-        broken = sum(np.count_nonzero(~(point & ~boxes).any(axis=1)) for point in some) / len(some)
-        if broken * len(fresh) > self._tuning.recut * (1 if fits_cube(self.space, len(points), self._tuning) else 4):
+        if not is_worth_cutting(boxes, fresh, self._tuning):
             return self.anew(points)
-        return cut(self.space, boxes, fresh, self._longest)
+        return cut(self.space, boxes, fresh, self._longest, tuning=self._tuning)
 
     def grown(self, boxes: Words, dead: Words, points: Words) -> tuple[Words, Words]:
         """The boxes that hold none of the points, given those that held none of the dead ones either; the new ones."""
@@ -53,42 +47,50 @@ class Maximal:
             return boxes, boxes[:0]
         if not len(points):
             return boxes[:0], boxes[:0]
-        if len(dead) > _MANY_DEAD:
+        searched = len(dead) // 2 if self.space.is_symmetric else len(dead)
+        if searched * len(points) > self._tuning.regrow * len(boxes):
             found = self.anew(points)
             return found, found[~among(found, boxes)]
-        new = np.unique(np.concatenate([self.around(point, points) for point in dead]), axis=0)
-        inside = np.empty(len(boxes), np.int64)
-        first_around(np.ascontiguousarray(boxes), np.ascontiguousarray(new), inside)
-        found = np.concatenate([boxes[inside < 0], new])
+        new, absorbed = self._around_all(boxes, dead, points)
+        found = np.concatenate([boxes[~absorbed], new])
         return found[np.lexsort(found.T[::-1])], new
 
-    def around(self, point: Words, points: Words) -> Words:
-        """The maximal boxes that hold a point and none of the others.
+    def _around_all(self, boxes: Words, dead: Words, points: Words) -> tuple[Words, Mask]:
+        """The maximal boxes around dead points, and which of the boxes before lie within one.
 
-        Only choices that accept the point's states are made: whatever is weaker than one accepts them too. Of the
-        points to refuse, those suffice whose difference to this one holds no other's difference.
+        In a symmetric space points and boxes come with their mirror images: half of them are enough.
         """
+        halved = self.space.is_symmetric
+        if halved:
+            dead = dead[~is_less(mirror_points(self.space, dead), dead)]
+        absorbed = np.zeros(len(boxes), np.bool_)
+        boxes = np.ascontiguousarray(boxes)
+        found = []
+        for point in dead:
+            around = self.around(point, points)
+            found.append(around)
+            if self._longest is None:
+                mark_inside(boxes, point, around, absorbed)
+        new = ascending(np.concatenate(found))
+        if halved:
+            new = ascending(np.concatenate([new, self._mirrored(new)]))
+        if self._longest is not None:
+            inside = np.empty(len(boxes), np.int64)
+            first_around(boxes, new, inside)
+            absorbed = inside >= 0
+        elif halved:
+            absorbed[places(boxes, self._mirrored(boxes[absorbed]))] = True
+        return new, absorbed
+
+    def _mirrored(self, boxes: Words) -> Words:
+        """Boxes with the rows exchanged."""
+        return self.space.boxes(mirror_masks(self.space, self.space.masks(boxes)))
+
+    def around(self, point: Words, points: Words) -> Words:
+        """The maximal boxes that hold a point and none of the others."""
         if not len(points):
             return self.space.full[None][:0]
-        choices = self.space.choices
-        states = self.space.states(point[None])[0]
-        start = np.zeros((2, choices.siblings.shape[1]), np.uint64)
-        for c in np.flatnonzero((choices.mask >> states[choices.slot]) & 1).tolist():
-            start[1, c // WORD] |= np.uint64(1 << (c % WORD))
-        differing = points & ~point
-        size = np.bitwise_count(differing).sum(axis=1)
-        differing = np.ascontiguousarray(differing[np.argsort(size, kind="stable")])
-        kept: Longs = np.empty(len(differing), np.int64)
-        count = int(smallest_sets(differing, kept))
-        masks = self.space.masks(differing[kept[:count]])
-        own = self.space.masks(point[None])
-        refused = np.ascontiguousarray(self.space.states(self.space.boxes(np.where(masks == 0, own, masks))))
         limit = _NO_LIMIT if self._longest is None else self._longest
-        room = _ROOM
-        while True:
-            out = np.zeros((room, 2 * start.shape[1]), np.uint64)
-            found = int(invert(choices, refused, start, limit, 0, self._budget.halt, out))
-            if found <= room:
-                break
-            room = found
-        return self.space.boxes(chosen_masks(self.space, out[:found, : start.shape[1]]))
+        others = np.ascontiguousarray(points)
+        found: Words = boxes_around(self.space.choices, self.space.cuts, others, point, limit, self._budget.halt)
+        return found

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.counted import Counts, Evidence
 from refute.discovery.space.slots import PredicateSpace, Words
-from refute.kernels.tracking.points import find_points
+from refute.kernels.tracking.points import find_points, forget_pairs, mark_apart
 from refute.tracking.codes import Longs
 
 Mask = NDArray[np.bool_]
@@ -27,11 +27,37 @@ def among(points: Words, others: Words) -> Mask:
     return np.asarray(places(ordered, points) >= 0)
 
 
+def apart(boxes: Words, others: Words) -> tuple[Mask, Mask]:
+    """Which boxes, or points, are not among the others, and which of those not among these; both ascend."""
+    alone, others_alone = np.empty(len(boxes), np.bool_), np.empty(len(others), np.bool_)
+    mark_apart(np.ascontiguousarray(boxes), np.ascontiguousarray(others), alone, others_alone)
+    return alone, others_alone
+
+
+def ascending(boxes: Words) -> Words:
+    """Boxes, or points, in their order, each once."""
+    if boxes.shape[1] == 1:
+        return np.unique(boxes[:, 0])[:, None]
+    ordered = boxes[np.lexsort(boxes.T[::-1])]
+    again = (ordered[1:] == ordered[:-1]).all(axis=1)
+    return np.ascontiguousarray(ordered[np.concatenate([[True], ~again])[: len(ordered)]])
+
+
+def is_less(boxes: Words, others: Words) -> Mask:
+    """Which boxes come before those beside them in the order of all."""
+    found = np.zeros(len(boxes), np.bool_)
+    open_ones = np.ones(len(boxes), np.bool_)
+    for one, other in zip(boxes.T, others.T, strict=True):
+        found |= open_ones & (one < other)
+        open_ones &= one == other
+    return found
+
+
 class KnownPoints:
     """Distinct points, ascending.
 
     A point that is *covered*, by an equality set whose pairs are all enumerated, has the exact number of its ordered
-    pairs. Any other has up to `most` witnesses: pairs of rows that are there, as `s << 32 | t`.
+    pairs. Any other has up to `most` witnesses: pairs of rows that are there, as `s << 32 | t`, then `NONE`.
     """
 
     def __init__(self, space: PredicateSpace, most: int) -> None:
@@ -92,12 +118,7 @@ class KnownPoints:
 
     def forget_rows(self, alive: Mask) -> None:
         """Drops witnesses of which a row is gone."""
-        held = self.witnesses
-        listed = held != NONE
-        s, t = held >> 32, held & 0xFFFFFFFF
-        gone = listed & ~(alive[np.where(listed, s, 0)] & alive[np.where(listed, t, 0)])
-        if gone.any():
-            held[gone] = NONE
+        forget_pairs(self.witnesses, alive)
 
     def renumber(self, numbers: Longs) -> None:
         """Changes to new numbers of rows, all of which are there."""
@@ -113,7 +134,7 @@ class KnownPoints:
     @property
     def suspects(self) -> Mask:
         """The points that are not covered and have no witness left."""
-        return np.asarray(~self.covered & (self.witnesses == NONE).all(axis=1))
+        return np.asarray(~self.covered & (self.witnesses[:, 0] == NONE))
 
     def drop(self, gone: Mask) -> None:
         """Lets points go."""

@@ -72,6 +72,7 @@ class TrackedRows:
         self._codes = {group: Codes(span) if span else Codes() for group in self._ordered}
         self._single = {row_key(slot): slot for slot in space.slots if not slot.is_pair}
         self.n = 0
+        self.n_alive = 0  # without those that are gone
         self.alive: NDArray[np.bool_] = np.zeros(_ROOM, np.bool_)
         self.slots: Longs = np.zeros(_ROOM, np.int64)
         self.codes: Ints = np.zeros((_ROOM, len(self.names)), np.int32)
@@ -79,11 +80,6 @@ class TrackedRows:
         self.null_counts: dict[str, int] = dict.fromkeys(self._read, 0)
         self._missing: NDArray[np.bool_] = np.zeros((_ROOM, len(self._read)), np.bool_)
         self._lay(space)
-
-    @property
-    def n_alive(self) -> int:
-        """How many rows there are now."""
-        return int(np.count_nonzero(self.alive[: self.n]))
 
     @property
     def living(self) -> Longs:
@@ -153,7 +149,7 @@ class TrackedRows:
         self._lay(space)
 
     def take_in(self, coded: Coded, relation: Relation, slots: Longs) -> Longs:
-        """Adds rows, which the space can tell; their numbers."""
+        """Adds rows, which the space can distinguish; their numbers."""
         first, last = self.n, self.n + len(slots)
         self._reach(last)
         self.codes[first:last] = coded.codes
@@ -162,6 +158,7 @@ class TrackedRows:
         self._missing[first:last] = coded.missing
         self.slots[first:last] = slots
         self.alive[first:last] = True
+        self.n_alive += len(slots)
         for place, name in enumerate(self._read):
             self.null_counts[name] += int(np.count_nonzero(coded.missing[:, place]))
         self.n = last
@@ -175,6 +172,7 @@ class TrackedRows:
     def let_go(self, rows: Longs) -> None:
         """Marks rows as gone."""
         self.alive[rows] = False
+        self.n_alive -= len(rows)
         for place, name in enumerate(self._read):
             if self.null_counts[name]:
                 self.null_counts[name] -= int(np.count_nonzero(self._missing[rows, place]))
@@ -235,7 +233,7 @@ class TrackedRows:
         self._write_bits(0, self.n)
 
     def _write_bits(self, first: int, last: int) -> None:
-        """What rows tell of themselves in clues."""
+        """What rows say about themselves in clues."""
         part = slice(first, last)
         self.s_bits[part] = 0
         self.t_bits[part] = 0

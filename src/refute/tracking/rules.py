@@ -19,7 +19,7 @@ from refute.language.render import render_text
 from refute.tracking.ages import RuleAges, said_in
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
-from refute.tracking.known import places
+from refute.tracking.known import apart, ascending
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import TrackedChange
 
@@ -29,11 +29,11 @@ Ids = Callable[[Longs], list[Any]]
 class TrackedRules:
     """The minimal ones among the maximal boxes of a tracking.
 
-    Rules that follow from others are told apart incrementally, but for approximate ones, of which all are looked at.
+    Rules that follow from others are found incrementally, except approximate ones, which are all looked at.
     """
 
     def __init__(self, tracking: Tracking, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
-        """`kept` are the kinds of rules that are told, None for all."""
+        """`kept` are the kinds of rules that are listed, None for all."""
         self._kept = kept
         self._tuning = tuning
         self._budget = Budget(tracking.options)
@@ -42,30 +42,30 @@ class TrackedRules:
 
     def _load(self, tracking: Tracking) -> None:
         self._space, self._nullable = tracking.space, tracking.rows.nullable
-        self._all = _ascending(tracking.boxes)
+        self._all = tracking.boxes
         self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
-        if self._plain:  # where only mirror images say the same, each box tells for itself
+        if self._plain:  # where only mirror images say the same, each box speaks for itself
             self.boxes = self._all[leads_mirror(self._space, self._all)]
             return
         if tracking.options.error:
-            self.boxes = _ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
+            self.boxes = ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
             self._budget.raise_if_interrupted()
             return
         self._rules = MinimalRules(self._space, self._nullable, self._tuning)
         self._rules.change(self._all[:0], self._all, self._budget)
         self._budget.raise_if_interrupted()
-        self.boxes = _ascending(self._rules.boxes)
+        self.boxes = ascending(self._rules.boxes)
 
     def __len__(self) -> int:
         return len(self.boxes) if self._kept is None else len(self.constraints())
 
     def constraints(self) -> list[DenialConstraint]:
-        """All rules that are told."""
+        """All rules that are listed."""
         return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
 
     def held(self, *, everything: bool = False) -> dict[str, int]:
-        """Through how many batches each rule that is told has held so far, by its text; or each that there is."""
+        """Through how many batches each rule that is listed has held so far, by its text; or each that there is."""
         rules = _constraints(self._space, self.boxes)
         held = self.ages.held(self.boxes).tolist()
         return {render_text(one): n for one, n in zip(rules, held, strict=True) if everything or self._tells(one)}
@@ -84,14 +84,13 @@ class TrackedRules:
             if tracking.space is not space:
                 self.ages = self.ages.widened(space, tracking.space)
                 before, everything = (_widened(space, some, tracking.space) for some in (before, everything))
-            lost, gained = _without(before, self.boxes), _without(self.boxes, before)
-            gone = _without(everything, self._all)
+            (lost, gained), gone = _apart(before, self.boxes), _apart(everything, self._all)[0]
         else:
-            now = _ascending(tracking.boxes)
-            gone, come = _without(everything, now), _without(now, everything)
-            if not len(gone) and not len(come):
+            now = tracking.boxes
+            if now is everything:
                 self.ages = self.ages.after(self.boxes)
                 return RuleChanges.of()
+            gone, come = _apart(everything, now)
             if self._plain:
                 lost, gained = (some[leads_mirror(space, some)] for some in (gone, come))
             else:
@@ -99,18 +98,18 @@ class TrackedRules:
                 lost, gained = self._rules.change(gone, come, self._budget)
                 self._budget.raise_if_interrupted()
             self._all = now
-            self.boxes = _ascending(np.concatenate([_without(before, _ascending(lost)), gained]))
+            self.boxes = ascending(np.concatenate([_apart(before, ascending(lost))[0], gained]))
         return self._told(lost, gained, gone, change, ids)
 
     def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
         """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
         held = self.ages.held(lost)
         self.ages = self.ages.after(self.boxes)
-        breaking = _firsts(first_inside, lost, change.fresh)
-        names = _named(ids, change.pairs[breaking[breaking >= 0]])
+        names = _named(ids, change.pairs if len(lost) else change.pairs[:0])
         space, kept = self._space, self._kept
 
         def told() -> Told:
+            breaking = _firsts(first_inside, lost, change.fresh)
             return _in_words(space, (lost, held), gained, gone, breaking, names)
 
         if kept is None:
@@ -135,18 +134,17 @@ def _in_words(
 ) -> Told:
     """Why each rule went, after how many batches, and in whose place each came.
 
-    `names` are the pairs of those that a point broke.
+    `breaking` says which of the pairs broke each, -1 for none.
     """
     lost, held = went
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])
     outer = _firsts(first_around, gained, replaced)
     lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
-    pairs = iter(names)
     removed = []
     for number, rule in enumerate(lost_rules):
         if breaking[number] >= 0:
-            removed.append(RemovedRule(rule, next(pairs), held=int(held[number])))
+            removed.append(RemovedRule(rule, names[breaking[number]], held=int(held[number])))
         else:
             follows = gained_rules[around[number]] if around[number] >= 0 else None
             removed.append(RemovedRule(rule, None, follows, int(held[number])))
@@ -185,13 +183,10 @@ def _mirrored(space: PredicateSpace, boxes: Words) -> Words:
 
 def _widened(space: PredicateSpace, boxes: Words, wider: PredicateSpace) -> Words:
     """The boxes that say the same in a widened space; those that cannot be said there by one box are left out."""
-    return _ascending(said_in(space, boxes, wider)[0])
+    return ascending(said_in(space, boxes, wider)[0])
 
 
-def _ascending(boxes: Words) -> Words:
-    return np.ascontiguousarray(boxes[np.lexsort(boxes.T[::-1])])
-
-
-def _without(boxes: Words, others: Words) -> Words:
-    """The boxes that are not among the others; both ascend."""
-    return boxes[places(others, boxes) < 0]
+def _apart(boxes: Words, others: Words) -> tuple[Words, Words]:
+    """The boxes that are not among the others, and the others that are not among these; all ascend."""
+    alone, others_alone = apart(boxes, others)
+    return boxes[alone], others[others_alone]

@@ -30,10 +30,10 @@ def to_become(state: State, table: pa.Table) -> Change:
 
 def _by_key(state: State, table: pa.Table) -> Change:
     frame = state.frame_for(table.schema)
-    cells, valid = frame.columns.key_cells(ReadRows(table), extend=True)
+    keys, valid = frame.columns.key_lines(ReadRows(table), extend=True)
     refuse_nulls(state.key, valid)
-    refuse_keys(table, state.key, repeated(cells), "the table has these keys more than once")
-    slots = frame.find(cells, state)
+    refuse_keys(table, state.key, repeated(keys), "the table has these keys more than once")
+    slots = frame.find(keys, state)
     there = np.flatnonzero(slots >= 0)
     before = state.rows.take(slots[there])
     before = before if before.schema.equals(table.schema) else before.cast(table.schema)

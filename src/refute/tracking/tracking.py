@@ -9,6 +9,7 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -23,7 +24,7 @@ from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
-from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
+from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
@@ -34,7 +35,8 @@ from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.known import KnownPoints, among
-from refute.tracking.residual import Residual, required, settled
+from refute.tracking.pair_finder import finder_of
+from refute.tracking.residual import required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import PairsAfter, Searching
 from refute.tracking.ways import After, TrackedChange, Ways
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
-_SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
 class Tracking:
@@ -66,8 +67,8 @@ class Tracking:
         What was `saved` of these rows, in the given space, is taken as it is.
         """
         self.options = _plain(options)
-        self._tuning = tuning
         self._ways = ways or Ways()
+        self._tuning = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)
         self._budget = Budget(self.options)
         self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
@@ -98,7 +99,7 @@ class Tracking:
             self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
         else:
             self._search(relation, len(numbers))
-        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
+        self.finder = finder_of(self.rows, self._ways)
         self._plan()
 
     def _search(self, relation: Relation, rows: int) -> None:
@@ -107,11 +108,12 @@ class Tracking:
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
-        self.cover = Cover(space, self.rows, outcome.settled)
+        counts = self._ways.incdc is None
+        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         self.boxes = outcome.boxes
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
-        if outcome.counted:
+        if outcome.counted and counts:
             self.known.count(found, 1)
         else:
             tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
@@ -139,7 +141,7 @@ class Tracking:
     @property
     def nbytes(self) -> int:
         """The memory of rows, groups, points and boxes."""
-        parts = (self.rows, self.cover, self.known, self.residual)
+        parts = (self.rows, self.cover, self.known, self.finder)
         return sum(part.nbytes for part in parts) + self.boxes.nbytes
 
     def outcome(self) -> Outcome:
@@ -154,7 +156,7 @@ class Tracking:
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
         if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
             return self._anew(after)
         coded = None
@@ -165,7 +167,7 @@ class Tracking:
             coded, changed = told
             if changed:
                 self.cover.reload(changed)
-                self.residual.reload(changed)
+                self.finder.reload(changed)
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
@@ -175,7 +177,7 @@ class Tracking:
             coming = self.rows.take_in(coded, relation, came)
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
-            seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
+            seen.append(self.finder.evidence(coming, self.cover.sets, self._budget))
         step = self._judged(seen, coming, after)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
@@ -222,7 +224,7 @@ class Tracking:
     def _plan(self) -> None:
         """Makes sure that pairs of new rows are found in all boxes; without any point, in the box of all pairs."""
         boxes = self.boxes if len(self.known) else self.space.full[None]
-        self.residual.plan(self.space, boxes, self.cover.sets)
+        self.finder.plan(self.space, boxes, self.cover.sets)
 
     def _drop(self, going: Longs) -> None:
         """Lets rows go, with all pairs that are counted."""
@@ -231,7 +233,7 @@ class Tracking:
         self.cover.drop(going)
         lost = self.cover.evidence(going, self._budget)
         self.rows.let_go(going)
-        self.residual.drop(going)
+        self.finder.drop(going)
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
@@ -247,9 +249,9 @@ class Tracking:
             self.boxes = self._nearly(after)
             return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
-        while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
+        while len(coming) and fresh and self.finder.unseen(self.space, self.boxes, self.cover.sets):
             self._plan()  # boxes that were cut may read more
-            more = self._learn(self.residual.look(coming, self.cover.sets, self._budget))
+            more = self._learn(self.finder.look(coming, self.cover.sets, self._budget))
             if not len(more):
                 break
             fresh.append(more)
@@ -298,8 +300,7 @@ class Tracking:
         if not self.space.is_symmetric:
             return
         suspects = np.flatnonzero(self.known.suspects)
-        masks = self.space.masks(self.known.points[suspects])
-        at = self.known.find(self.space.boxes(mirror_masks(self.space, masks)))
+        at = self.known.find(mirror_points(self.space, self.known.points[suspects]))
         suspects, at = suspects[at >= 0], at[at >= 0]
         held = self.known.witnesses[at]
         self.known.witnesses[suspects] = np.where(held < 0, held, turned_pairs(np.maximum(held, 0)))
@@ -318,7 +319,7 @@ class Tracking:
             kept = self.known.points[~self.known.suspects & ~self.known.dead]
             point = self.known.points[open_ones.argmax()]
             around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box tells it from the others: whether it is there makes no difference
+            if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
             box, pair = searching.cheapest(around)
@@ -381,11 +382,11 @@ class Tracking:
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
-        if self.rows.n > 2 * alive + _SPARE:
+        if self.rows.n > 2 * alive + self._ways.spare:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()
-            self.residual.reload()
+            self.finder.reload()
 
 
 def _plain(options: Options) -> Options:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from refute.discovery.space.slots import Words
 from refute.relation import Relation
 from refute.tracking.codes import Longs
+from refute.tracking.incdc.thresholds import Thresholds
 
 After = Callable[[], tuple[Relation, Longs]]
 """Gives all rows as they are after a change, and their slots."""
@@ -17,18 +18,22 @@ After = Callable[[], tuple[Relation, Longs]]
 class Ways:
     """How much is kept and by which way pairs are found; no answer depends on it.
 
+    `spare`: rows that may be gone before they are forgotten; a change of fewer is never made as a search from scratch.
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
-    `scratch`: the share of rows in a change from which everything is made anew.
+    `scratch`: the share of rows in a change from which everything is made anew. `incdc`: what the indexes of that paper
+    are chosen by, where rows that come are to meet others by these alone and nothing is counted.
     """
 
+    spare: int = 1 << 12
     witnesses: int = 8
     classes: int = 40
     counted: bool | None = None
     span: int = 0
     standing: float = 1.0
     scratch: float = 0.5
+    incdc: Thresholds | None = None
 
 
 @dataclass(frozen=True, slots=True)

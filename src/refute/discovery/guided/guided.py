@@ -18,7 +18,7 @@ from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.guided.costs import Bargain
 from refute.discovery.guided.reduction import Among
-from refute.discovery.inversion.inverted import cut, inverted
+from refute.discovery.inversion.inverted import cut, inverted, is_worth_cutting
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Pairs, Reducible
 from refute.discovery.result.outcome import Outcome
@@ -143,11 +143,9 @@ class Guided:
         """Boxes that refuse the new points as well."""
         if not len(fresh):
             return not self._budget.expired
-        some = fresh[:: max(1, len(fresh) // self._tuning.tried)]
-        broken = sum(np.count_nonzero(~(point & ~self._boxes).any(axis=1)) for point in some) / len(some)
-        if broken * len(fresh) > self._tuning.recut:
+        if not is_worth_cutting(self._boxes, fresh, self._tuning):
             return self._invert()
-        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates)
+        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates, tuning=self._tuning)
         self._tell("refinement")
         return not self._budget.expired
 
@@ -176,11 +174,11 @@ class Guided:
             return [], True
         masks = self._space.masks(self._open())
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
-        telling = sorted(self._pairs.telling - chosen)
-        kinds, counts = np.unique(self._used(masks)[:, telling], axis=0, return_counts=True)
+        discerning = sorted(self._pairs.discerning - chosen)
+        kinds, counts = np.unique(self._used(masks)[:, discerning], axis=0, return_counts=True)
         parts, complete = [], True
         for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
-            read = frozenset(slot for slot, reads in zip(telling, kinds[number], strict=True) if reads)
+            read = frozenset(slot for slot, reads in zip(discerning, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
             if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness:
                 continue
@@ -255,7 +253,7 @@ class Guided:
 
     def _tell(self, phase: str) -> None:
         verified = len(self._boxes) - int(np.count_nonzero(self._is_open(self._boxes)))
-        self._budget.tell(phase, evidences=len(self._evidence), candidates=len(self._boxes), verified=verified)
+        self._budget.report(phase, evidences=len(self._evidence), candidates=len(self._boxes), verified=verified)
 
 
 def _contained(points: Words, known: Words) -> NDArray[np.bool_]:

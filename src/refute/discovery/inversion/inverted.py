@@ -119,10 +119,25 @@ def _searched(
     return chosen_masks(space, chosen), complete and finished
 
 
-def cut(space: PredicateSpace, boxes: Words, points: Words, max_predicates: int | None = None) -> Words:
+def is_worth_cutting(boxes: Words, fresh: Words, tuning: Tuning) -> bool:
+    """Whether new points break so few boxes, by an estimate, that cutting these is less work than a search anew."""
+    some = fresh[:: max(1, len(fresh) // tuning.tried)]
+    broken = sum(int(np.count_nonzero(~(point & ~boxes).any(axis=1))) for point in some)
+    return broken * len(fresh) <= len(some) * max(tuning.recut, tuning.recut_share * len(boxes))
+
+
+def cut(
+    space: PredicateSpace,
+    boxes: Words,
+    points: Words,
+    max_predicates: int | None = None,
+    *,
+    tuning: Tuning = STANDARD,
+) -> Words:
     """The maximal boxes once more points are seen, sorted."""
     limit = _NO_LIMIT if max_predicates is None else max_predicates
-    found = cut_boxes(space.cuts, np.ascontiguousarray(boxes), np.ascontiguousarray(points), limit)
+    before, more = np.ascontiguousarray(boxes), np.ascontiguousarray(points)
+    found = cut_boxes(space.cuts, before, more, limit, tuning.few_points)
     ordered: Words = found[np.lexsort(found.T[::-1])]
     return ordered
 

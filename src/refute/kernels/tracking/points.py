@@ -89,3 +89,38 @@ def smallest_sets(sets: Array, out: Array) -> Scalar:
             out[kept] = n
             kept += 1
     return kept
+
+
+@njit(cache=True, nogil=True)
+def mark_apart(some: Array, others: Array, alone: Array, others_alone: Array) -> None:
+    """Mark the rows (N, W) and (M, W), both ascending and each once, that the other side does not have."""
+    n, m = 0, 0
+    while n < some.shape[0] and m < others.shape[0]:
+        order = 0
+        for w in range(some.shape[1]):
+            if some[n, w] != others[m, w]:
+                order = -1 if some[n, w] < others[m, w] else 1
+                break
+        if order <= 0:
+            alone[n] = order < 0
+            n += 1
+        if order >= 0:
+            others_alone[m] = order > 0
+            m += 1
+    alone[n:] = True
+    others_alone[m:] = True
+
+
+@njit(cache=True, nogil=True)
+def forget_pairs(witnesses: Array, alive: Array) -> None:
+    """Drop pairs `s << 32 | t` of which a row is not alive; those that are left come first in their row, then -1."""
+    for n in range(witnesses.shape[0]):
+        kept = 0
+        for k in range(witnesses.shape[1]):
+            pair = witnesses[n, k]
+            if pair < 0:
+                break
+            if alive[pair >> 32] and alive[pair & 0xFFFFFFFF]:
+                witnesses[n, kept] = pair
+                kept += 1
+        witnesses[n, kept:] = -1

@@ -49,7 +49,7 @@ def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[
 def short_form(constraint: DenialConstraint) -> Sugar | None:
     """The short form with exactly the constraint's comparisons, in whatever order; None when there is none.
 
-    A form that only means the same with `s` and `t` exchanged is none, as it would turn the pairs around.
+    A form that only means the same with `s` and `t` exchanged does not count, as it would turn the pairs around.
     """
     sugar = recognise(constraint)
     if sugar is None or [set(found.predicates) for found in sugar.constraints()] != [set(constraint.predicates)]:

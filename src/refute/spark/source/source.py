@@ -147,7 +147,7 @@ class SparkSource:
                 self._repeatable[known] = True
                 self._is_held = True
                 for lineage in lineages_of(self.frame, known):
-                    self._format, self._format_known = lineage.scanned, True  # which the same plan tells
+                    self._format, self._format_known = lineage.scanned, True  # which the same plan shows
                     self._names_one_path = lineage.names_one_path
                     self._is_held = self._is_held and lineage.is_held
                     if not lineage.is_repeatable:

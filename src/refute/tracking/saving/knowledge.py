@@ -19,7 +19,7 @@ from refute.relation.keys.encoding import Encoding
 from refute.tracking.ages import RuleAges
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Chosen
-from refute.tracking.known import NONE, KnownPoints, Mask, places
+from refute.tracking.known import NONE, KnownPoints, Mask, ascending, places
 from refute.tracking.rows import TrackedRows
 from refute.tracking.tracking import Tracking
 
@@ -49,7 +49,7 @@ class Knowledge:
         slots = np.where(listed[:, :, None], tracking.rows.slots[np.where(listed[:, :, None], pairs, 0)], NONE)
         dated = ages.dated
         return cls(
-            known.points.copy(), known.counts.copy(), known.covered.copy(), slots, _sorted(tracking.boxes), *dated
+            known.points.copy(), known.counts.copy(), known.covered.copy(), slots, ascending(tracking.boxes), *dated
         )
 
 
