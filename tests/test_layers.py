@@ -27,6 +27,7 @@ ROWS = (
     ("blame",),
     ("detect",),
     ("discovery",),
+    ("proposing",),
     ("live",),
     ("tracking",),
     ("spark",),

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.discovery import Discovery, Progress, discover
+from refute.discovery import CompleteDiscovery, Progress, discover
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import merged
 from refute.discovery.inversion.inverted import inverted
@@ -55,7 +55,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 Rules = set[tuple[str, int]]
 
 
-def rules(found: Discovery) -> Rules:
+def rules(found: CompleteDiscovery) -> Rules:
     assert found.complete
     return {(rule.text, rule.violations) for rule in found.rules}
 
@@ -64,7 +64,7 @@ def rules(found: Discovery) -> Rules:
 SMALL = SparkTuning(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6, job_cost=0.0)
 
 
-def spread(table: Any, spark_tuning: SparkTuning = SPARK_STANDARD, **options: Any) -> Discovery:
+def spread(table: Any, spark_tuning: SparkTuning = SPARK_STANDARD, **options: Any) -> CompleteDiscovery:
     """Discovery where the rows are, however few, in small steps."""
     steps = Tuning(many_open=2, wave=40)
     return discover_on_spark(table, options_of(**options), gather=0, tuning=steps, spark_tuning=spark_tuning)
@@ -362,7 +362,7 @@ def test_an_interrupt_ends_the_search(spark: SparkSession, slow: threading.Event
     assert found.partial
 
 
-def rules_of(found: Discovery) -> set[str]:
+def rules_of(found: CompleteDiscovery) -> set[str]:
     return {rule.text for rule in found.rules}
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from refute.api.lasting import Lasting, folder_of
 from refute.api.tables import as_key
 from refute.api.tracker_options import continued, options_for, predicates_of, rows_to_track
-from refute.discovery import Discovery, RuleSort
+from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
@@ -94,7 +94,7 @@ class Tracker(Lasting[KeptTracker]):
         self._tracking: Tracking | None = None
         self._ages: RuleAges | None = None  # of the last change that was whole
         self._notes: tuple[str, ...] = ()
-        self._found: Discovery | None = None
+        self._found: CompleteDiscovery | None = None
         self._kept: KeptTracker | None = None
 
     def _to_keep(self) -> KeptTracker:
@@ -253,7 +253,7 @@ class Tracker(Lasting[KeptTracker]):
         with self._lock:
             return self._state.living()[1]
 
-    def discovery(self) -> Discovery:
+    def discovery(self) -> CompleteDiscovery:
         """The rules of this moment, ranked, as `discover` gives them; made when it is first asked for."""
         with self._lock:
             tracking = self._ready()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from refute.api.tables import as_key, is_monitor, is_path, on_spark
-from refute.discovery import Discovery
+from refute.discovery import CompleteDiscovery, Discovery
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import kinds_of
@@ -57,6 +57,8 @@ def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, Predicate
     """The rows, predicates and options of a discovery, which a tracker goes on with."""
     if options:
         raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
+    if not isinstance(found, CompleteDiscovery):
+        raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
     if not isinstance(found.table, LocalTable):
         raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
     if not found.complete:

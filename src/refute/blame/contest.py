@@ -53,7 +53,7 @@ class Contest(ABC):
     def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
         """How many of these rows at least must go, and rows that prove it; those that are less `busy` are preferred.
 
-        Rows are told by how many of those that each stands for are free, and are used.
+        Both are given as numbers: how many of the rows that each stands for are free, and how many are used.
         """
 
     def counted(self, flags: Flags) -> Longs:

@@ -11,19 +11,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.result.discovery import Discovery
+from refute.discovery.result.discovery import CompleteDiscovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import search
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.errors import OptionError
+from refute.errors import EngineError, OptionError
 from refute.language.conditions import Condition, columns_of
 from refute.language.parser import parse_condition
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
 from refute.spark.answer.single import chosen_rows
-from refute.spark.budget import SparkBudget
+from refute.spark.budget import SparkBudget, shown_bytes
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
@@ -50,7 +50,7 @@ def discover_on_spark(
     persist: bool = False,
     tuning: Tuning = STANDARD,
     spark_tuning: SparkTuning = SPARK_STANDARD,
-) -> Discovery:
+) -> CompleteDiscovery:
     """The rules of a path, catalog table or DataFrame; with `where`, of the rows that this condition selects.
 
     Up to `gather` bytes of rows are searched in this process; answers do not depend on it. With `persist` the columns
@@ -80,6 +80,27 @@ def discover_on_spark(
                 frame = place.keep(frame.select(*map(quoted, names)))
             held = SparkTable(frame, place, options.columns, spark_tuning)
             return search(held, options, kinds, tuning=tuning)
+
+
+def rows_here(table: Any, options: Options, where: str | None = None, *, gather: int = GATHERED) -> Relation:
+    """The rows of a table in this process; raises EngineError where they take more than so many bytes."""
+    session = session_of(table)
+    with calm():
+        opened = stoppable(session, "propose", lambda: _opened(table, options, where, None))
+        source = opened.source
+        with plain_failures(source.name):
+            if options.columns is not None:
+                options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
+            here = stoppable(session, "propose", lambda: _here(opened, options, gather))
+            if here is None:
+                raise EngineError(
+                    f"proposals are searched in this process, and the rows of {source.name} take more than the "
+                    f"{shown_bytes(gather)} that may come here; raise driver_bytes (--driver-bytes), or name fewer "
+                    "columns or rows",
+                    table=source.name,
+                    most=gather,
+                )
+            return here
 
 
 @dataclass(frozen=True)
