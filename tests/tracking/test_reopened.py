@@ -26,6 +26,7 @@ from thorough import THOROUGH, examples
 from tracking.changing import WAYS, Shape, from_scratch, options, shapes
 
 KEYS = 40
+THEN = st.sampled_from(("", "commit", "reopen"))
 
 
 class Tracked(RuleBasedStateMachine):
@@ -39,7 +40,7 @@ class Tracked(RuleBasedStateMachine):
         given=options(),
         ways=WAYS,
         size=st.sampled_from((0, 1, 3, 12)),
-        logged=st.sampled_from([0, 7, LOGGED_ROWS]),
+        logged=st.sampled_from([0, 7, LOGGED_ROWS, LOGGED_ROWS]),
         error=st.sampled_from([0.0, 0.0, 0.0, 0.1]),
     )
     def begin(self, data: Any, shape: Shape, given: Any, ways: Ways, size: int, logged: int, error: float) -> None:
@@ -61,35 +62,40 @@ class Tracked(RuleBasedStateMachine):
     def table(self, rows: dict[int, Any]) -> pa.Table:
         return self.shape.table(list(rows.values())).append_column("id", pa.array(list(rows), pa.int64()))
 
-    def changed(self, changes: rf.RuleChanges, rows: dict[int, Any]) -> None:
-        """Rows are these now, and rules have the age that follows."""
+    def changed(self, changes: rf.RuleChanges, rows: dict[int, Any], then: str) -> None:
+        """Rows are these now, and rules have the age that follows; then all may be kept, and read again."""
         self.rows, self.batch = rows, self.batch + 1
         for one in changes.removed:
             assert one.held == self.batch - self.since[one.text]
         self.date()
+        if then:
+            self.commit()
+        if then == "reopen":
+            self.lose()
 
     def date(self) -> None:
         self.since = {text: self.since.get(text, self.batch) for text in self.tracker.held}
 
-    @step(data=st.data())
-    def insert(self, data: Any) -> None:
+    @step(data=st.data(), then=THEN)
+    def insert(self, data: Any, then: str) -> None:
         free = [number for number in range(KEYS) if number not in self.rows][:5]
         new = {number: data.draw(self.shape.rows()) for number in free[: data.draw(st.integers(1, 5))]}
-        self.changed(self.tracker.insert(self.table(new)), self.rows | new)
+        self.changed(self.tracker.insert(self.table(new)), self.rows | new, then)
 
     @precondition(lambda self: bool(getattr(self, "rows", None)))
-    @step(data=st.data())
-    def delete(self, data: Any) -> None:
+    @step(data=st.data(), then=THEN)
+    def delete(self, data: Any, then: str) -> None:
         gone = data.draw(st.lists(st.sampled_from(list(self.rows)), min_size=1, max_size=5, unique=True))
-        self.changed(self.tracker.delete(gone), {key: row for key, row in self.rows.items() if key not in gone})
+        left = {key: row for key, row in self.rows.items() if key not in gone}
+        self.changed(self.tracker.delete(gone), left, then)
 
-    @step(data=st.data())
-    def become(self, data: Any) -> None:
+    @step(data=st.data(), then=THEN)
+    def become(self, data: Any, then: str) -> None:
         """A whole table in which rows are missing, new, or have other values."""
         keys = data.draw(st.lists(st.integers(0, 20), max_size=12, unique=True))
         rows = {key: self.rows.get(key) if data.draw(st.booleans()) else None for key in keys}
         rows = {key: row if row is not None else data.draw(self.shape.rows()) for key, row in rows.items()}
-        self.changed(self.tracker.become(self.table(rows)), rows)
+        self.changed(self.tracker.become(self.table(rows)), rows, then)
 
     @precondition(lambda self: bool(getattr(self, "rows", None)))
     @step()
@@ -107,15 +113,9 @@ class Tracked(RuleBasedStateMachine):
         self.tracker.refit()
         self.date()
 
-    @step()
     def commit(self) -> None:
         self.tracker.commit()
         self.kept = self.rows, self.batch, self.since
-
-    @step()
-    def reopen(self) -> None:
-        self.commit()
-        self.lose()
 
     @step()
     def lose(self) -> None:
