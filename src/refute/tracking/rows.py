@@ -104,7 +104,7 @@ class TrackedRows:
         """
         generations = [encoding.generation for encoding in self.encodings.values()]
         found = [
-            self.encodings[group].codes(relation.column(name), ordered=self._ordered[group], extend=True)
+            self.encodings[group].codes(_in_one(relation.column(name)), ordered=self._ordered[group], extend=True)
             for name, group in self._groups.items()
         ]
         if generations != [encoding.generation for encoding in self.encodings.values()]:
@@ -258,6 +258,11 @@ class TrackedRows:
             wider = np.zeros((size, *held.shape[1:]), held.dtype)
             wider[: self.n] = held[: self.n]
             setattr(self, name, wider)
+
+
+def _in_one(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column in one piece, in which values are looked up once, and not first learnt and then looked up."""
+    return column.combine_chunks() if column.num_chunks > 1 else column
 
 
 def _compared(pairs: list[Slot], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

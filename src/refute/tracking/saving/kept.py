@@ -133,8 +133,7 @@ class KeptTracker:
         """The tracking of what was read, and of all commits that were replayed; nothing is searched."""
         assert self._saved is not None
         slots, table = self.state.living()
-        relation = Relation.of(table.combine_chunks())  # in one piece, values are looked up once
-        tracking = Tracking(relation, slots, options, space=self.space, ways=ways, saved=self._saved)
+        tracking = Tracking(Relation.of(table), slots, options, space=self.space, ways=ways, saved=self._saved)
         self._basis = _basis(tracking)
         return tracking
 
