@@ -224,3 +224,51 @@ def test_what_stays_of_random_tables_obeys_all_rules() -> None:
         assert rf.check(clean, rules).ok, seed
         assert blamed.num_rows == suspects.count >= suspects.lower_bound, seed
         assert clean.num_rows + blamed.num_rows == table.num_rows
+
+
+def test_rows_that_errors_blame_come_first_then_those_in_most_violations() -> None:
+    table = pa.table(
+        {"id": [*range(9)], "a": [1, 1, 1, 2, 2, 3, 3, 3, 3], "b": [5, 5, 6, 7, 8, 9, 9, 9, 0], "c": [0] * 9}
+    )
+    table = table.set_column(3, "c", pa.array([0, 9, 0, 0, 0, 0, 0, 0, 9]))
+    rules = {
+        "version": 1,
+        "rules": [{"name": "low", "row": "c < 5", "severity": "warn"}, {"name": "same", "fd": "a -> b"}],
+    }
+    report = rf.check(table, rules, key="id")
+    assert [(line.row, line.rule) for line in report.suspects.first(10)] == [
+        (8, "low"),
+        (8, "same"),
+        (2, "same"),
+        (4, "same"),
+        (1, "low"),
+    ]
+    assert [line.row for line in report.suspects.first(2)] == [8, 8]
+    assert list(report.suspects.shares) == ["same", "low"]
+    text = str(report)
+    assert (
+        text.index("Suspects: 4 rows; no fewer can do")
+        < text.index("row 8")
+        < text.index("row 2:")
+        < text.index("warn ")
+    )
+    page = report._repr_html_()
+    assert page.index("Suspects:") < page.index('class="name"')
+    assert rf.suspects(table.slice(0, 2), "a -> b").first(3) == []
+    keyed = rf.suspects(table, ["a -> b", "not (s.c > 5)"], key=["id", "a"])
+    assert [line.row for line in keyed.first(2)] == [{"id": 8, "a": 3}] * 2
+
+
+def test_a_report_that_does_not_look_for_suspects_says_so_and_shows_those_that_were_asked_for() -> None:
+    n = 150_000
+    large = pa.table({"a": pa.array(range(n)), "b": pa.array([*range(n - 1), 0]), "c": pa.array([0] * n)})
+    report = rf.check(large, "a -> b")
+    assert "Suspects: " not in str(report), "nothing is wrong"
+    assert "Suspects: 1 row; no fewer can do" in str(rf.check(large, "unique(b)")), "groups are cheap"
+    costly = rf.check(large, ["unique(b)", *(f"not (s.a < t.b and s.b < t.c and s.c != {i})" for i in range(3))])
+    assert "Suspects: not looked for unasked" in str(costly)
+    assert "not looked for unasked" in costly.to_html()
+    assert costly.suspects.count == 1
+    assert "Suspects: 1 row; no fewer can do" in str(costly)
+    verified = rf.check(large, "unique(b)", counts=False)
+    assert "Suspects" not in str(verified)

@@ -90,6 +90,7 @@ INCDC = st.builds(
     witnesses=st.sampled_from((1, 2, 8)),
     classes=st.integers(0, 5),
     span=st.sampled_from((0, 0, 16)),
+    suspects=st.sampled_from((0, 9999, 9999)),
     incdc=st.builds(
         Thresholds,
         equality=st.sampled_from((0.0, 0.6, 0.6)),  # none is taken at once; as the paper has it

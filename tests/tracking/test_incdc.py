@@ -20,6 +20,7 @@ from refute.discovery.options import options_of
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
 from refute.errors import OptionError
+from refute.kernels.evidence.clues import clues_of
 from refute.relation import Relation
 from refute.tracking.incdc.columns import ColumnFigures
 from refute.tracking.incdc.demands import BOTH, Demands, SlotColumns
@@ -315,16 +316,59 @@ def test_crossed_columns_need_two_indexes_and_plain_ones_one() -> None:
     visits, within = visits_of({(0, 1): same}, [SlotColumns(0, 0), SlotColumns(1, 1)])
     assert [(one.index, one.asking, one.wanted) for one in visits] == [((0, 1), (0, 1), same)]
     assert [one.wanted for one in within] == [int(BOTH[GREATER, GREATER])]  # each pair of a batch once
-    crossed, _ = visits_of({(0, 1): int(BOTH[LESS, GREATER])}, [SlotColumns(3, 1), SlotColumns(2, 0)])
+    crossed, within = visits_of({(0, 1): int(BOTH[LESS, GREATER])}, [SlotColumns(3, 1), SlotColumns(2, 0)])
     assert [(one.index, one.asking, one.wanted) for one in crossed] == [
         ((2, 3), (0, 1), int(BOTH[GREATER, LESS])),
         ((0, 1), (2, 3), int(BOTH[LESS, GREATER])),
     ]
+    assert within == crossed[:1]  # every row of a batch asks as t for others as s
+
+
+@pytest.mark.parametrize("nulls", ["sql", "equal"])
+def test_signs_refuse_no_pair_that_a_box_holds(nulls: str) -> None:
+    cells = [None, 1, 2, None, 3]
+    table = pa.table({"a": pa.array(cells, pa.int64()), "b": pa.array([None if c is None else str(c) for c in cells])})
+    rows, _ = tracked(table, len(cells), nulls=nulls)
+    space = rows.space
+    full = [slot.kind.full for slot in space.slots]
+    pairs = np.array([(s, t) for s in range(len(cells)) for t in range(len(cells)) if s != t])
+    points = rows.layout.points(clues_of(rows.facts(pairs[:, 0], pairs[:, 1]), np.arange(20), np.arange(20)))[:20]
+    seen = 0
+    for k, slot in enumerate(space.slots):
+        for mask in slot.kind.conjunctions:
+            box = space.boxes(np.array([[*full[:k], mask, *full[k + 1 :]]], np.uint8))
+            signs = int(Demands.of(space, rows, box).signs[0, k])
+            for (s, t), point in zip(pairs.tolist(), points, strict=True):
+                if not (point & ~box[0]).any():
+                    difference = int(np.sign(int(rows.codes[s, k]) - int(rows.codes[t, k])))
+                    assert signs >> (difference + 1) & 1
+                    seen += 1
+    assert seen
+
+
+def test_an_index_reads_codes_again_that_have_moved() -> None:
+    table = pa.table({"a": [100, 200, 300], "b": [30, 20, 10]})
+    options = options_of(cross_columns=False)
+    space, _ = predicate_space(LocalTable(Relation.of(table)), options)
+    rows = TrackedRows(space, options.nulls, {name: pa.int64() for name in "ab"}, span=16)
+    first = rows.coded(Relation.of(table))
+    assert first is not None
+    rows.take_in(first[0], Relation.of(table), np.arange(3))
+    index = OrderIndex(rows, (0, 1), falling=True)
+    more = Relation.of(pa.table({"a": list(range(101, 113)), "b": [15] * 12}))
+    coded = rows.coded(more)
+    assert coded is not None
+    assert coded[1]
+    coming = rows.take_in(coded[0], more, np.arange(3, 15))
+    index.recode()
+    ranges = index.fetch(coming, (0, 1), int(BOTH[GREATER, LESS]))
+    met = {(int(a) + 101, int(index.members[m])) for a, _, begin, end in ranges for m in range(begin, end)}
+    assert met == {(a, 2) for a in range(101, 113)}
 
 
 def finder_of(tracking: Tracking) -> IndexFinder:
-    assert isinstance(tracking.finder, IndexFinder)
-    return tracking.finder
+    assert isinstance(tracking.residual, IndexFinder)
+    return tracking.residual
 
 
 def test_indexes_are_built_anew_once_rows_have_grown_by_their_share() -> None:

@@ -17,8 +17,16 @@ _LARGEST = 2**62
 _Common = tuple[Rule, Problem, Partners, int, Longs | None]
 
 
-def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int, times: Longs | None = None) -> Contest:
-    """The rule as the most exact contest that its shape admits."""
+def contest_of(
+    rule: Rule,
+    problem: Problem,
+    partners: Partners,
+    n_rows: int,
+    times: Longs | None = None,
+    known: Longs | None = None,
+) -> Contest:
+    """The rule as the most exact contest that its shape admits; `known` tells how common the right-hand value of each
+    row is, where that is not to be counted."""
     common: _Common = (rule, problem, partners, n_rows, times)
     form = Form.of(rule)
     alike = problem.aligned and all(one.same_codes for one in problem.equal + problem.differ)
@@ -26,12 +34,13 @@ def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int, ti
         return Loose(*common)
     orders = problem.order
     if not orders:
-        return OneValue(*common, _groups(problem, problem.differ, times), is_key=not problem.differ, mutual=True)
+        groups = _groups(problem, problem.differ, times, known)
+        return OneValue(*common, groups, is_key=not problem.differ, mutual=True)
     if len(orders) == 1 and orders[0].same_codes:
         # Rows with different values clash in one direction; with `<=` those with equal values do, too.
         if orders[0].lag:
-            return OneValue(*common, _groups(problem, (), times), is_key=True, mutual=False)
-        return OneValue(*common, _groups(problem, orders, times), is_key=False, mutual=False)
+            return OneValue(*common, _groups(problem, (), times, known), is_key=True, mutual=False)
+        return OneValue(*common, _groups(problem, orders, times, known), is_key=False, mutual=False)
     if len(orders) == 2 and all(one.same_codes for one in orders):
         return _chain(common, problem)
     if len(orders) == 2:
@@ -39,7 +48,7 @@ def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int, ti
     return Loose(*common)
 
 
-def _groups(problem: Problem, value: tuple[Comparison, ...], times: Longs | None) -> GroupedRows:
+def _groups(problem: Problem, value: tuple[Comparison, ...], times: Longs | None, known: Longs | None) -> GroupedRows:
     """Points by what must be equal, and within these by the value that must be one; without any, each by itself."""
     rows, n = problem.s.row_numbers(), problem.s.size
     groups, firsts = _numbers(problem.equal, n)
@@ -47,7 +56,10 @@ def _groups(problem: Problem, value: tuple[Comparison, ...], times: Longs | None
         return GroupedRows(rows, np.arange(n, dtype=np.int32), groups, np.zeros(n, np.int64), len(firsts))
     values, _ = _numbers(value, n)
     pairs, first_points = _numbered(groups.astype(np.int64) * (int(values.max(initial=0)) + 1) + values)
-    common = tallied(values, None if times is None else times[rows])[values[first_points]]
+    if known is None:
+        common = tallied(values, None if times is None else times[rows])[values[first_points]]
+    else:
+        common = known[rows[first_points]]
     return GroupedRows(rows, pairs, groups[first_points], common, len(firsts))
 
 

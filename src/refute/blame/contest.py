@@ -188,12 +188,12 @@ class OneValue(Contest):
 
     def degrees(self, alive: Flags) -> Longs:
         """The same for all rows that are alive."""
-        if not self.mutual:
+        if self.is_key and not self.mutual:
             return Contest.degrees(self, alive)
         groups = self.groups
-        sums, totals = groups.sums(alive.astype(np.int64))
+        sums, totals = groups.sums(self.counted(alive))
         found = np.zeros(self.n_rows, np.int64)
-        found[groups.rows] = (2 * (totals[groups.pair_groups] - sums))[groups.pairs]
+        found[groups.rows] = ((1 + self.mutual) * (totals[groups.pair_groups] - sums))[groups.pairs]
         found[~alive] = 0
         return found
 

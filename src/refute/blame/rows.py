@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -56,7 +57,13 @@ class Blame:
 
 
 def find_blame(
-    relation: Relation, rules: Sequence[Rule], partners: Partners, *, times: Longs | None = None, threads: int = 1
+    relation: Relation,
+    rules: Sequence[Rule],
+    partners: Partners,
+    *,
+    times: Longs | None = None,
+    common: Mapping[str, Longs] = MappingProxyType({}),
+    threads: int = 1,
 ) -> Blame:
     """The rows to blame for the violations of all rules together.
 
@@ -66,7 +73,8 @@ def find_blame(
 
     Nothing is left: what stays lies within the rows that each rule keeps, among which none clash, and a row is given
     back only if it clashes with none that stays. It is counted again nevertheless. With `times`, a row stands for so
-    many that are alike, of which all or none go.
+    many that are alike, of which all or none go; `common` tells by rule how common right-hand values are, where rows
+    that have them did not come.
     """
     n = relation.n_rows
     forced = np.zeros(n, np.bool_)
@@ -78,7 +86,7 @@ def find_blame(
             forced[compiled.rows] = True
             alone.append((rule, compiled.rows))
         elif compiled.problem is not None:
-            contests.append(contest_of(rule, compiled.problem, partners, n, times))
+            contests.append(contest_of(rule, compiled.problem, partners, n, times, common.get(rule.name)))
     alive = ~forced
     even = np.full(n, FULL, np.int64)
     in_play = [played for contest in contests if (played := playing(contest)) is not None]

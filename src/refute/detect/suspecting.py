@@ -21,6 +21,7 @@ class LocalSuspects:
         self._identity = identity
         self._finding = finding
         self.key = identity.key
+        self.notes: tuple[str, ...] = ()
         self._lines: pa.Table | None = None
         self.n_rows = finding.relation.n_rows
         self.n_suspects = len(finding.blame.rows)

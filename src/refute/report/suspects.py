@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
 from refute.faults import needing
+from refute.language.rulebook import Severity
+from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 from refute.report.numbers import plural
 
@@ -49,13 +54,14 @@ class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
     `count` rows go; no fewer than `lower_bound` can do, which is proven. `shares` says what part of all rows each rule
-    blames: a rule that is wrong itself blames many.
+    blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
     """
 
     def __init__(self, listing: SuspectListing) -> None:
         self._listing = listing
         self.count = listing.n_suspects
         self.lower_bound = listing.bound
+        self.notes = listing.notes
 
     @cached_property
     def rows(self) -> list[Any]:
@@ -70,7 +76,7 @@ class Suspects:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The share of all rows that each rule blames, by its name."""
+        """The share of all rows that each rule blames, by its name; rules of severity `error` come first."""
         rows = max(self._listing.n_rows, 1)
         return {name: blamed / rows for name, blamed in self._listing.blamed.items()}
 
@@ -113,12 +119,14 @@ class Suspects:
     def _flat(self) -> pa.Table:
         return by_cell(self._lines, self._listing.key)
 
+    def first(self, number: int) -> list[Suspect]:
+        """The lines of the rows to look at first: those that a rule of severity `error` blames before those that only
+        rules of severity `warn` do, then those in the most violations; all lines of a row together."""
+        places = _urgent_first(self._lines)[:number]
+        return list(_told(self._lines.take(row_numbers(places))))
+
     def __iter__(self) -> Iterator[Suspect]:
-        names = self._lines.column_names
-        columns = [shown_values(self._lines.column(name)) for name in names]
-        for values in zip(*columns, strict=True):
-            line = dict(zip(names, values, strict=True))
-            yield Suspect(**{**line, "cells": tuple(SuspectCell(**cell) for cell in line["cells"])})
+        return _told(self._lines)
 
     def __len__(self) -> int:
         return int(self._lines.num_rows)
@@ -135,3 +143,34 @@ class Suspects:
         from refute.report.as_html import render_suspects
 
         return render_suspects(self)
+
+
+def _told(lines: pa.Table) -> Iterator[Suspect]:
+    names = lines.column_names
+    columns = [shown_values(lines.column(name)) for name in names]
+    for values in zip(*columns, strict=True):
+        line = dict(zip(names, values, strict=True))
+        yield Suspect(**{**line, "cells": tuple(SuspectCell(**cell) for cell in line["cells"])})
+
+
+def _urgent_first(lines: pa.Table) -> NDArray[np.int64]:
+    """The places of all lines, those of the rows to look at first before others."""
+    if lines.num_rows == 0:
+        return np.zeros(0, np.int64)
+    begins = np.append(True, _changes(lines.column("row").combine_chunks()))
+    rows, starts = np.cumsum(begins) - 1, np.flatnonzero(begins)
+    warns = pc.not_equal(lines.column("severity"), Severity.ERROR.value).to_numpy().astype(np.int64)
+    mild = np.minimum.reduceat(warns, starts)
+    most = np.maximum.reduceat(lines.column("violations").to_numpy(), starts)
+    return np.lexsort((np.arange(len(rows)), rows, -most[rows], mild[rows]))
+
+
+def _changes(ids: pa.Array) -> NDArray[np.bool_]:
+    """Where an id is not the one before."""
+    if pa.types.is_struct(ids.type):
+        found = np.zeros(len(ids) - 1, np.bool_)
+        for field in ids.flatten():
+            found |= _changes(field)
+        return found
+    same = pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1))
+    return ~np.asarray(pc.fill_null(same, False), np.bool_)

@@ -27,7 +27,8 @@ from refute.tracking.rows import TrackedRows
 
 Chosen = frozenset[int]
 Mask = NDArray[np.bool_]
-_MANY_PAIRS = 1 << 22  # pairs from which threads are worth their start
+MANY_PAIRS = 1 << 22
+"""Pairs from which threads are worth their start."""
 _TASK_ROWS = 1 << 16
 _ALONE = np.zeros(1, np.int64)
 PARTS = 24
@@ -187,7 +188,7 @@ class Cover:
             own = place[found.s_rows]
         task = len(sources) << PARTS
         sources.append(MetRows(found.s_rows, found.t_rows))
-        if found.pairs < _MANY_PAIRS or budget.threads == 1:
+        if found.pairs < MANY_PAIRS or budget.threads == 1:
             tallies[0].add(facts, found.ranges, own, task)
             return
         crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
@@ -298,7 +299,7 @@ def tally_members(
     if not pairs:
         return
     kept = rows.kept
-    if pairs < _MANY_PAIRS or budget.threads == 1:
+    if pairs < MANY_PAIRS or budget.threads == 1:
         tallies[0].add_members(facts, kept, asking, members, ranges, task)
         return
 
@@ -311,10 +312,10 @@ def tally_members(
         return state
 
     crew: Crew[tuple[ClueTally, Facts], tuple[int, Rectangles]] = Crew(budget, start, work)
-    tallies.extend(tally for tally, _ in crew.run(enumerate(_parts(ranges)))[0])
+    tallies.extend(tally for tally, _ in crew.run(enumerate(parts_of(ranges)))[0])
 
 
-def _parts(ranges: Rectangles) -> Iterator[Rectangles]:
+def parts_of(ranges: Rectangles) -> Iterator[Rectangles]:
     """The ranges as tasks, of which none has too many members."""
     pieces = -(-(ranges[:, 3] - ranges[:, 2]) // _TASK_ROWS)
     begin = ranges[:, 2].repeat(pieces)
@@ -323,7 +324,7 @@ def _parts(ranges: Rectangles) -> Iterator[Rectangles]:
     small[:, 2] = begin
     small[:, 3] = np.minimum(begin + _TASK_ROWS, small[:, 3])
     pairs = np.cumsum((small[:, 1] - small[:, 0]) * (small[:, 3] - small[:, 2]))
-    yield from np.split(small, np.flatnonzero(np.diff(pairs // _MANY_PAIRS)) + 1)
+    yield from np.split(small, np.flatnonzero(np.diff(pairs // MANY_PAIRS)) + 1)
 
 
 def _rows_of(sources: Sequence[MetRows], which: Longs, places: Longs) -> Longs:

@@ -62,13 +62,11 @@ class Tracking:
         ways: Ways | None = None,
         saved: SavedTracking | None = None,
     ) -> None:
-        """Searches the rules of a table, in a given space or in the one that its columns ask for.
-
-        What was `saved` of these rows, in the given space, is taken as it is.
-        """
+        """Searches the rules of a table, in a space of its own or a given one, unless they were `saved` with that."""
         self.options = _plain(options)
+        self._tuning = tuning
         self._ways = ways or Ways()
-        self._tuning = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)
+        self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
         self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
@@ -93,13 +91,13 @@ class Tracking:
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
-        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._tuning)
+        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._repairs)
         if saved is not None:
             self.cover = Cover(space, self.rows, saved.sets)
             self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
         else:
             self._search(relation, len(numbers))
-        self.finder = finder_of(self.rows, self._ways)
+        self.residual = finder_of(self.rows, self._ways)
         self._plan()
 
     def _search(self, relation: Relation, rows: int) -> None:
@@ -141,7 +139,7 @@ class Tracking:
     @property
     def nbytes(self) -> int:
         """The memory of rows, groups, points and boxes."""
-        parts = (self.rows, self.cover, self.known, self.finder)
+        parts = (self.rows, self.cover, self.known, self.residual)
         return sum(part.nbytes for part in parts) + self.boxes.nbytes
 
     def outcome(self) -> Outcome:
@@ -167,17 +165,19 @@ class Tracking:
             coded, changed = told
             if changed:
                 self.cover.reload(changed)
-                self.finder.reload(changed)
+                self.residual.reload(changed)
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
+        if self._ways.incdc is not None and np.count_nonzero(self.known.suspects) > self._ways.suspects:
+            return self._anew(after)
         coming = np.empty(0, np.int64)
         seen: list[Evidence] = []
         if coded is not None:
             coming = self.rows.take_in(coded, relation, came)
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
-            seen.append(self.finder.evidence(coming, self.cover.sets, self._budget))
+            seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
         step = self._judged(seen, coming, after)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
@@ -217,14 +217,14 @@ class Tracking:
         self.known.widen(wider)
         self.rows.widen(wider)
         self.cover.lay(wider, [one.chosen for one in self.cover.sets])
-        self.maximal = Maximal(wider, longest, self._budget, self._tuning)
+        self.maximal = Maximal(wider, longest, self._budget, self._repairs)
         self.space = wider
         self._plan()
 
     def _plan(self) -> None:
         """Makes sure that pairs of new rows are found in all boxes; without any point, in the box of all pairs."""
         boxes = self.boxes if len(self.known) else self.space.full[None]
-        self.finder.plan(self.space, boxes, self.cover.sets)
+        self.residual.plan(self.space, boxes, self.cover.sets)
 
     def _drop(self, going: Longs) -> None:
         """Lets rows go, with all pairs that are counted."""
@@ -233,7 +233,7 @@ class Tracking:
         self.cover.drop(going)
         lost = self.cover.evidence(going, self._budget)
         self.rows.let_go(going)
-        self.finder.drop(going)
+        self.residual.drop(going)
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
@@ -249,9 +249,9 @@ class Tracking:
             self.boxes = self._nearly(after)
             return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
-        while len(coming) and fresh and self.finder.unseen(self.space, self.boxes, self.cover.sets):
+        while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
             self._plan()  # boxes that were cut may read more
-            more = self._learn(self.finder.look(coming, self.cover.sets, self._budget))
+            more = self._learn(self.residual.look(coming, self.cover.sets, self._budget))
             if not len(more):
                 break
             fresh.append(more)
@@ -386,7 +386,7 @@ class Tracking:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()
-            self.finder.reload()
+            self.residual.reload()
 
 
 def _plain(options: Options) -> Options:

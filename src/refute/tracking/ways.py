@@ -23,7 +23,8 @@ class Ways:
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
     `scratch`: the share of rows in a change from which everything is made anew. `incdc`: what the indexes of that paper
-    are chosen by, where rows that come are to meet others by these alone and nothing is counted.
+    are chosen by, where rows that come are to meet others by these alone and nothing is counted. `suspects`: how many
+    points may then lose their last witness before all pairs are searched anew rather than one for each.
     """
 
     spare: int = 1 << 12
@@ -34,6 +35,7 @@ class Ways:
     standing: float = 1.0
     scratch: float = 0.5
     incdc: Thresholds | None = None
+    suspects: int = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,11 +78,12 @@ def lower_to_share(rows: Longs, pairs: Ids, pair_groups: Ids, sums: Longs, total
 def lower_to_lift(
     rows: Longs, left: Ids, right: Ids, both: Ids, counts: tuple[Longs, Longs, Longs], times: Longs, share: Longs
 ) -> None:
-    """Lowers the `share` of rows whose two values meet less than half as often as by chance, to no less than a tenth.
+    """Lowers the `share` of rows whose two values meet less than half as often as by chance to a little over a half:
+    true tables have such values too, so two rows that agree outweigh a third.
 
     `counts` are the numbers of rows with each value on the left, on the right, and with each combination; `times` how
-    many rows a point is. Where fewer than five rows were expected nothing is known; that is held against a row only
-    where most others are known well, with fifty expected in the mean. O(points).
+    many rows a point is. Where fewer than five rows were expected, and fewer are there, nothing is known; that is held
+    against a row, to a tenth, only where most others are known well, with fifty expected in the mean. O(points).
     """
     lefts, rights, boths = counts
     n = times.sum()
@@ -96,9 +97,8 @@ def lower_to_lift(
         lift = 1 << 16
         if expected >= 5 * n:
             if 2 * seen < expected:
-                exact = seen < 1 << 46
-                lift = max((seen << 16) // expected if exact else seen // (expected >> 16), 6554)
-        elif known:
+                lift = 33_423
+        elif known and seen < 5 * n:
             lift = 6554
         if lift < share[rows[i]]:
             share[rows[i]] = lift

@@ -10,9 +10,18 @@ import numpy as np
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.tiles import ClueTally, Rectangles
 from refute.discovery.space.slots import PredicateSpace, Words
-from refute.discovery.work import Budget
+from refute.discovery.work import Budget, Crew
 from refute.tracking.codes import Longs
-from refute.tracking.cover import PARTS, Cover, EqualSet, MetRows, evidence_of_tallies, tally_members
+from refute.tracking.cover import (
+    MANY_PAIRS,
+    PARTS,
+    Cover,
+    EqualSet,
+    MetRows,
+    evidence_of_tallies,
+    parts_of,
+    tally_members,
+)
 from refute.tracking.incdc.columns import ColumnFigures
 from refute.tracking.incdc.demands import Demands, SlotColumns, leading
 from refute.tracking.incdc.order_index import OrderIndex, exchanged, negated
@@ -131,25 +140,51 @@ class IndexFinder:
 
     def _by_orders(self, coming: Longs, budget: Budget) -> tuple[Evidence, int]:
         """The evidence of pairs by order indexes, and how many pairs these were."""
-        facts = self._rows.facts(coming)
-        tallies = [ClueTally(facts, keeps_pairs=True)]
+        tallies = [ClueTally(self._rows.facts(coming), keeps_pairs=True)]
         sources: list[MetRows] = []
-        places = np.arange(len(coming))
         pairs = 0
         for visit in self._visits:
             index = self.orders[visit.index]
             ranges = index.fetch(coming, visit.asking, visit.wanted)
             sources.append(MetRows(coming, index.members))
-            tally_members(tallies, self._rows, facts, places, sources, ranges, budget)
-            pairs += _size(ranges)
+            pairs += self._tally(tallies, sources, ranges, budget)
         for visit in self._within if len(coming) > 1 else ():
             members, ranges = self.orders[visit.index].among(coming, visit.asking, visit.wanted)
-            own = np.full(len(coming), -1, np.int64)
-            own[np.searchsorted(coming, members)] = np.arange(len(members))
-            tallies[0].add(self._rows.facts(coming, members), ranges, own, len(sources) << PARTS)
             sources.append(MetRows(coming, members))
-            pairs += _size(ranges)
+            pairs += self._tally(tallies, sources, ranges, budget, within=True)
         return evidence_of_tallies(self._rows, tallies, sources), pairs
+
+    def _tally(
+        self,
+        tallies: list[ClueTally],
+        sources: list[MetRows],
+        ranges: Rectangles,
+        budget: Budget,
+        *,
+        within: bool = False,
+    ) -> int:
+        """Tallies ranges of the rows and members of the last source, but for a row with itself; how many pairs."""
+        coming, members = (side.astype(np.int64, copy=False) for side in sources[-1])
+        pairs = int((ranges[:, 3] - ranges[:, 2]).sum())
+        own = np.full(len(coming), -1, np.int64)
+        if within:
+            own[np.searchsorted(coming, members)] = np.arange(len(members))
+        elif pairs < len(members):  # too few to put all members side by side
+            facts = self._rows.facts(coming)
+            tally_members(tallies, self._rows, facts, np.arange(len(coming)), sources, ranges, budget)
+            return pairs
+        facts = self._rows.facts(coming, members)
+        task = (len(sources) - 1) << PARTS
+        if pairs < MANY_PAIRS or budget.threads == 1:
+            tallies[0].add(facts, ranges, own, task)
+            return pairs
+        crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
+            budget,
+            lambda: ClueTally(facts, keeps_pairs=True),
+            lambda tally, part: tally.add(facts, part[1], own, task + part[0]),
+        )
+        tallies.extend(crew.run(enumerate(parts_of(ranges)))[0])
+        return pairs
 
     def unseen(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> bool:
         """Whether the rows that came last may be in a pair that lies in one of the boxes and was not seen."""
@@ -217,8 +252,3 @@ def _note(
     if index[0] > index[1]:
         index, asking, wanted = index[::-1], asking[::-1], exchanged(wanted)
     visits[index, asking] = visits.get((index, asking), 0) | wanted
-
-
-def _size(ranges: Rectangles) -> int:
-    """How many pairs ranges hold."""
-    return int(((ranges[:, 1] - ranges[:, 0]) * (ranges[:, 3] - ranges[:, 2])).sum())
