@@ -7,8 +7,10 @@ predicates are chosen there, and nothing is ranked. `exact` says that it found t
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +60,7 @@ def cases() -> Iterator[Case]:
     yield _airport()
     for name, rows in (("airport", 30_000), ("tax1m", MILLION)):
         yield _singles(name, rows)
+    yield _on_disk()
 
 
 def table_of(name: str) -> pa.Table | None:
@@ -198,3 +201,55 @@ def _singles(name: str, rows: int) -> Case:
 
     claim = Claim("at most 2 ms of CPU", lambda of: of[US].facts["ms"] <= 2)
     return Case(f"track.singles.{name}", f"single rows beside {rows:,} of {name}", contestants, [claim], once=True)
+
+
+def _on_disk() -> Case:
+    def contestants() -> Sequence[Contestant]:
+        table = table_of("tax1m")
+        return _missing("tax1m") if table is None else [Contestant(US, call=lambda: run(table))]
+
+    def run(table: pa.Table) -> Told:
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(2):  # kernels are loaded then
+                with rf.Tracker.open(f"{folder}/small", table.slice(0, 2 * STEP), cross_columns=False) as small:
+                    small.insert(table.slice(2 * STEP, STEP))
+            place = Path(folder) / "tax"
+            rf.Tracker.open(place, table.slice(0, MILLION), cross_columns=False).close()
+            size = _bytes(place)
+            opened, opening = _spent(lambda: rf.Tracker.open(place))
+            assert isinstance(opened, rf.Tracker)
+            commits, logged = [], []
+            for n in range(BATCHES):
+                opened.insert(table.slice(MILLION + n * STEP, STEP))
+                commits.append(_spent(opened.commit)[1])
+                logged.append(_bytes(place))
+            boxes = opened.boxes
+            opened.close()
+            again, reopening = _spent(lambda: rf.Tracker.open(place))
+            assert isinstance(again, rf.Tracker)
+            same = sorted(map(tuple, boxes.tolist())) == sorted(map(tuple, again.boxes.tolist()))
+            exact, scratch = _from_scratch(again)
+            again.close()
+        facts = {
+            "mb": size / 1e6,
+            "open_ms": opening,
+            "open_with_log_ms": reopening,
+            "commit_ms": float(np.median(commits)),
+            "logged_kb": (logged[-1] - size) / BATCHES / 1e3,
+            "scratch_ms": scratch,
+            "exact": float(exact and same),
+        }
+        return Told(None, {key: round(value, 1) for key, value in facts.items()})
+
+    claims = [
+        Claim("at most 100 MB on disk", lambda of: of[US].facts["mb"] <= 100),
+        Claim("opened in at most 3 s of CPU", lambda of: of[US].facts["open_ms"] <= 3000),
+        Claim("with batches in the log too", lambda of: of[US].facts["open_with_log_ms"] <= 3000),
+        Claim("a commit writes no state", lambda of: of[US].facts["logged_kb"] <= 1000),
+        Claim("as from scratch", lambda of: of[US].facts["exact"] == 1),
+    ]
+    return Case("track.disk", f"a tracker of {MILLION:,} rows of tax on disk", contestants, claims, once=True)
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())

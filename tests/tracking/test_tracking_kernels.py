@@ -14,7 +14,7 @@ from refute.kernels.tracking.points import find_points, first_around, first_insi
 from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.tracking.codes import NULL, Codes
-from refute.tracking.groups import RowGroups
+from refute.tracking.meeting.groups import RowGroups
 from refute.tracking.rows import TrackedRows
 from thorough import examples
 

@@ -22,9 +22,9 @@ from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.cover import EqualSet
 from refute.tracking.known import KnownPoints, Mask, among
-from refute.tracking.residual import required, settled
+from refute.tracking.meeting.cover import EqualSet
+from refute.tracking.meeting.residual import required, settled
 from refute.tracking.ways import After, TrackedChange, Ways
 
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
@@ -69,7 +69,7 @@ class Judging(ABC):
     _tuning: Tuning
     _repairs: Tuning  # by which boxes are cut and grow
     _ways: Ways
-    _planned: int  # rows that there were when the way of the start was chosen
+    planned: int  # rows that there were when the way of the start was chosen
 
     @property
     @abstractmethod
@@ -171,7 +171,7 @@ class Judging(ABC):
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
         free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+        return free and self.is_counted and rows > max(_TIMES * self.planned, self._tuning.few_rows)
 
     def _widen_points(self, wider: PredicateSpace) -> None:
         """Changes what is known to a space in which more columns may be null."""

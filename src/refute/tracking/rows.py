@@ -49,7 +49,16 @@ class TrackedRows:
     comparison within one row. The bits that it adds to clues follow from these and from the layout of the space.
     """
 
-    def __init__(self, space: PredicateSpace, nulls: Nulls, types: Mapping[str, pa.DataType], *, span: int = 0) -> None:
+    def __init__(
+        self,
+        space: PredicateSpace,
+        nulls: Nulls,
+        types: Mapping[str, pa.DataType],
+        *,
+        span: int = 0,
+        encodings: Mapping[tuple[str, ...], Encoding] | None = None,
+    ) -> None:
+        """No rows so far; `encodings` are those that were kept, by their columns, if some were."""
         self.nulls = nulls
         pairs = [slot for slot in space.slots if slot.is_pair]
         self.names = tuple(dict.fromkeys(name for slot in pairs for name in slot.columns))
@@ -58,7 +67,8 @@ class TrackedRows:
         self._groups = _compared(pairs, self.names)
         ordered = {name for slot in pairs if slot.kind.is_ordered for name in slot.columns}
         self._ordered = {group: any(name in ordered for name in group) for group in self._groups.values()}
-        self._encodings = {group: Encoding(types[name] for name in group) for group in self._ordered}
+        kept = encodings or {}
+        self.encodings = {g: kept.get(g) or Encoding(types[name] for name in g) for g in self._ordered}
         self._codes = {group: Codes(span) if span else Codes() for group in self._ordered}
         self._single = {row_key(slot): slot for slot in space.slots if not slot.is_pair}
         self.n = 0
@@ -92,12 +102,12 @@ class TrackedRows:
 
         Raises an error for a value that has no key, before anything has changed.
         """
-        generations = [encoding.generation for encoding in self._encodings.values()]
+        generations = [encoding.generation for encoding in self.encodings.values()]
         found = [
-            self._encodings[group].codes(relation.column(name), ordered=self._ordered[group], extend=True)
+            self.encodings[group].codes(_in_one(relation.column(name)), ordered=self._ordered[group], extend=True)
             for name, group in self._groups.items()
         ]
-        if generations != [encoding.generation for encoding in self._encodings.values()]:
+        if generations != [encoding.generation for encoding in self.encodings.values()]:
             return None
         missing = np.zeros((relation.n_rows, len(self._read)), np.bool_)
         for place, name in enumerate(self._read):
@@ -248,6 +258,11 @@ class TrackedRows:
             wider = np.zeros((size, *held.shape[1:]), held.dtype)
             wider[: self.n] = held[: self.n]
             setattr(self, name, wider)
+
+
+def _in_one(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column in one piece, in which values are looked up once, and not first learnt and then looked up."""
+    return column.combine_chunks() if column.num_chunks > 1 else column
 
 
 def _compared(pairs: list[Slot], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,15 +24,19 @@ from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.relation.keys.encoding import Encoding
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints
-from refute.tracking.pair_finder import finder_of
+from refute.tracking.meeting.cover import Cover
+from refute.tracking.meeting.pair_finder import finder_of
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
+
+if TYPE_CHECKING:
+    from refute.tracking.saving.knowledge import SavedTracking
 
 FIRST_PAIRS = 200_000
 """Random ones, for witnesses of points that are not counted."""
@@ -49,32 +54,49 @@ class Tracking(Judging):
         space: PredicateSpace | None = None,
         tuning: Tuning = STANDARD,
         ways: Ways | None = None,
+        saved: SavedTracking | None = None,
     ) -> None:
-        """Searches the rules of a table, in a given space or in the one that its columns ask for."""
+        """Searches the rules of a table, in a space of its own or a given one, unless they were `saved` with that."""
         self.options = plain_options(options)
         self._tuning = tuning
         self._ways = ways or Ways()
         self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
+        self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
             space = fitted(LocalTable(relation), space, options.nulls)
-        self._begin(relation, slots, space)
+        self._begin(relation, slots, space, saved)
 
-    def _begin(self, relation: Relation, slots: Longs, space: PredicateSpace) -> None:
-        """Searches all pairs of the rows in a space, and keeps what is found."""
+    def _begin(
+        self, relation: Relation, slots: Longs, space: PredicateSpace, saved: SavedTracking | None = None
+    ) -> None:
+        """Searches all pairs of the rows in a space, and keeps what is found; or keeps what was saved of them."""
         self.space = space
-        self._planned = relation.n_rows
+        self.planned = relation.n_rows if saved is None else saved.planned
         types = {name: relation.column(name).type for name in relation.names}
-        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span)
+        kept = self._encodings if saved is None else saved.encodings  # a value has one number for good
+        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=kept)
+        self._encodings = self.rows.encodings
         coded = self.rows.coded(relation)
         if coded is None:  # values were not known: a second look finds them so
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
         self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._repairs)
+        if saved is not None:
+            self.cover = Cover(space, self.rows, saved.sets)
+            self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
+        else:
+            self._search(relation, len(numbers))
+        self.residual = finder_of(self.rows, self._ways)
+        self._plan()
+
+    def _search(self, relation: Relation, rows: int) -> None:
+        """Searches all pairs of the rows, which are tracked already."""
+        space = self.space
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
@@ -91,10 +113,8 @@ class Tracking(Judging):
                 self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
             self.known.witness(pairs.random(FIRST_PAIRS))
-        assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
+        assert rows < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = finder_of(self.rows, self._ways)
-        self._plan()
 
     @property
     def nbytes(self) -> int:

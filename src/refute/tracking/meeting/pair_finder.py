@@ -9,9 +9,9 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget
 from refute.tracking.codes import Longs
-from refute.tracking.cover import EqualSet
 from refute.tracking.incdc.finder import IndexFinder
-from refute.tracking.residual import Residual
+from refute.tracking.meeting.cover import EqualSet
+from refute.tracking.meeting.residual import Residual
 from refute.tracking.rows import TrackedRows
 from refute.tracking.ways import Ways
 

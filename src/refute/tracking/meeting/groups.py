@@ -10,6 +10,7 @@ from refute.tracking.codes import NULL, Ints, Longs
 from refute.tracking.rows import TrackedRows
 
 _FEW = 1 << 10
+_MANY = 8  # as many rows as this part of all groups are counted rather than sorted
 _AT_ONCE = 1 << 16  # keys that are numbered before more room is made
 
 
@@ -133,7 +134,11 @@ class RowGroups:
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""
-        if len(coming) > 1:
+        if len(coming) > len(self._pool.size) // _MANY:
+            numbers = np.bincount(coming, minlength=1)
+            groups = np.flatnonzero(numbers)
+            more = numbers[groups]
+        elif len(coming) > 1:
             groups, more = np.unique(coming, return_counts=True)
         else:
             groups, more = coming, np.ones(len(coming), np.int64)

@@ -22,7 +22,7 @@ from refute.kernels.evidence.clues import Facts
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
 from refute.tracking.codes import Longs
-from refute.tracking.groups import RowGroups
+from refute.tracking.meeting.groups import RowGroups
 from refute.tracking.rows import TrackedRows
 
 Chosen = frozenset[int]

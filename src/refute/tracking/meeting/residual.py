@@ -12,9 +12,9 @@ from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Chosen, Cover, EqualSet
+from refute.tracking.meeting.cover import Chosen, Cover, EqualSet
+from refute.tracking.meeting.standing import Alike, BoxReading, StandIns
 from refute.tracking.rows import TrackedRows
-from refute.tracking.standing import Alike, BoxReading, StandIns
 
 Mask = NDArray[np.bool_]
 _SAMPLE = 4096  # rows from which the number of values of a column is estimated
