@@ -109,8 +109,11 @@ class StandIns:
         """Takes rows in; those of them that stand for others now."""
         if not len(rows):
             return rows
-        states = self._rows.states[rows[:, None], self._states].astype(np.int32)
-        groups = self._keys.of(np.concatenate([self._rows.codes_of(rows, self._columns), states], axis=1))
+        codes = self._rows.codes_of(rows, self._columns)
+        if len(self._states):
+            states = self._rows.states[rows[:, None], self._states].astype(np.int32)
+            codes = np.concatenate([codes, states], axis=1)
+        groups = self._keys.of(codes)
         if self._keys.known > len(self._low):
             more = np.full(self._keys.room - len(self._low), -1, np.int64)
             self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])

@@ -154,7 +154,7 @@ class Tracking:
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
             seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
-        step = self._judged(seen, coming, after)
+        step = self._judged(seen, coming, after, went=len(going) > 0)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
         return step
@@ -213,8 +213,11 @@ class Tracking:
         self.known.count(lost, -1)
         self.known.forget_rows(self.rows.alive)
 
-    def _judged(self, seen: list[Evidence], coming: Longs, after: After) -> TrackedChange:
-        """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other."""
+    def _judged(self, seen: list[Evidence], coming: Longs, after: After, *, went: bool) -> TrackedChange:
+        """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other.
+
+        Where no row went, no point is gone.
+        """
         before = self.boxes
         learnt = [self._learn(part, counted=number == 0) for number, part in enumerate(seen)]
         fresh = [part for part in learnt if len(part)]
@@ -232,6 +235,10 @@ class Tracking:
                 break
             fresh.append(more)
             self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
+        if not went:
+            if fresh:
+                self._plan()
+            return self._told(fresh, self.known.points[:0])
         if self.known.suspects.any():
             self._turn_to_mirrors()
             fresh.extend(self._search_suspects())
@@ -263,13 +270,18 @@ class Tracking:
 
     def _learn(self, found: Evidence, *, counted: bool = False) -> Evidence:
         """Takes evidence in; the part of it that was not known."""
-        new = self.known.find(found.points) < 0
-        points = found.points[new]
-        self.known.learn(points, self.cover.holds(points))
+        if not len(found):
+            return found
+        at = self.known.find(found.points)
+        new = at < 0
+        if new.any():
+            points = found.points[new]
+            self.known.learn(points, self.cover.holds(points))
+            at = self.known.find(found.points)
         if counted:
-            self.known.count(found, 1)
-        self.known.witness(found)
-        return Evidence(self.space, points, found.counts[new], None if found.firsts is None else found.firsts[new])
+            self.known.count(found, 1, at)
+        self.known.witness(found, at)
+        return found.only(new)
 
     def _turn_to_mirrors(self) -> None:
         """Gives points without a witness those of their mirror images."""
