@@ -97,6 +97,12 @@ class Cover:
         """The memory of all groups."""
         return sum(groups.nbytes for groups in self._groups.values())
 
+    @property
+    def work(self) -> float:
+        """How many members a row meets on average, by all sets."""
+        alone = sum(self._groups[one.right].work for one in self.sets)
+        return alone + sum(self._groups[one.left].work for one in self.sets if not one.same)
+
     def reload(self, columns: frozenset[int] | None = None) -> None:
         """Makes groups anew: those over columns whose codes have moved, or all."""
         for key, groups in self._groups.items():

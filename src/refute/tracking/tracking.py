@@ -9,8 +9,7 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from refute.discovery.inversion.inverted import widened
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.pairs import Pairs
-from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
@@ -29,10 +26,12 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
 from refute.relation import Relation
+from refute.tracking.approximate import boxes_within
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.known import KnownPoints, among
+from refute.tracking.planning import planned
 from refute.tracking.residual import Residual, required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
@@ -72,6 +71,7 @@ class Tracking:
         """Searches all pairs of the rows in a space, and keeps what is found."""
         self.space = space
         self._planned = relation.n_rows
+        self._moved = 0  # rows that came or went since the cover was chosen, or held against another
         types = {name: relation.column(name).type for name in relation.names}
         self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span)
         coded = self.rows.coded(relation)
@@ -83,8 +83,8 @@ class Tracking:
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
-        self.cover = Cover(space, self.rows, outcome.settled)
         self.boxes = outcome.boxes
+        self.cover = Cover(space, self.rows, outcome.settled)
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
         if outcome.counted:
@@ -99,6 +99,11 @@ class Tracking:
         self._first = found
         self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
         self._plan()
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether pairs may be counted or not, as is quicker."""
+        return self._ways.counted is None and not self.options.error and not self.options.almost
 
     def _searched(self, pairs: LocalPairs) -> Outcome:
         counted = self._ways.counted
@@ -133,7 +138,8 @@ class Tracking:
         """
         moved = len(gone) + len(came)
         many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
-        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
+        self._moved += moved
+        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)) or not self._fits():
             return self._anew(after)
         coded = None
         if len(came):
@@ -161,8 +167,16 @@ class Tracking:
 
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
-        free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+        return self._is_free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+
+    def _fits(self) -> bool:
+        """Whether the sets of the cover are still about as good as those that would be chosen now."""
+        if self._moved <= self._ways.moved * self.rows.n_alive or self.is_counted or not len(self.boxes):
+            return True
+        self._moved = 0
+        plan = planned(self.space, self.rows, self.boxes)
+        best = self.rows.n_alive if plan is None else plan.work
+        return self.cover.work + self.residual.work <= self._ways.worse * best
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""
@@ -225,7 +239,9 @@ class Tracking:
             gone = self.known.dead
             dead = self.known.points[gone]
             self.known.drop(gone)
-            self.boxes = self._nearly(after)
+            self.boxes = boxes_within(
+                self.known.evidence(), self.rows.n_alive, self.options, after, self._budget, self._tuning
+            )
             return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while len(coming) and fresh and self.residual.unseen(self.space, self.boxes, self.cover.sets):
@@ -251,15 +267,6 @@ class Tracking:
         if len(dead) or fresh:
             self._plan()
         return self._told(fresh, dead)
-
-    def _nearly(self, after: After) -> Words:
-        """The maximal boxes whose error is within the limit."""
-        evidence = self.known.evidence()
-        if self.rows.n_alive < 2:
-            return self.space.full[None][:0]
-        moment = _Moment(self.rows.n_alive, self.space, after)
-        outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
-        return outcome.boxes
 
     def _told(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
         points = _points(self.space, fresh)
@@ -375,19 +382,6 @@ class Tracking:
             self.known.renumber(numbers)
             self.cover.reload()
             self.residual.reload()
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The pairs of all rows after a change, as far as approximate rules need them."""
-
-    n_rows: int
-    space: PredicateSpace
-    after: After
-
-    def here(self) -> tuple[Relation, PredicateSpace]:
-        """The rows, and the space over their columns."""
-        return self.after()[0], self.space
 
 
 def _plain(options: Options) -> Options:

@@ -20,7 +20,9 @@ class Ways:
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
-    `scratch`: the share of rows in a change from which everything is made anew.
+    `scratch`: the share of rows in a change from which everything is made anew. `moved`: the share of rows that came or
+    went since the cover was chosen from which it is held against a new one; it is chosen anew where rows meet more than
+    `worse` times as many others by it.
     """
 
     witnesses: int = 8
@@ -29,6 +31,8 @@ class Ways:
     span: int = 0
     standing: float = 1.0
     scratch: float = 0.5
+    moved: float = 0.5
+    worse: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
