@@ -23,6 +23,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.tracking.ways import Ways
 
 STEP = 1000  # rows of a batch
 BATCHES = 4  # of each kind
@@ -98,6 +99,14 @@ def _spent(call: Callable[[], object]) -> tuple[object, float]:
     return given, 1e3 * (time.process_time() - start)
 
 
+def _warm(table: pa.Table, cross: bool) -> None:
+    """Loads the kernels of all ways, those that search a pair for a point without a witness too."""
+    for ways in (None, Ways(counted=False, witnesses=1)):
+        tracker = rf.Tracker(table.slice(0, 2 * STEP), cross_columns=cross, ways=ways)
+        tracker.insert(table.slice(2 * STEP, STEP))
+        tracker.delete(list(range(STEP)))
+
+
 def _from_scratch(tracker: rf.Tracker) -> tuple[bool, float]:
     """Whether a search from scratch finds the same boxes, and its CPU milliseconds."""
     relation = Relation.of(tracker.table())
@@ -119,9 +128,7 @@ def _batched(name: str, rows: int, cross: bool, limit: float | None, times: floa
         start = table.slice(0, rows)
         _, found = _spent(lambda: rf.discover(start, cross_columns=cross))
         _, found = _spent(lambda: rf.discover(start, cross_columns=cross))  # the first one loaded kernels
-        tracker = rf.Tracker(table.slice(0, 2 * STEP), cross_columns=cross)
-        tracker.insert(table.slice(2 * STEP, STEP))
-        tracker.delete(list(range(STEP)))  # kernels are loaded now
+        _warm(table, cross)
         made, began = _spent(lambda: rf.Tracker(start, cross_columns=cross))
         assert isinstance(made, rf.Tracker)
         batches = [table.slice(rows + n * STEP, STEP) for n in range(BATCHES)]
@@ -170,9 +177,7 @@ def _tenth(name: str, rows: int, cross: bool, times: float) -> Case:
 
     def run(table: pa.Table) -> Told:
         many = rows // 10
-        warm = rf.Tracker(table.slice(0, 2 * STEP), cross_columns=cross)
-        warm.insert(table.slice(2 * STEP, STEP))
-        warm.delete(list(range(STEP)))
+        _warm(table, cross)
         tracker = rf.Tracker(table.slice(0, rows), cross_columns=cross)
         _, came = _spent(lambda: tracker.insert(table.slice(rows, many)))
         exact, scratch = _from_scratch(tracker)
