@@ -99,6 +99,7 @@ class Tracking:
         self._first = found
         self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
         self._plan()
+        self._work = self.cover.work + self.residual.work  # rows that a row meets
 
     @property
     def _is_free(self) -> bool:
@@ -170,13 +171,13 @@ class Tracking:
         return self._is_free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
 
     def _fits(self) -> bool:
-        """Whether the sets of the cover are still about as good as those that would be chosen now."""
+        """Whether rows meet about as few others as when the cover was chosen, or as by one that would be chosen now."""
         if self._moved <= self._ways.moved * self.rows.n_alive or self.is_counted or not len(self.boxes):
             return True
         self._moved = 0
         plan = planned(self.space, self.rows, self.boxes)
         best = self.rows.n_alive if plan is None else plan.work
-        return self.cover.work + self.residual.work <= self._ways.worse * best
+        return self.cover.work + self.residual.work <= self._ways.worse * max(best, self._work)
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""

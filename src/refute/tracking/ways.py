@@ -21,8 +21,8 @@ class Ways:
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
     `scratch`: the share of rows in a change from which everything is made anew. `moved`: the share of rows that came or
-    went since the cover was chosen from which it is held against a new one; it is chosen anew where rows meet more than
-    `worse` times as many others by it.
+    went since the cover was chosen from which it is looked at again; it is chosen anew where rows meet more than
+    `worse` times as many others as they did then, and as they would by another cover.
     """
 
     witnesses: int = 8
