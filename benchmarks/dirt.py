@@ -191,7 +191,7 @@ def by_refute(table: DirtyTable) -> Blamed:
     rows, cells = np.zeros(table.dirty.num_rows, np.bool_), {}
     for line in rf.suspects(table.dirty, [rule.text for rule in table.rules]):
         rows[line.row] |= line.removed
-        cells.update({(line.row, cell.column): cell.suggested for cell in line.cells if line.removed})
+        cells.update({(line.row, cell.column): cell.suggestion for cell in line.cells if line.removed})
     return Blamed(rows, cells)
 
 

@@ -16,6 +16,7 @@ import pyspark
 
 import refute as rf
 from refute.spark.session.java import find_java
+from refute.spark.session.session import BRIEF
 
 Process = subprocess.Popen[bytes]
 
@@ -28,6 +29,7 @@ def environment(*, refute: bool = True) -> dict[str, str]:
         "JAVA_HOME": str(find_java().launcher_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(BRIEF),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": path,
     }

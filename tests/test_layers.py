@@ -26,6 +26,7 @@ ROWS = (
     ("blame",),
     ("detect",),
     ("discovery",),
+    ("proposing",),
     ("live",),
     ("tracking",),
     ("spark",),

@@ -28,6 +28,7 @@ PUBLIC = [
     "explain",
     "load_rules",
     "parse",
+    "propose",
     "suspects",
     "verify",
     "violations",

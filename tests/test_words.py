@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,3 +157,15 @@ def test_no_text_has_a_stilted_turn_of_phrase() -> None:
         if re.search(phrase, text)
     }
     assert not found
+
+
+def test_no_docstring_or_comment_says_that_something_is_told() -> None:
+    places = []
+    for file in sorted(ROOT.rglob("*.py")):
+        if "told" not in file.read_text(encoding="utf-8"):
+            continue
+        with tokenize.open(file) as stream:
+            for token in tokenize.generate_tokens(stream.readline):
+                if token.type in (tokenize.COMMENT, tokenize.STRING) and re.search(r"\btold\b", token.string):
+                    places.append(f"{file.relative_to(ROOT)}:{token.start[0]}")
+    assert not places

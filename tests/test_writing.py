@@ -238,6 +238,19 @@ def test_a_folder_takes_the_place_of_another_only_when_it_is_whole(tmp_path: Pat
     assert not leftovers(tmp_path)
 
 
+def test_a_link_to_a_folder_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "above" / "folder", tmp_path / "link"
+    link.symlink_to(target)
+    for number in (1, 2):
+        with replacing_folder(link) as draft:
+            draft.mkdir()
+            (draft / f"file{number}").touch()
+        assert link.is_symlink()
+        assert [file.name for file in target.iterdir()] == [f"file{number}"]
+    assert not leftovers(tmp_path)
+    assert not leftovers(target.parent)
+
+
 def _made_and_interrupted(folder: Path) -> None:
     folder.mkdir()
     raise KeyboardInterrupt

@@ -14,6 +14,7 @@ import refute as rf
 from benchmarks.case import US, Case, Claim, Contestant
 from benchmarks.dirt import FOLDER, KINDS, METHODS, DirtyTable, clean_tables, real, scores, with_errors
 from benchmarks.measure import Measurement, Told
+from benchmarks.rules import RULES
 from benchmarks.tables import MILLION, read, tax
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import RuleBook
@@ -68,6 +69,12 @@ def cases() -> Iterator[Case]:
     yield Case("suspects.order", "wrong rates and salaries under a rule about order", _order, claims, once=True)
     claims = [Claim("rows, bound and cells take under 10 s of CPU", lambda found: found[US].cpu_seconds < 10)]
     yield Case("suspects.million", "ten rules, columns encoded before", _million, claims)
+    claims = [
+        Claim("at most 5 times as long as check", lambda found: found[US].seconds <= 5 * found["check"].seconds),
+        Claim("and 5 times its CPU", lambda found: found[US].cpu_seconds <= 5 * found["check"].cpu_seconds),
+    ]
+    title = "c1 to c4 over ten million rows on Spark"
+    yield Case("suspects.spark", title, _spark, claims, same_answer=False, once=True)
 
 
 def _at_least(fact: str, least: float, found: Results) -> bool:
@@ -152,6 +159,19 @@ def _order_score(clean: pa.Table, rule: str, name: str, times: bool, seed: int) 
             clashing.add(row)
     found = {line.row for line in rf.suspects(dirty, rule)}
     return 2 * len(found & clashing) / max(len(found) + len(clashing), 1)
+
+
+def _spark() -> Sequence[Contestant]:
+    from refute.spark.session import session
+
+    texts = [RULES[name].text for name in ("c1", "c2", "c3", "c4")]
+    frame = session().read.parquet(str(tax(10 * MILLION, dirty=0.001)))
+
+    def blame() -> Told:
+        found = rf.suspects(frame, texts)
+        return Told(None, {"suspects": found.count, "bound": found.lower_bound, "lines": len(found)})
+
+    return [Contestant(US, call=blame), Contestant("check", call=lambda: rf.check(frame, texts).ok)]
 
 
 def _million() -> Sequence[Contestant]:

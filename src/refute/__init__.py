@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from refute.api.discovery import discover
     from refute.api.functions import check, count, explain, suspects, verify, violations
     from refute.api.monitor import Monitor
+    from refute.api.proposing import propose
     from refute.api.tracker import Tracker
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
@@ -49,6 +50,7 @@ __all__ = [
     "explain",
     "load_rules",
     "parse",
+    "propose",
     "suspects",
     "verify",
     "violations",
@@ -72,6 +74,7 @@ _HOMES = {
     "explain": "refute.api.functions",
     "load_rules": "refute.language.load",
     "parse": "refute.language.parser",
+    "propose": "refute.api.proposing",
     "suspects": "refute.api.functions",
     "verify": "refute.api.functions",
     "violations": "refute.api.functions",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import operator
+import sys
 from collections.abc import Iterable
 from typing import SupportsIndex
 
 _LONGEST_LINE = 500
 _MOST_LINES = 100
+FACTS_NOTE = "refute facts: "  # how the note begins that brings facts out of a Python worker of Spark
 
 
 class RefuteError(Exception):
@@ -35,6 +37,8 @@ class RefuteError(Exception):
     def __init__(self, message: str = "", **facts: object) -> None:
         super().__init__(message.removesuffix(".") if not message.endswith("..") else message)
         self.facts = {name: fact for name, fact in facts.items() if fact is not None}
+        if "pyspark.worker" in sys.modules:  # of which only the text of the traceback comes back to the driver
+            self.add_note(f"{FACTS_NOTE}{self.facts!r}")
 
     def __str__(self) -> str:
         return shortened(super().__str__())

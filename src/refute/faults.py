@@ -54,7 +54,7 @@ def unknown_rule(name: str, known: Sequence[str], owner: str) -> OptionError:
 def unknown_column(
     name: str, known: Sequence[str], *, rule: str | None = None, where: str = "", kind: str = "column"
 ) -> SchemaError:
-    """The error for a column that the table does not have; `where` tells which part of a rule names it."""
+    """The error for a column that the table does not have; `where` says which part of a rule names it."""
     names = tuple(known)
     hint = did_you_mean(name, names) or f" The table has {_columns(names)}."
     return SchemaError(f"there is no {kind} {name!r}{where}.{hint}", column=name, known=names, rule=rule)
@@ -89,7 +89,7 @@ def no_row_ids(purpose: str, table: str) -> DataError:
 
 
 def null_key(name: str, count: int, where: str = "") -> DataError:
-    """The error for a key column without a value in some rows; `where` tells which."""
+    """The error for a key column without a value in some rows; `where` says which."""
     rows = "1 row" if count == 1 else f"{count:,} rows"
     message = f"the key column {name!r} is null in {rows}{where}; key columns must not be null"
     return DataError(message, column=name, count=count)

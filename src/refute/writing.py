@@ -55,12 +55,18 @@ def replacing(path: str | os.PathLike[str], *, mode: int | None = None) -> Itera
 
 @contextlib.contextmanager
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to make, which takes the place of `path` when the block ends well; raises OptionError when it cannot."""
+    """A folder to make, which takes the place of `path` when the block ends well; raises OptionError when it cannot.
+
+    A link to a folder is left as it is: what it leads to is replaced. Folders above it are made.
+    """
     with _explained(path):
-        target = Path(path).absolute()
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
         draft, former = _beside(target), _beside(target)
         try:
             yield draft
+            for file in draft.rglob("*"):
+                _to_disk(file)
             if os.path.lexists(target):
                 os.rename(target, former)
             try:

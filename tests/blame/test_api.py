@@ -34,7 +34,7 @@ RULES = ["zip -> city", "unique(id)", "row(rate <= 100)"]
 
 def test_the_lines_say_who_why_and_what_it_should_be() -> None:
     found = rf.suspects(TABLE, RULES)
-    assert (found.count, found.bound, found.exact) == (2, 2, True)
+    assert (found.count, found.lower_bound, found.exact) == (2, 2, True)
     assert repr(found) == "Suspects(2 rows; no fewer can do)"
     assert found.shares == {"zip_fixes_city": 1 / 6, "unique_id": 1 / 6, "rate": 1 / 6}
     lines = list(found)
@@ -64,10 +64,41 @@ def test_ids_are_keys_where_given() -> None:
     assert [line.row for line in rf.suspects(keyed, "zip -> city", key=["id", "zip"])] == [{"id": 3, "zip": "80836"}]
 
 
+def test_a_flat_table_has_the_key_and_one_line_for_each_cell() -> None:
+    names = [
+        "rule",
+        "violations",
+        "clears",
+        "column",
+        "value",
+        "suggestion",
+        "support",
+        "severity",
+        "either",
+        "removed",
+    ]
+    pay = pa.table({"rule": [1, 2, 3, 4, 5], "id": [5, 6, 7, 8, 9], "a": [10, 20, 30, 40, 50], "b": [1, 2, 9, 4, 5]})
+    order = "not (s.a < t.a and s.b > t.b)"
+    flat = rf.suspects(pay, order).to_arrow()
+    assert flat.column_names == ["row", *names]
+    assert flat.select(["row", "column", "value"]).to_pylist() == [
+        {"row": 2, "column": "a", "value": "30"},
+        {"row": 2, "column": "b", "value": "9"},
+    ]
+    keyed = rf.suspects(pay, order, key=["id", "rule"])
+    assert keyed.to_arrow().column_names == ["id", "key_rule", *names]
+    assert keyed.to_arrow()["key_rule"].to_pylist() == [3, 3]
+    assert (keyed.rows, rf.suspects(pay, order, key="id").rows) == ([{"id": 7, "rule": 3}], [7])
+    assert rf.suspects(TABLE, RULES).rows == [2, 4], "each once, whatever rules blame it"
+    assert rf.suspects(TABLE, "unique(id)").rows == [5], "a row that stays is listed, and is not one that goes"
+    empty = rf.suspects(TABLE.slice(0, 2), RULES)
+    assert (empty.rows, empty.to_arrow().num_rows, empty.to_arrow().column_names) == ([], 0, ["row", *names])
+
+
 def test_no_suspects_are_no_rows() -> None:
     found = rf.suspects(TABLE, "id -> rate", nulls="sql")
     clean = rf.suspects(TABLE.slice(0, 2), RULES)
-    assert (found.count, clean.count, len(clean), clean.bound) == (1, 0, 0, 0)
+    assert (found.count, clean.count, len(clean), clean.lower_bound) == (1, 0, 0, 0)
     assert repr(clean) == "Suspects(no rows)"
     assert list(clean) == []
     kept, suspects = clean.split()
@@ -88,7 +119,7 @@ def test_split_gives_clean_rows_and_suspects_with_reasons_in_a_table_of_the_same
     assert rf.check(clean, RULES).ok
     reasons = suspects["refute"].to_pylist() if isinstance(suspects, pa.Table) else list(suspects["refute"])
     assert [[one["rule"] for one in why] for why in reasons] == [["zip_fixes_city"], ["unique_id", "rate"]]
-    assert reasons[0][0]["cells"][0]["suggested"] == "Fairdale"
+    assert reasons[0][0]["cells"][0]["suggestion"] == "Fairdale"
 
 
 def test_split_by_all_keeps_its_old_meaning() -> None:
@@ -118,7 +149,7 @@ def test_both_readings_of_null_are_honoured() -> None:
     table = pa.table({"a": [1, 1, 1, 1, None, None], "b": ["x", "x", "x", None, "y", "y"]})
     assert rf.suspects(table, "a -> b").count == 0
     equal = rf.suspects(table, "a -> b", nulls="equal")
-    assert [(line.row, line.cells[0].value, line.cells[0].suggested) for line in equal] == [(3, None, "x")]
+    assert [(line.row, line.cells[0].value, line.cells[0].suggestion) for line in equal] == [(3, None, "x")]
     apart = pa.table({"a": [None, None, None], "b": ["y", "y", "z"]})
     (line,) = rf.suspects(apart, "a -> b", nulls="equal")
     assert line.cells[0].support == "2 of 3 rows with a null say y"
@@ -143,7 +174,7 @@ def test_the_command_writes_suspects_and_both_halves(tmp_path: Path, capsys: pyt
     assert "Suspects: 2 rows; no fewer can do" in capsys.readouterr().out
     with files[0].open(newline="") as stream:
         (first, second) = csv.DictReader(stream)
-    assert (first["row"], first["suggested"], second["row"]) == ("2", "Fairdale", "4")
+    assert (first["row"], first["suggestion"], second["row"]) == ("2", "Fairdale", "4")
     assert [line["row"] for line in json.loads(files[1].read_text())] == [2, 4]
     assert pq.read_table(files[2]).equals(rf.suspects(TABLE, rf.load_rules(rules)).to_arrow())
     assert sorted(file.name for file in folder.iterdir()) == ["_SUCCESS", "clean.parquet", "suspects.parquet"]
@@ -151,7 +182,7 @@ def test_the_command_writes_suspects_and_both_halves(tmp_path: Path, capsys: pyt
     assert (clean.num_rows, suspects.num_rows) == (4, 2)
     assert suspects.column_names[-1] == "refute"
     assert run([*common, "--suspects", "-"]) == 1
-    assert capsys.readouterr().out.startswith("row,rule,severity")
+    assert capsys.readouterr().out.startswith("row,rule,violations,clears,column,value,suggestion,support")
 
 
 def test_the_command_replaces_no_folder_that_holds_other_files(
@@ -191,5 +222,53 @@ def test_what_stays_of_random_tables_obeys_all_rules() -> None:
         suspects = rf.suspects(table, rules)
         clean, blamed = suspects.split()
         assert rf.check(clean, rules).ok, seed
-        assert blamed.num_rows == suspects.count >= suspects.bound, seed
+        assert blamed.num_rows == suspects.count >= suspects.lower_bound, seed
         assert clean.num_rows + blamed.num_rows == table.num_rows
+
+
+def test_rows_that_errors_blame_come_first_then_those_in_most_violations() -> None:
+    table = pa.table(
+        {"id": [*range(9)], "a": [1, 1, 1, 2, 2, 3, 3, 3, 3], "b": [5, 5, 6, 7, 8, 9, 9, 9, 0], "c": [0] * 9}
+    )
+    table = table.set_column(3, "c", pa.array([0, 9, 0, 0, 0, 0, 0, 0, 9]))
+    rules = {
+        "version": 1,
+        "rules": [{"name": "low", "row": "c < 5", "severity": "warn"}, {"name": "same", "fd": "a -> b"}],
+    }
+    report = rf.check(table, rules, key="id")
+    assert [(line.row, line.rule) for line in report.suspects.first(10)] == [
+        (8, "low"),
+        (8, "same"),
+        (2, "same"),
+        (4, "same"),
+        (1, "low"),
+    ]
+    assert [line.row for line in report.suspects.first(2)] == [8, 8]
+    assert list(report.suspects.shares) == ["same", "low"]
+    text = str(report)
+    assert (
+        text.index("Suspects: 4 rows; no fewer can do")
+        < text.index("row 8")
+        < text.index("row 2:")
+        < text.index("warn ")
+    )
+    page = report._repr_html_()
+    assert page.index("Suspects:") < page.index('class="name"')
+    assert rf.suspects(table.slice(0, 2), "a -> b").first(3) == []
+    keyed = rf.suspects(table, ["a -> b", "not (s.c > 5)"], key=["id", "a"])
+    assert [line.row for line in keyed.first(2)] == [{"id": 8, "a": 3}] * 2
+
+
+def test_a_report_that_does_not_look_for_suspects_says_so_and_shows_those_that_were_asked_for() -> None:
+    n = 150_000
+    large = pa.table({"a": pa.array(range(n)), "b": pa.array([*range(n - 1), 0]), "c": pa.array([0] * n)})
+    report = rf.check(large, "a -> b")
+    assert "Suspects: " not in str(report), "nothing is wrong"
+    assert "Suspects: 1 row; no fewer can do" in str(rf.check(large, "unique(b)")), "groups are cheap"
+    costly = rf.check(large, ["unique(b)", *(f"not (s.a < t.b and s.b < t.c and s.c != {i})" for i in range(3))])
+    assert "Suspects: not looked for unasked" in str(costly)
+    assert "not looked for unasked" in costly.to_html()
+    assert costly.suspects.count == 1
+    assert "Suspects: 1 row; no fewer can do" in str(costly)
+    verified = rf.check(large, "unique(b)", counts=False)
+    assert "Suspects" not in str(verified)

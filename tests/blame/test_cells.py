@@ -37,18 +37,18 @@ def test_a_right_hand_cell_has_the_value_of_its_group_and_who_says_so() -> None:
 def test_nothing_is_suggested_where_not_more_than_half_says_so() -> None:
     lines = lines_of({"zip": [1] * 4, "city": ["a", "a", "b", "c"]}, "zip -> city")
     assert [line.row for line in lines] == [2, 3]
-    assert {(cell.column, cell.suggested) for line in lines for cell in line.cells} == {("city", None)}
+    assert {(cell.column, cell.suggestion) for line in lines for cell in line.cells} == {("city", None)}
 
 
 def test_a_value_with_which_another_rule_would_break_is_withheld() -> None:
     table: dict[str, list[Any]] = {"zip": [1] * 8 + [2] * 2, "city": [*"aaaaaaabcc"], "id": [*range(10)]}
     (free,) = lines_of(table, ["zip -> city"])
-    assert (free.row, free.cells[0].suggested) == (7, "a")
+    assert (free.row, free.cells[0].suggestion) == (7, "a")
     taken = table | {"mark": [7, 1, 2, 3, 4, 5, 6, 7, 8, 9]}  # with city a, row 7 would be a second (a, 7)
     (line,) = lines_of(taken, ["zip -> city", "unique(city, mark)"])
-    assert (line.row, line.cells[0].column, line.cells[0].suggested) == (7, "city", None)
+    assert (line.row, line.cells[0].column, line.cells[0].suggestion) == (7, "city", None)
     (line,) = lines_of(table, ["zip -> city", "not (s.city = 'a' and s.id > 6)"])
-    assert (line.row, line.cells[0].suggested) == (7, None)
+    assert (line.row, line.cells[0].suggestion) == (7, None)
 
 
 def test_a_left_hand_cell_is_named_on_evidence_alone() -> None:
@@ -179,7 +179,7 @@ def test_suggested_values_never_break_a_rule_that_was_not_broken(data: st.DataOb
     removed = {line.row for line in lines if line.removed}
     stay = [row for at, row in enumerate(rows) if at not in removed]
     for row in removed:
-        given = {c.column: int(c.suggested) for line in lines if line.row == row for c in line.cells if c.suggested}
+        given = {c.column: int(c.suggestion) for line in lines if line.row == row for c in line.cells if c.suggestion}
         for rule in rules:
             before = violations_of(pa.Table.from_pylist([*stay, rows[row]], schema), [rule])
             after = violations_of(pa.Table.from_pylist([*stay, rows[row] | given], schema), [rule])
@@ -190,13 +190,13 @@ def test_a_value_is_withheld_where_the_cell_on_the_left_may_as_well_be_wrong() -
     codes, states = [1] * 8 + [2] * 8, ["X"] * 8 + ["Y"] * 8
     swapped = [*states[:7], "Y", *states[8:]]  # either state or code of row 7 is wrong
     (line,) = lines_of({"code": codes, "state": swapped}, "code -> state")
-    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", None)]
+    assert [(line.row, cell.column, cell.suggestion) for cell in line.cells] == [(7, "state", None)]
     unheard = [*states[:7], "Xx", *states[8:]]  # a value that nobody else has is the wrong one
     (line,) = lines_of({"code": codes, "state": unheard}, "code -> state")
-    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", "X")]
+    assert [(line.row, cell.column, cell.suggestion) for cell in line.cells] == [(7, "state", "X")]
     names = [*"aaaaaaaabbbbbbbb"]  # another rule confirms the code
     (line,) = lines_of({"code": codes, "state": swapped, "name": names}, ["code -> state", "code -> name"])
-    assert [(line.row, cell.column, cell.suggested) for cell in line.cells] == [(7, "state", "X")]
+    assert [(line.row, cell.column, cell.suggestion) for cell in line.cells] == [(7, "state", "X")]
 
 
 def test_several_rows_that_one_left_hand_cell_explains_name_that_cell() -> None:
@@ -204,6 +204,6 @@ def test_several_rows_that_one_left_hand_cell_explains_name_that_cell() -> None:
     names, kinds = [*"aaaaaaaabbbbbbbbcccccccc"], [*"xxxxxxxxyyyyyyyyzzzzzzzz"]
     codes[3] = 2
     lines = lines_of({"code": codes, "name": names, "kind": kinds}, ["code -> name", "code -> kind"])
-    told = {(line.row, cell.column, cell.suggested) for line in lines for cell in line.cells}
+    told = {(line.row, cell.column, cell.suggestion) for line in lines for cell in line.cells}
     assert told == {(3, "code", "1")}
     assert lines[0].cells[0].support == "7 of 7 rows with kind x and name a say 1"

@@ -201,3 +201,17 @@ def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
         assert blame_of(table, rules).rows.tolist() == whole.rows.tolist()
     finally:
         sparing.BLOCK = before
+
+
+def test_two_rows_that_agree_outweigh_one_however_rare_their_other_values_are() -> None:
+    """Combinations that are rarer than chance are no proof of an error."""
+    n = 400
+    names = ["someone"] * n + ["Mario"] * 3
+    sex = ["M"] * n + ["M", "M", "x"]
+    child = ["Y", "N"] * (n // 2) + ["Y", "Y", "N"]
+    state = [f"state {row % 4}" for row in range(n)] + ["state 1", "state 1", "state 1"]
+    pay = [999, *(100 + row % 4 + (10 if row % 2 else 0) for row in range(1, n)), 111, 111, 111]
+    table = pa.table({"name": names, "sex": sex, "child": child, "state": state, "pay": pay})
+    rules = list(RuleBook.of(["name -> sex", "state, child -> pay"]))
+    blame = blame_of(table, rules)
+    assert blame.rows.tolist() == [0, n + 2]

@@ -70,7 +70,7 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     told = capsys.readouterr()
     assert told.out == ""
     assert "Traceback" not in told.err
-    lines = [line for line in told.err.splitlines() if "are told from its cells" not in line]
+    lines = [line for line in told.err.splitlines() if "were inferred" not in line]
     assert len(lines) == 1
     assert lines[0].startswith("refute: ")
     return lines[0]

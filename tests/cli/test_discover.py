@@ -24,8 +24,51 @@ def data(tmp_path: Path) -> Path:
 
 
 def discover(data: Path, *arguments: str) -> int:
+    """The exit code of `refute discover --complete` in this process."""
+    return run(["discover", str(data), "--complete", *arguments, "--engine", "local", "--no-cross-columns"])
+
+
+def proposed(data: Path, *arguments: str) -> int:
     """The exit code of `refute discover` in this process."""
-    return run(["discover", str(data), *arguments, "--engine", "local", "--no-cross-columns"])
+    return run(["discover", str(data), *arguments, "--engine", "local"])
+
+
+def test_rules_that_a_few_rows_break_are_proposed(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.write_text(
+        "id,zip,city,qty\n"
+        + "".join(f"{i},z{i % 20:02},{'?' if i % 97 == 5 else f'c{i % 20 // 2}'},{i * 7 % 11}\n" for i in range(400))
+    )
+    file = tmp_path / "rules.yaml"
+    assert proposed(data, "--out", str(file)) == Exit.HOLDS
+    told = capsys.readouterr()
+    assert "  zip -> city\n" in told.out
+    assert "Two rows with the same zip have the same city. 5 of 400 rows break it, by chance" in told.out
+    assert f"proposed rules to {file}" in told.err
+    assert run(["check", str(data), str(file), "--engine", "local", "--quiet"]) == Exit.HOLDS
+    assert proposed(data, "--kinds", "key", "--tendencies", "--top", "1") == Exit.HOLDS
+    assert "unique(id)" in capsys.readouterr().out
+    assert proposed(data, "--time-limit", "0.000001") == Exit.PARTIAL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--error", "0.1"), "--error needs --complete"),
+        (("--no-cross-columns",), "--cross-columns needs --complete"),
+        (("--nulls", "equal"), "--nulls equal needs --complete"),
+        (("--complete", "--tendencies"), "--tendencies cannot be used with --complete"),
+        (("--kinds", "keyy"), "Did you mean 'key'?"),
+        (("--columns", "zip,citty"), "Did you mean 'city'?"),
+        (("--where", "zip ="), "^"),
+    ],
+)
+def test_options_of_the_other_search_are_refused(
+    data: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    assert proposed(data, "--quiet", *arguments) == Exit.FAILED
+    assert expected in capsys.readouterr().err
 
 
 def test_the_best_rules_are_shown_in_words(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

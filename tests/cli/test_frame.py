@@ -130,12 +130,12 @@ def test_an_interruption_is_one_line_whatever_libraries_log(
 def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(**_: object) -> int:
         warnings.simplefilter("default")
-        warnings.warn("types are told from cells", UserWarning, stacklevel=1)
+        warnings.warn("types were inferred", UserWarning, stacklevel=1)
         return 0
 
     monkeypatch.setattr(frame.app, "main", warn)
     assert run(["demo"]) == 0
-    assert capsys.readouterr() == ("", "refute: types are told from cells\n")
+    assert capsys.readouterr() == ("", "refute: types were inferred\n")
 
 
 def test_quiet_hides_warnings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def _schema(data: str) -> str:
 def test_explain_discover_and_lint_show_no_commands(data: str, rules: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", data, rules, "--engine", "local"]) == 0
     assert_harmless("".join(capsys.readouterr()))
-    assert run(["discover", data, "--engine", "local", "--max-predicates", "2"]) == 0
+    assert run(["discover", data, "--engine", "local", "--complete", "--max-predicates", "2"]) == 0
     assert_harmless("".join(capsys.readouterr()))
     assert run(["lint", rules]) == 0
     told = "".join(capsys.readouterr())

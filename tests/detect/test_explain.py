@@ -40,7 +40,7 @@ def test_a_plan_says_shape_method_rows_and_worst_case() -> None:
 @pytest.mark.parametrize("method", MethodName)
 def test_planning_takes_no_step(method: MethodName) -> None:
     taken: list[Step] = []
-    detector = Detector(Relation.of(TABLE), method=method, told=taken.append)
+    detector = Detector(Relation.of(TABLE), method=method, listener=taken.append)
     plan = plan_rules(detector, list(RuleBook.of(list(RULES))))
     assert all(rule.verify and rule.count for rule in plan.rules if not rule.shape.single)
     assert not taken

@@ -109,7 +109,7 @@ tunings = st.builds(
 @given(problems(), tunings, st.booleans(), st.sampled_from((1, 2)))
 def test_sweep_takes_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning, first_rows: bool, threads: int) -> None:
     taken: list[Step] = []
-    listening, deaf = Share(threads, told=taken.append), Share(threads)
+    listening, deaf = Share(threads, listener=taken.append), Share(threads)
     planned = list(sweep.exists_steps(problem, deaf, first_rows=first_rows, tuning=tuning))
     found = sweep.exists(problem, listening, first_rows=first_rows, tuning=tuning)
     assert_as_planned(planned, taken, ended=found is not None, found=found is not None)
@@ -124,11 +124,11 @@ def test_sweep_takes_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning, 
 def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.Tuning) -> None:
     taken: list[Step] = []
     planned = list(sweep.involved_steps(problem, tuning=tuning))
-    number, _, _ = sweep.involved(problem, Share(told=taken.append), tuning=tuning)
+    number, _, _ = sweep.involved(problem, Share(listener=taken.append), tuning=tuning)
     assert_as_planned(planned, taken, ended=number == 0)
     taken.clear()
     planned = list(sweep.partners_steps(problem, tuning=tuning))
-    sweep.partners(problem, Share(told=taken.append), tuning=tuning)
+    sweep.partners(problem, Share(listener=taken.append), tuning=tuning)
     assert_as_planned(planned, taken, ended=number == 0)
 
 
@@ -136,7 +136,7 @@ def test_sweep_marks_rows_by_the_steps_it_plans(problem: Problem, tuning: sweep.
 @given(problems(max_order=3, max_differ=2), st.sampled_from(IndexKind))
 def test_range_search_takes_the_steps_it_plans(problem: Problem, index: IndexKind) -> None:
     taken: list[Step] = []
-    share, options = Share(told=taken.append), RangeOptions(index=index)
+    share, options = Share(listener=taken.append), RangeOptions(index=index)
     planned = list(range_search.exists_steps(problem, None, options))
     found = range_search.exists(problem, share, options)
     assert_as_planned(planned, taken, ended=found is not None, found=found is not None)
@@ -154,7 +154,7 @@ def test_range_search_takes_the_steps_it_plans(problem: Problem, index: IndexKin
 @given(problems(max_order=3, max_differ=2), st.sampled_from((1, 1 << 16)))
 def test_refine_takes_the_steps_it_plans(problem: Problem, bitmap_rows: int) -> None:
     taken: list[Step] = []
-    share, tuning = Share(told=taken.append), refine.Tuning(bitmap_rows=bitmap_rows)
+    share, tuning = Share(listener=taken.append), refine.Tuning(bitmap_rows=bitmap_rows)
     planned = list(refine.exists_steps(problem, None, tuning=tuning))
     refine.exists(problem, share, tuning=tuning)
     assert_as_planned(planned, taken)
@@ -176,7 +176,7 @@ def test_a_detector_takes_the_steps_it_plans_for_random_rules(seed: int, rows: i
     method = METHODS[seed % 3] if rows == 60 else MethodName.AUTO
     for rule in rules:
         taken: list[Step] = []
-        planning, listening = (Detector(Relation.of(table), method=method, told=taken.append) for _ in range(2))
+        planning, listening = (Detector(Relation.of(table), method=method, listener=taken.append) for _ in range(2))
         verify, count = list(planning.verify_steps(rule)), list(planning.count_steps(rule))
         extent = list(planning.extent_steps(rule))
         assert not taken
@@ -199,7 +199,7 @@ def test_a_first_pair_is_searched_once_for_a_count(text: str) -> None:
     table = pa.table({"a": places, "b": 2 * places, "c": places % 5_000})
     (rule,) = RuleBook.of(text)
     taken: list[Step] = []
-    detector = Detector(Relation.of(table), told=taken.append)
+    detector = Detector(Relation.of(table), listener=taken.append)
     planned = [str(step) for step in detector.count_steps(rule)]
     searches = [step for step in planned if step.startswith("to see whether there is a pair")]
     assert len([step for step in searches if "in the first" not in step]) == 1

@@ -15,7 +15,7 @@ from discovery.brute import check_discovered
 from discovery.test_space import OPERATORS, space_of, texts
 from discovery.test_tiles import NULLS
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.result.discovery import Discovery
+from refute.discovery.result.discovery import CompleteDiscovery
 from refute.discovery.search import discover, search
 from refute.discovery.space.saved import space_as_json, space_of_json
 from refute.discovery.space.slots import PredicateSpace, Slot
@@ -46,7 +46,7 @@ def two_tables(draw: st.DrawFn) -> tuple[pa.Table, pa.Table]:
     return tables[0], tables[1]
 
 
-def search_in(table: pa.Table, options: Options, space: PredicateSpace) -> Discovery:
+def search_in(table: pa.Table, options: Options, space: PredicateSpace) -> CompleteDiscovery:
     return search(LocalTable(Relation.of(table)), options, space=space)
 
 

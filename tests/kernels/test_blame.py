@@ -19,7 +19,7 @@ from refute.kernels.blame.groups import (
     pair_weights,
     use_matched,
 )
-from refute.kernels.blame.orders import heaviest_chain, heaviest_spans
+from refute.kernels.blame.orders import clashing_weights, heaviest_chain, heaviest_spans
 from refute.kernels.blame.sparing import LESS, OTHER, SAME, give_back
 
 Points = list[tuple[int, int, int]]
@@ -55,6 +55,23 @@ def test_the_heaviest_chain_is_that_of_all_sets(
     chosen = np.flatnonzero(kept).tolist()
     assert not any(clash(i, j) for i in chosen for j in chosen if i != j and points[i][0] == points[j][0])
     assert sum(weights[i] for i in chosen) == heaviest(points, weights, clash)
+
+
+@given(points_of, st.data(), st.sampled_from([(True, True), (True, False), (False, True)]))
+def test_points_weigh_on_those_they_clash_with(points: Points, data: st.DataObject, strict: tuple[bool, bool]) -> None:
+    points = sorted(points, key=lambda p: (p[0], p[1], p[2] if strict[0] else -p[2]))
+    weights = [data.draw(st.integers(0, 4)) for _ in points]
+
+    def clash(i: int, j: int) -> bool:
+        (group, x, y), (group2, x2, y2) = points[i], points[j]
+        ordered = (x < x2 or (not strict[0] and x == x2)) and (y > y2 or (not strict[1] and y == y2))
+        return group == group2 and ordered
+
+    found = np.zeros(len(points), np.int64)
+    clashing_weights(np.array(points, np.int64).T.copy(), np.array(weights, np.int64), strict, 4, found)
+    places = range(len(points))
+    expected = [sum(weights[j] * (clash(i, j) + clash(j, i)) for j in places) for i in places]
+    assert found.tolist() == expected
 
 
 @given(points_of, st.data(), st.booleans())
@@ -96,14 +113,14 @@ def test_groups_are_weighed_as_in_plain_python(drawn: list[tuple[int, int]], dat
     lower_to_share(rows, pairs, groups, sums, totals, share)
     assert kept.tolist() == [best[pair_groups[pair]] == pair for pair, _ in drawn]
     assert share.tolist() == [int(sums[pair]) * 65536 // int(totals[pair_groups[pair]]) for pair, _ in drawn]
-    used, spare = np.zeros(len(drawn), np.bool_), np.array([1, 2], np.int64)
-    use_matched(np.column_stack([rows, rows]), pairs, groups, best, spare, used)
+    used, spare = np.zeros(len(drawn), np.int64), np.array([1, 2], np.int64)
+    use_matched(np.column_stack([rows, rows]), pairs, groups, best, spare, weights, used)
     left = [1, 2]
-    for row, (pair, _) in enumerate(drawn):
+    for row, (pair, free) in enumerate(drawn):
         group = pair_groups[pair]
-        is_best = best[group] == pair
-        assert used[row] == (not is_best or left[group] > 0)
-        left[group] -= is_best and left[group] > 0
+        taken = min(free, left[group]) if best[group] == pair else free
+        assert used[row] == taken
+        left[group] -= taken if best[group] == pair else 0
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=8))
@@ -126,13 +143,15 @@ def test_values_that_rarely_meet_lower_the_share(drawn: list[tuple[int, int]], m
         np.bincount(side, minlength=size).astype(np.int64) for side, size in ((left, 3), (right, 3), (both, 9))
     )
     share = np.full(n, 1 << 16, np.int64)
-    lower_to_lift(np.arange(n, dtype=np.int64), left, right, both, (counts[0], counts[1], counts[2]), share)
+    once = np.ones(n, np.int64)
+    lower_to_lift(np.arange(n, dtype=np.int64), left, right, both, (counts[0], counts[1], counts[2]), once, share)
     products = [sum(x == a for x, _ in drawn) * sum(y == b for _, y in drawn) for a, b in drawn]
     known = sum(product // n for product in products) >= 50 * n
     for row, pair in enumerate(drawn):
         expected = products[row] / n
         lift = drawn.count(pair) / expected
-        told = 0.1 if expected < 5 and known else max(lift, 0.1) if expected >= 5 and lift < 0.5 else 1
+        unknown = known and expected < 5 and drawn.count(pair) < 5
+        told = 0.1 if unknown else 0.51 if expected >= 5 and lift < 0.5 else 1
         assert abs(share[row] / 65536 - told) < 0.001
 
 

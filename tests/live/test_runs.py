@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from indexes import rule_sets, run
 from refute.index.levels import Levels, Merging, Upkeep
-from refute.index.run import Asking, Bound, Run, RunShape
+from refute.index.run import Asking, Bound, Few, Held, Run, RunShape, lines_of
 from refute.language.operators import Operator
 from refute.live.index import Longs, Watched
 from refute.live.runs import RunsIndex
 from thorough import examples
 
-SMALL = Merging(ratio=2, least=1, at_once=4)  # so few rows are enough for merges that go on for a while
+SMALL = Merging(ratio=2, least=1, at_once=4, few=0)  # so few rows are enough for merges that go on for a while
+MIXED = Merging(ratio=2, least=1, at_once=4, few=2, newest=5)  # and some rows come as they are
 HOLDS = {
     Operator.EQ: np.equal,
     Operator.NE: np.not_equal,
@@ -32,7 +33,7 @@ EVERYBODY = np.ones(10_000, np.uint8)
 
 
 @examples(200)
-@given(st.data(), rule_sets(), st.sampled_from([SMALL, Merging()]))
+@given(st.data(), rule_sets(), st.sampled_from([SMALL, MIXED, Merging()]))
 def test_what_appears_and_vanishes_is_what_all_pairs_say(
     data: st.DataObject, rules: tuple[Watched, ...], merging: Merging
 ) -> None:
@@ -45,7 +46,7 @@ def test_rules_that_admit_the_same_rows_share_them_and_find_the_same(
     data: st.DataObject, rules: tuple[Watched, ...]
 ) -> None:
     shared = tuple(replace(rule, filters=((), ())) for rule in rules)
-    run(RunsIndex(shared, SMALL), shared, data, steps=8, masks=False)
+    run(RunsIndex(shared, data.draw(st.sampled_from([SMALL, MIXED]))), shared, data, steps=8, masks=False)
 
 
 def naive(columns: Sequence[Longs], bounds: Sequence[Bound], shape: RunShape, slots: Longs) -> set[tuple[int, int]]:
@@ -74,35 +75,66 @@ def test_a_run_finds_by_groups_and_zones_what_a_look_at_all_rows_finds(
     columns = [random.integers(0, groups, n) for _ in range(shape.n_equal)]
     columns += [random.integers(-values, values, n) for _ in range(shape.n_axes)]
     slots = random.permutation(n)
-    built = Run.build(shape, columns, slots)
+    lines = lines_of(shape, columns, slots)
+    built = Run.of(shape, lines)
     for _ in range(4):
         ops = [ORDERS[place] for place in random.integers(0, len(ORDERS), shape.n_axes)]
         bounds: list[Bound] = [(axis, op, shape.n_equal + axis) for axis, op in enumerate(ops)]
-        query = Asking.of(shape, bounds).by(built.arrays.lines)
+        asking = Asking.of(shape, bounds)
         expected = naive(columns, bounds, shape, slots)
-        total, (points, others) = built.pairs(query, EVERYBODY, 1 << 40)
-        assert total == len(expected)
-        assert set(zip(query.lines[points, -1].tolist(), others.tolist(), strict=True)) == expected
         selves = 0 if any(not op.accepts(0) for op in ops) else n
-        assert built.counts(query).sum() == len(expected) + selves
+        halves: tuple[Held, Held] = Run.of(shape, lines[:200]), Few(shape, lines[200:])
+        for parts in ((built,), halves):
+            found = set()
+            for part in parts:
+                total, (points, others) = part.pairs(asking, built.lines, EVERYBODY, 1 << 40)
+                assert total == len(points)
+                found |= set(zip(built.lines[points, -1].tolist(), others.tolist(), strict=True))
+            assert found == expected
+            assert sum(part.counts(asking, built.lines).sum() for part in parts) == len(expected) + selves
+
+
+def test_points_that_ask_in_two_ways_are_numbered_on() -> None:
+    shape = RunShape(1, 1)
+    lines = lines_of(shape, [np.zeros(3, np.int64), np.array([5, 7, 9])], np.arange(3))
+    below, above = (Asking.of(shape, [(0, op, 1)]) for op in (Operator.LT, Operator.GT))
+    both = below.with_other(above)
+    assert both is not None
+    for held in (Run.of(shape, lines), Few(shape, lines)):
+        total, (points, others) = held.pairs(both, lines, EVERYBODY, 100)
+        assert total == 6
+        assert sorted(zip(points.tolist(), others.tolist(), strict=True)) == [
+            (1, 0),
+            (2, 0),
+            (2, 1),
+            (3, 1),
+            (3, 2),
+            (4, 2),
+        ]
+        assert held.counts(both, lines).tolist() == [0, 1, 2, 2, 1, 0]
 
 
 @examples(60)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=60))
-def test_levels_hold_what_came_and_was_not_taken_back(rows: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=60), st.sampled_from([SMALL, MIXED]))
+def test_levels_hold_what_came_and_was_not_taken_back(rows: list[tuple[int, int]], merging: Merging) -> None:
     shape = RunShape(1, 1)
-    levels = Levels(shape, merging=SMALL)
+    levels = Levels(shape, merging=merging)
     alive = np.zeros(len(rows) + 1, np.uint8)
-    for slot, (group, value) in enumerate(rows):
-        levels.add(Run.build(shape, [np.array([group]), np.array([value])], np.array([slot])))
+
+    def add(slot: int, row: int) -> None:
+        lines = lines_of(shape, [np.array([cell]) for cell in rows[row]], np.array([slot]))
+        levels.add(levels.of(lines))
+
+    for slot in range(len(rows)):
+        add(slot, slot)
         alive[slot] = 1
         if slot % 3 == 2:  # the row before goes
-            group, value = rows[slot - 1]
-            levels.add(Run.build(shape, [np.array([group]), np.array([value])], np.array([~(slot - 1)])))
+            add(~(slot - 1), slot - 1)
             alive[slot - 1] = 0
     assert len(levels) == alive.sum()
+    assert len(Levels(shape, levels.all_runs())) == alive.sum()
     levels.settle()
-    assert sum(map(len, levels.runs)) >= alive.sum()
+    assert levels.size >= alive.sum()
     assert len(levels) == alive.sum()
 
 
@@ -113,7 +145,8 @@ def test_large_merges_of_levels_that_share_their_upkeep_take_turns() -> None:
     most = 0
     for start in range(0, 60_000, 500):
         for levels in many:
-            levels.add(Run.build(shape, list(random.integers(0, 1 << 40, (2, 500))), np.arange(start, start + 500)))
+            cells = list(random.integers(0, 1 << 40, (2, 500)))
+            levels.add(Run.of(shape, lines_of(shape, cells, np.arange(start, start + 500))))
             held = [merge.nbytes for one in many for merge in upkeep.of(one) if len(merge.one) > 20_000]
             most = max(most, sum(size > 0 for size in held))
     assert most == 1
@@ -128,7 +161,7 @@ def test_no_addition_waits_for_a_large_merge() -> None:
     random = np.random.default_rng(3)
     for start in range(0, 400_000, 1000):
         cells = random.integers(0, 1 << 40, (2, 1000))
-        levels.add(Run.build(shape, list(cells), np.arange(start, start + 1000)))
+        levels.add(Run.of(shape, lines_of(shape, list(cells), np.arange(start, start + 1000))))
         sizes = sorted(map(len, levels.runs), reverse=True)
         assert len(sizes) <= 8
     assert len(levels) == 400_000

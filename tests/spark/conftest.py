@@ -11,13 +11,33 @@ import pytest
 from pyspark.sql import SparkSession
 
 from refute.spark.session.warning import calm
+from thorough import THOROUGH
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file, which need the JVM, in one process when tests run in several: two have one each."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of a file, which need the JVM, in one process when tests run in several: two have one each.
+
+    A test with several cases runs each of them in one kind of session, in turn, unless everything is tried.
+    """
     for item in items:
         if "spark" in item.path.parts:
             item.add_marker(pytest.mark.xdist_group(f"spark {zlib.crc32(item.path.name.encode()) % 2}"))
+    if not THOROUGH:
+        left_out = _twins(items)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _twins(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of each case that would run in both kinds of sessions, one; none of tests with a single case."""
+    found: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        given = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        if given.pop("spark_kind", None) is not None:
+            test = item.nodeid.partition("[")[0]
+            found.setdefault(test, {}).setdefault(repr(given), []).append(item)
+    several = [list(cases.values()) for cases in found.values() if len(cases) > 1]
+    return {both[number % 2] for cases in several for number, both in enumerate(cases) if len(both) == 2}
 
 
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"  # what PySpark asks before it builds a classic or a Connect expression

@@ -30,10 +30,11 @@ from refute.spark.budget import SparkBudget
 from refute.report.violations import Violations
 from refute.spark.engine import SparkEngine
 from refute.spark.session import session
+from refute.spark.session.session import BRIEF
 
 master, data, marker, rule, rare = sys.argv[1:]
-spark = session(master=master)
-engine = SparkEngine(data, session=spark, budget=SparkBudget(driver_bytes=0, task_rows=20_000))
+spark = session(master=master, brief=True, settings={"spark.executor.extraJavaOptions": " ".join(BRIEF)})
+engine = SparkEngine(data, session=spark, budget=SparkBudget(driver_bytes=0, task_rows=10_000))
 rules = [RuleBook.of(text)[0] for text in (rule, rare)]
 holds = engine.verify(rules[0]).holds
 open(marker, "w").close()
@@ -53,12 +54,12 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Process]]]:
 def test_a_killed_worker_changes_nothing_in_the_answer(cluster: tuple[str, list[Process]], tmp_path: Path) -> None:
     master, workers = cluster
     rng = np.random.default_rng(5)
-    rows = 400_000
+    rows = 200_000
     a = rng.permutation(rows)
     noise = np.where(rng.random(rows) < 0.0005, rng.integers(0, 50, rows), 0)
     table = pa.table({"k": a // 100, "a": a, "b": a + noise, "pad": rng.random(rows)})
     data, marker = tmp_path / "data.parquet", tmp_path / "started"
-    pq.write_table(table, data, row_group_size=20_000)
+    pq.write_table(table, data, row_group_size=10_000)
     driver = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", DRIVER, master, str(data), str(marker), RULE, RARE],
         env=environment(),

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.discovery import Discovery, Progress, discover
+from refute.discovery import CompleteDiscovery, Progress, discover
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import merged
 from refute.discovery.inversion.inverted import inverted
@@ -55,7 +55,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 Rules = set[tuple[str, int]]
 
 
-def rules(found: Discovery) -> Rules:
+def rules(found: CompleteDiscovery) -> Rules:
     assert found.complete
     return {(rule.text, rule.violations) for rule in found.rules}
 
@@ -64,7 +64,7 @@ def rules(found: Discovery) -> Rules:
 SMALL = SparkTuning(block_rows=16, sample_rows=12, bucket_rows=40, part_rows=14, points=6, job_cost=0.0)
 
 
-def spread(table: Any, spark_tuning: SparkTuning = SPARK_STANDARD, **options: Any) -> Discovery:
+def spread(table: Any, spark_tuning: SparkTuning = SPARK_STANDARD, **options: Any) -> CompleteDiscovery:
     """Discovery where the rows are, however few, in small steps."""
     steps = Tuning(many_open=2, wave=40)
     return discover_on_spark(table, options_of(**options), gather=0, tuning=steps, spark_tuning=spark_tuning)
@@ -272,8 +272,22 @@ def test_a_path_a_catalog_table_and_a_frame_are_taken(spark: SparkSession, tmp_p
     spark.catalog.dropTempView("rows_to_discover")
     assert rules(rf.discover(str(file), cross_columns=False, engine="local")) == expected
     assert rules(spread(str(file), cross_columns=False)) == expected
-    some = rf.discover(str(file), cross_columns=False, where="`group` < 3")
-    assert rules(some) == rules(rf.discover(table, cross_columns=False, where="group < 3"))
+
+
+@pytest.mark.parametrize("where", ["GROUP < 3 and not (label is null)", "`st.p` > 1 or group = 0", "whole < 9.5e40"])
+def test_a_condition_chooses_the_same_rows_on_both_engines(spark: SparkSession, where: str) -> None:
+    table = mixed(60, 2).select(["label", "whole", "group"])
+    here = table.append_column("st.p", table["group"])
+    expected = rules(
+        rf.discover(here, columns=table.column_names, cross_columns=False, where=where.replace("GROUP", "group"))
+    )
+    assert expected
+    inside = frame_of(table, spark).withColumn("st", F.struct(F.col("group").alias("p")))
+    for gather in (0, 1 << 20):
+        found = discover_on_spark(
+            inside.coalesce(1), options_of(columns=table.column_names, cross_columns=False), where=where, gather=gather
+        )
+        assert rules(found) == expected
 
 
 @pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")
@@ -348,7 +362,7 @@ def test_an_interrupt_ends_the_search(spark: SparkSession, slow: threading.Event
     assert found.partial
 
 
-def rules_of(found: Discovery) -> set[str]:
+def rules_of(found: CompleteDiscovery) -> set[str]:
     return {rule.text for rule in found.rules}
 
 

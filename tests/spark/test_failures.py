@@ -6,19 +6,20 @@ import platform
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import refute as rf
-from refute.errors import EngineError
+from refute.errors import DataError, EngineError
 from refute.language.rulebook import RuleBook
 from refute.report.violations import Violations
 from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import failures
-from refute.spark.session.failures import explained
+from refute.spark.session.failures import explained, plain_failures
 from refute.spark.session.probe import NEEDED, Worker, found_wanting, sentence
 from refute.spark.session.warning import calm
 
@@ -83,6 +84,16 @@ def test_the_worker_that_lacks_most_is_told_and_so_is_another_version() -> None:
     assert said is not None
     assert "(/usr/bin/python3, version 3.11.2, on c) lacks refute and numba; install" in said
     assert "has refute 0.0.1, and this process has" in (sentence([complete, old]) or "")
+
+
+@pytest.mark.spark
+def test_an_error_of_a_task_keeps_its_class_its_message_and_its_facts(spark_kind: SparkSession) -> None:
+    def refuse(batches: Any) -> Any:
+        raise DataError("the column 'x' is empty", column="x", rows=[1, 2], key=("a", "b"))
+
+    with pytest.raises(DataError, match=r"^the column 'x' is empty$") as raised, plain_failures("t"):
+        spark_kind.range(1).mapInArrow(refuse, "id bigint").collect()
+    assert raised.value.facts == {"column": "x", "rows": [1, 2], "key": ("a", "b")}
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""How often the rows of a source are read for one question: counted from the records that Spark's event log tells."""
+"""How often the rows of a source are read for one question: counted from the records in Spark's event log."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROWS = 24_000
 SCRIPT = """
-import json, sys, warnings
+import contextlib, io, json, sys, warnings
 from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
+from refute.cli.app import run
 from refute.language.rulebook import RuleBook
 from refute.spark import SparkBudget, SparkEngine
 from refute.spark.session import session
@@ -34,15 +37,24 @@ table = pa.table({
 })
 pq.write_table(table, folder / "t.parquet")
 csv.write_csv(table, folder / "t.csv")
-spark = session(master="local[2]", settings={
+csv.write_csv(table.select(["a", "v"]).slice(0, 400), folder / "small.csv")
+spark = session(master="local[2]", brief=True, settings={
     "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.eventLog.compress": "false",
     "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "768m"})
 parquet = spark.read.parquet(f"{folder}/t.parquet")
 sources = {
     "Parquet": parquet, "CSV": f"{folder}/t.csv", "filter": parquet.where("id >= 0"), "shuffle": parquet.repartition(3)
 }
+
+
+def begin(case):
+    spark.sparkContext.setJobDescription(f"begin {case}")
+    spark.range(1).count()
+    spark.sparkContext.setJobDescription(None)
+
+
 for number, (source, rule, question, key) in enumerate(cases):
-    spark.sparkContext.setJobDescription(f"case {number}")
+    begin(number)
     with SparkEngine(sources[source], key=key, budget=SparkBudget(driver_bytes=0, sample_rows=50)) as engine:
         (asked,) = RuleBook.of(rule)
         if question == "count":
@@ -50,6 +62,10 @@ for number, (source, rule, question, key) in enumerate(cases):
         else:
             engine.measure([asked], counts=question == "check")
             engine.n_rows
+for case, options in {"plain": [], "listed": ["--list", "3", "--violations", f"{folder}/clashes"]}.items():
+    begin(case)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert run(["check", f"{folder}/small.csv", "a -> v", "--quiet", *options]) == 1
 spark.stop()
 """
 CASES: list[tuple[str, str, str, list[str]]] = [
@@ -66,57 +82,49 @@ CASES: list[tuple[str, str, str, list[str]]] = [
 _FIRST = 0.2  # of the rows: the first ones, which are looked at before all
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all questions were asked, in one process of their own."""
+    found = tmp_path_factory.mktemp("passes")
+    (found / "log").mkdir()
+    arguments = [sys.executable, "-c", SCRIPT, str(found), str(ROWS), json.dumps(CASES)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def records(folder: Path) -> dict[str, int]:
+    """How many records were read for each question. Spark writes events in order, and a small job begins each."""
+    read: dict[str, int] = defaultdict(int)
+    case = "before all"
+    for event in _events(folder):
+        if event["Event"] == "SparkListenerJobStart":
+            word, _, name = event["Properties"].get("spark.job.description", "").partition(" ")
+            case = name if word == "begin" else case
+        if event["Event"] == "SparkListenerTaskEnd":
+            metrics = event.get("Task Metrics") or {}
+            read[case] += metrics.get("Input Metrics", {}).get("Records Read", 0)
+    return read
+
+
 @pytest.mark.spark
-def test_a_question_about_one_rule_reads_the_source_twice_at_most(tmp_path: Path) -> None:
-    passes = _passes(tmp_path, CASES)
+def test_a_question_about_one_rule_reads_the_source_twice_at_most(records: dict[str, int]) -> None:
+    passes = [records[str(number)] / ROWS for number in range(len(CASES))]
     found = {case[:3]: read for case, read in zip(CASES, passes, strict=True) if read > 2 + _FIRST + len(case[3])}
     assert not found
     assert min(passes) >= 1
 
 
 @pytest.mark.spark
-def test_listing_and_writing_clashes_of_a_small_file_reads_it_no_more_often(tmp_path: Path) -> None:
-    data = tmp_path / "data.csv"
-    data.write_text("a,b\n" + "".join(f"{i % 50},{i % 7}\n" for i in range(400)), encoding="utf-8")
-    plain = _records_read_by_a_check(tmp_path / "plain", data)
-    listed = _records_read_by_a_check(
-        tmp_path / "listed", data, "--list", "3", "--violations", str(tmp_path / "clashes")
-    )
-    assert plain == listed > 0
-    assert any((tmp_path / "clashes").rglob("*.parquet"))
+def test_listing_and_writing_clashes_of_a_small_file_reads_it_no_more_often(
+    records: dict[str, int], folder: Path
+) -> None:
+    assert records["plain"] == records["listed"] >= 400
+    assert any((folder / "clashes").rglob("*.parquet"))
 
 
-def _records_read_by_a_check(log: Path, data: Path, *options: str) -> int:
-    log.mkdir()
-    settings = {"enabled": "true", "dir": log.as_uri(), "compress": "false", "rolling.enabled": "false"}
-    conf = [word for name, value in settings.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
-    command = [sys.executable, "-m", "refute", "check", str(data), "a -> b", "--quiet", *conf, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    (file,) = log.iterdir()
-    events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return sum(
-        (event.get("Task Metrics") or {}).get("Input Metrics", {}).get("Records Read", 0)
-        for event in events
-        if event["Event"] == "SparkListenerTaskEnd"
-    )
-
-
-def _passes(folder: Path, cases: list[tuple[str, str, str, list[str]]]) -> list[float]:
-    """How often all rows were read for each case."""
-    (folder / "log").mkdir()
-    arguments = [sys.executable, "-c", SCRIPT, str(folder), str(ROWS), json.dumps(cases)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
     (log,) = (folder / "log").iterdir()
-    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    numbers: dict[int, int] = {}
-    read: dict[int, int] = defaultdict(int)
-    for event in events:
-        if event["Event"] == "SparkListenerJobStart":
-            words = event["Properties"].get("spark.job.description", "before all").split()
-            numbers |= dict.fromkeys(event["Stage IDs"], int(words[1]) if words[0] == "case" else -1)
-        if event["Event"] == "SparkListenerTaskEnd":
-            metrics = event.get("Task Metrics") or {}
-            read[numbers[event["Stage ID"]]] += metrics.get("Input Metrics", {}).get("Records Read", 0)
-    return [read[number] / ROWS for number in range(len(cases))]
+    for line in log.read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)

@@ -63,6 +63,11 @@ TABLES: dict[str, Ask] = {
     "a limit": lambda engine: rf.violations(ROWS, "zip -> city", 0, engine=engine),
     "a rule that a report lacks": lambda engine: rf.check(ROWS, "zip -> city", engine=engine).violations("zip_fixes"),
     "unknown column of a search": lambda engine: rf.discover(ROWS, columns=["zipp"], engine=engine),
+    "unknown column of a condition on what is searched": lambda engine: rf.discover(
+        ROWS, where="cty = 'x'", engine=engine
+    ),
+    "types in a condition on what is searched": lambda engine: rf.discover(ROWS, where="city > rate", engine=engine),
+    "a condition that cannot be read": lambda engine: rf.discover(ROWS, where="city like 'x'", engine=engine),
     "unknown method of a search": lambda engine: rf.discover(ROWS, method="guide", engine=engine),
 }
 

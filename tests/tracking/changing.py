@@ -19,6 +19,7 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.tracking.incdc.thresholds import Thresholds
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import TrackedChange, Ways
 
@@ -92,6 +93,23 @@ TUNINGS = st.builds(
     few_points=st.sampled_from((0, 12)),
     recut=st.sampled_from((0, 5000)),
     recut_share=st.sampled_from((0.0, 1.5)),
+)
+INCDC = st.builds(
+    Ways,
+    witnesses=st.sampled_from((1, 2, 8)),
+    classes=st.integers(0, 5),
+    span=st.sampled_from((0, 0, 16)),
+    suspects=st.sampled_from((0, 9999, 9999)),
+    incdc=st.builds(
+        Thresholds,
+        equality=st.sampled_from((0.0, 0.6, 0.6)),  # none is taken at once; as the paper has it
+        distinct=st.sampled_from((0.0, 0.1)),
+        sample=st.sampled_from((4, 10_000)),
+        growth=st.sampled_from((0.0, 0.3, 9.0)),
+        orders=st.sampled_from((True, True, True, False)),
+        optimal=st.sampled_from((True, True, False)),
+        crossing=st.sampled_from((True, True, False)),
+    ),
 )
 
 

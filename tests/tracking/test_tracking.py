@@ -16,7 +16,7 @@ from refute.discovery.tuning import STANDARD
 from refute.tracking.planning import planned
 from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
-from tracking.changing import TUNINGS, WAYS, Followed, Shape, options, shapes
+from tracking.changing import INCDC, TUNINGS, WAYS, Followed, Shape, options, shapes
 
 WIDE = Shape(("whole",) * 5, (3,) * 5, (False, True, False, False, True))
 
@@ -25,9 +25,11 @@ class Changing(RuleBasedStateMachine):
     """Rows come, go and are replaced, down to none and back."""
 
     followed: Followed
+    ways = WAYS
 
-    @initialize(data=st.data(), shape=shapes(), given=options(), ways=WAYS, size=st.sampled_from((0, 1, 2, 8, 25)))
-    def begin(self, data: Any, shape: Shape, given: Any, ways: Ways, size: int) -> None:
+    @initialize(data=st.data(), shape=shapes(), given=options(), size=st.sampled_from((0, 1, 2, 8, 25)))
+    def begin(self, data: Any, shape: Shape, given: Any, size: int) -> None:
+        ways = data.draw(self.ways)
         nulls = data.draw(st.booleans())
         rows = data.draw(st.lists(shape.rows(nulls=nulls), min_size=size, max_size=size))
         self.followed = Followed(shape, rows, given, ways, data.draw(TUNINGS))
@@ -68,6 +70,16 @@ class Changing(RuleBasedStateMachine):
 
 Changing.TestCase.settings = examples(30, stateful_step_count=20 if THOROUGH else 6)
 TestChanging = Changing.TestCase
+
+
+class ChangingByIndexes(Changing):
+    """The same where rows that come are found by the indexes of IncDC."""
+
+    ways = INCDC
+
+
+ChangingByIndexes.TestCase.settings = examples(30, stateful_step_count=20 if THOROUGH else 6)
+TestChangingByIndexes = ChangingByIndexes.TestCase
 
 
 @given(st.data(), WAYS, st.sampled_from(("sql", "equal")))
@@ -127,21 +139,19 @@ def test_rules_within_an_error_are_tracked_too(data: Any, shape: Shape, error: f
     followed.check()
 
 
-def test_many_rows_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refute.tracking.tracking._SPARE", 4)
+def test_many_rows_that_are_gone_are_forgotten() -> None:
     shape = Shape(("whole", "text"), (6, 3), (False, True))
     rows = [(number % 6, f"v{number % 3}") for number in range(12)]
-    followed = Followed(shape, rows, options_of(), Ways(counted=False, witnesses=2, scratch=9.0))
+    followed = Followed(shape, rows, options_of(), Ways(spare=4, counted=False, witnesses=2, scratch=9.0))
     for turn in range(12):
         followed.change(list(followed.rows)[:4], [(turn % 5, None), (turn % 6, "v1"), (3, "v0"), (turn % 2, "v2")])
         followed.check()
     assert followed.tracking.rows.n < 40
 
 
-def test_a_change_of_most_rows_is_a_search_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("refute.tracking.tracking._SPARE", 2)
+def test_a_change_of_most_rows_is_a_search_anew() -> None:
     shape = Shape(("whole", "text"), (6, 3), (False, True))
-    followed = Followed(shape, [(1, "v0"), (2, "v1"), (2, "v0")], options_of(), Ways())
+    followed = Followed(shape, [(1, "v0"), (2, "v1"), (2, "v0")], options_of(), Ways(spare=2))
     followed.change([0], [(number, None) for number in range(5)])
     followed.check()
 

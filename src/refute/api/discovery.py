@@ -15,7 +15,7 @@ from refute.api.tables import (
     on_spark,
     spark_table,
 )
-from refute.discovery import Discovery, Measure, Progress, RuleSort, SearchMethod
+from refute.discovery import CompleteDiscovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
@@ -54,15 +54,15 @@ def discover(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
-) -> Discovery:
+) -> CompleteDiscovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
     The table can be anything that `check` accepts: a table in memory, a path or glob, a catalog table, a Spark
-    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows: by SQL on
-    Spark, otherwise by a condition as in rules. `kinds` keeps only rules of the named kinds (`key`, `functional
-    dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`, `driver_bytes` and
-    `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or after `time_limit`
-    seconds, the rules verified so far are returned, marked as partial.
+    DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows by a
+    condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
+    kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
+    `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
+    after `time_limit` seconds, the rules verified so far are returned, marked as partial.
     """
     options = options_of(
         columns=columns,
@@ -101,10 +101,10 @@ def discover(
         most = GATHERED if driver_bytes is None else driver_bytes
         return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
     rows = Relation.of(read_local(table, given) if is_path(table) else table)
-    return search(LocalTable(_chosen(rows, where)), options, kept)
+    return search(LocalTable(selected(rows, where)), options, kept)
 
 
-def _chosen(relation: Relation, where: str | None) -> Relation:
+def selected(relation: Relation, where: str | None) -> Relation:
     """The rows for which a condition is true."""
     if where is None:
         return relation

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.api.functions import check
+from refute.api.functions import check, suspects
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
 from refute.errors import OptionError, RefuteError, whole_number
@@ -232,7 +232,7 @@ class Monitor:
         """What inserting these rows would change, without inserting them."""
         with self._lock:
             rows = arrow_of(table, self._state.schema)
-            return self._told(self._state.supposed(rows))
+            return self._changes(self._state.supposed(rows))
 
     def count(self, rule: Any) -> int:
         """How many violations of a rule there are: ordered pairs of rows, or rows for a rule about one row."""
@@ -259,8 +259,12 @@ class Monitor:
 
     @property
     def suspects(self) -> Suspects:
-        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are."""
-        return self.report().suspects
+        """The few rows to blame at this moment, as `refute.suspects` gives them for the rows that there are.
+
+        They are found when they are first asked for, and kept until the next change.
+        """
+        with self._lock:
+            return suspects(self, RuleBook.of(list(self.rules)))
 
     def table(self) -> pa.Table:
         """All rows, in the order of their arrival."""
@@ -284,9 +288,9 @@ class Monitor:
         self._state.carry_out(change)
         if self._directory is not None:
             self._directory.note(change, self._state.version)
-        return self._told(change)
+        return self._changes(change)
 
-    def _told(self, change: Change) -> Changes:
+    def _changes(self, change: Change) -> Changes:
         return Changes(change.counts, change.deltas, change.pairs, change.rows, self.key)
 
     def __repr__(self) -> str:

@@ -73,11 +73,11 @@ def check_same(
         asked = {_said(rule): rule.name for rule in book}
         for said in asked.keys() ^ known.keys():
             name = (asked | known)[said]
-            told = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
+            conflict = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
             if name in asked.values() and name in known.values():
-                told = f"has a rule {name!r} with other predicates or options"
+                conflict = f"has a rule {name!r} with other predicates or options"
             raise OptionError(
-                f"the monitor there {told}; leave rules out, then use add() and drop()",
+                f"the monitor there {conflict}; leave rules out, then use add() and drop()",
                 option="rules",
                 known=tuple(rule.name for rule in state.rules),
             )

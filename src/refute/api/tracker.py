@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.api.tables import as_key, is_monitor, is_path, on_spark
-from refute.discovery import Discovery, RuleSort
+from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
@@ -29,6 +29,7 @@ from refute.relation.read.files import read_local
 from refute.report.numbers import plural
 from refute.tracking.changes import RuleChanges
 from refute.tracking.codes import Longs
+from refute.tracking.methods import check_incdc, ways_of
 from refute.tracking.rules import TrackedRules
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways
@@ -41,7 +42,7 @@ class Tracker:
 
     The rules are those that `discover` would find from scratch, among the predicates that were chosen at the start:
     which columns are compared, with each other and with which constants, stays as it is until `refit()`; a column that
-    gets its first null is only told apart from then on. `key` names the columns by which rows are known; without
+    gets its first null is only distinguished from then on. `key` names the columns by which rows are known; without
     one, rows are known by their number in the order in which they came. Every change is whole or not at all, as with a
     `Monitor`. Several threads may use a tracker, one at a time.
     """
@@ -57,15 +58,18 @@ class Tracker:
     ) -> None:
         """Discovers the rules of a table, by the options of `discover`; or takes a `Discovery`, with its options.
 
-        `ways` are for those who compare: how much is kept, and by which way pairs are found.
+        `method` also takes 'incdc', for those who compare: rows that come are then held against the others by the
+        indexes of that paper. So are `ways`: how much is kept, and by which way pairs are found.
         """
         self._lock = threading.RLock()
-        self._ways = ways
+        self._ways, options = ways_of(ways, options)
         space: PredicateSpace | None = None
         if isinstance(table, Discovery):
             table, space, self._options = self._of_discovery(table, options)
         else:
             self._options = options_of(**options)
+        if self._ways is not None and self._ways.incdc is not None:
+            check_incdc(self._options)
         if self._options.time_limit is not None:
             raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
@@ -80,6 +84,8 @@ class Tracker:
     def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
         if options:
             raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
+        if not isinstance(found, CompleteDiscovery):
+            raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
         if not isinstance(found.table, LocalTable):
             raise OptionError("the rows of this discovery are on Spark; a tracker keeps rows in this process")
         if not found.complete:
@@ -95,7 +101,7 @@ class Tracker:
             self._notes = tracking.notes
         self._space = tracking.space
         self._tracking = tracking
-        self._found: Discovery | None = None
+        self._found: CompleteDiscovery | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -162,7 +168,7 @@ class Tracker:
         with self._lock:
             return self._state.living()[1]
 
-    def discovery(self) -> Discovery:
+    def discovery(self) -> CompleteDiscovery:
         """The rules of this moment, ranked, as `discover` gives them; made when it is first asked for."""
         with self._lock:
             tracking = self._ready()
@@ -213,7 +219,7 @@ class Tracker:
             return RuleChanges.between(before, after, notes)
 
     def _ready(self) -> Tracking:
-        """What is tracked; searched anew where a change failed on the way."""
+        """What is tracked; searched again where a change failed on the way."""
         if self._tracking is None:
             self._start(self._space)
         assert self._tracking is not None
@@ -234,10 +240,10 @@ class Tracker:
 
         self._tracking = None
         tracked = tracking.change(gone, Relation.of(change.table), came, after)
-        told = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
+        changes = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
         state.carry_out(change)
         self._tracking, self._space, self._found = tracking, tracking.space, None
-        return told
+        return changes
 
     def _ids(self, slots: Longs, change: Change) -> list[Any]:
         """The keys of rows that are there or come with a change, or their numbers."""

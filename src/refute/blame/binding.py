@@ -5,30 +5,42 @@ from __future__ import annotations
 import numpy as np
 
 from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
+from refute.blame.tuples import tallied
 from refute.kernels.sort.distinct import mix, numbered
+from refute.kernels.sort.sorting import sorted_positions
 from refute.language.form import Form, operands
 from refute.language.operators import Operator
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem
 
 _LARGEST = 2**62
+_Common = tuple[Rule, Problem, Partners, int, Longs | None]
 
 
-def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int) -> Contest:
-    """The rule as the most exact contest that its shape admits."""
-    common = (rule, problem, partners, n_rows)
+def contest_of(
+    rule: Rule,
+    problem: Problem,
+    partners: Partners,
+    n_rows: int,
+    times: Longs | None = None,
+    known: Longs | None = None,
+) -> Contest:
+    """The rule as the most exact contest that its shape admits; `known` tells how common the right-hand value of each
+    row is, where that is not to be counted."""
+    common: _Common = (rule, problem, partners, n_rows, times)
     form = Form.of(rule)
     alike = problem.aligned and all(one.same_codes for one in problem.equal + problem.differ)
     if not alike or len(problem.differ) > 1 or (problem.differ and problem.order):
         return Loose(*common)
     orders = problem.order
     if not orders:
-        return OneValue(*common, _groups(problem, problem.differ), is_key=not problem.differ, mutual=True)
+        groups = _groups(problem, problem.differ, times, known)
+        return OneValue(*common, groups, is_key=not problem.differ, mutual=True)
     if len(orders) == 1 and orders[0].same_codes:
         # Rows with different values clash in one direction; with `<=` those with equal values do, too.
         if orders[0].lag:
-            return OneValue(*common, _groups(problem, ()), is_key=True, mutual=False)
-        return OneValue(*common, _groups(problem, orders), is_key=False, mutual=False)
+            return OneValue(*common, _groups(problem, (), times, known), is_key=True, mutual=False)
+        return OneValue(*common, _groups(problem, orders, times, known), is_key=False, mutual=False)
     if len(orders) == 2 and all(one.same_codes for one in orders):
         return _chain(common, problem)
     if len(orders) == 2:
@@ -36,7 +48,7 @@ def contest_of(rule: Rule, problem: Problem, partners: Partners, n_rows: int) ->
     return Loose(*common)
 
 
-def _groups(problem: Problem, value: tuple[Comparison, ...]) -> GroupedRows:
+def _groups(problem: Problem, value: tuple[Comparison, ...], times: Longs | None, known: Longs | None) -> GroupedRows:
     """Points by what must be equal, and within these by the value that must be one; without any, each by itself."""
     rows, n = problem.s.row_numbers(), problem.s.size
     groups, firsts = _numbers(problem.equal, n)
@@ -44,23 +56,30 @@ def _groups(problem: Problem, value: tuple[Comparison, ...]) -> GroupedRows:
         return GroupedRows(rows, np.arange(n, dtype=np.int32), groups, np.zeros(n, np.int64), len(firsts))
     values, _ = _numbers(value, n)
     pairs, first_points = _numbered(groups.astype(np.int64) * (int(values.max(initial=0)) + 1) + values)
-    common = np.bincount(values, minlength=1)[values[first_points]].astype(np.int64)
+    if known is None:
+        common = tallied(values, None if times is None else times[rows])[values[first_points]]
+    else:
+        common = known[rows[first_points]]
     return GroupedRows(rows, pairs, groups[first_points], common, len(firsts))
 
 
-def _chain(common: tuple[Rule, Problem, Partners, int], problem: Problem) -> Chain:
+def _chain(common: _Common, problem: Problem) -> Chain:
     """Sorted such that what stays ascends in both ranks: the second is turned, as the rule forbids the same way."""
     x, y = problem.order
     groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
-    first = np.unique(x.s, return_inverse=True)[1].astype(np.int64)
-    second = np.unique(-y.s.astype(np.int64), return_inverse=True)[1].astype(np.int64)
+    (first, firsts), (second, seconds) = _ranks(x.s, x.size), _ranks(y.size - 1 - y.s.astype(np.int64), y.size)
     strict = (x.lag == 0, y.lag == 0)
-    order = np.lexsort((second if strict[0] else -second, first, groups))
+    tied = second if strict[0] else seconds - 1 - second
+    size = (int(groups.max(initial=0)) + 1) * firsts * seconds
+    if size <= _LARGEST:
+        order = sorted_positions((groups * firsts + first) * seconds + tied, size)
+    else:
+        order = np.lexsort((tied, first, groups))
     points = np.ascontiguousarray(np.stack([groups, first, second])[:, order])
     return Chain(*common, points, problem.s.row_numbers()[order], strict)
 
 
-def _spans(common: tuple[Rule, Problem, Partners, int], problem: Problem, form: Form) -> Spans | None:
+def _spans(common: _Common, problem: Problem, form: Form) -> Spans | None:
     """The rule as spans of two columns, where it says that no two overlap and no span ends before it starts."""
     predicates = [one.predicate for one in form.order]
     for at, (one, other) in enumerate((predicates, predicates[::-1])):
@@ -77,6 +96,14 @@ def _spans(common: tuple[Rule, Problem, Partners, int], problem: Problem, form: 
         points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
         return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
     return None
+
+
+def _ranks(codes: Ids | Longs, size: int) -> tuple[Longs, int]:
+    """Codes in `[0, size)` without the gaps that would make sorts and trees large, and their number."""
+    if size <= max(2 * len(codes), 1):
+        return codes.astype(np.int64), size
+    distinct, ranks = np.unique(codes, return_inverse=True)
+    return ranks.astype(np.int64), len(distinct)
 
 
 def _numbers(compared: tuple[Comparison, ...], n: int) -> tuple[Ids, Longs]:

@@ -2,7 +2,7 @@
 
 Cells are named one after the other, each the one that settles most: rules that the row breaks against rows that stay,
 less those that it satisfies and that confirm the cell. A cell on the right of a broken rule has a value to put there,
-which the rows of its group say. A cell on the left is named only on evidence: another value of it makes the row fit,
+which the rows of its group say. A cell on the left is named only on evidence: another value there makes the row fit,
 which would be a coincidence otherwise, or other rules confirm the cell on the right.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from refute.blame.contest import Flags, Longs
 from refute.blame.dependencies import SATISFIED, UNKNOWN, VIOLATED, Dependencies, Dependency
-from refute.blame.tuples import distinct, matching
+from refute.blame.tuples import distinct, matching, tallied
 
 MOST_CELLS = 6  # of a row
 SURPRISE = 0.2  # how often chance may make another left-hand value fit, for it to be evidence
@@ -124,7 +124,7 @@ class _Naming:
         self._groups = np.stack([group for _, group in judged])
         self._staying = known.staying
         self._rare = np.stack(
-            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / len(known.kept) for rule in known.rules]
+            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / known.n_rows for rule in known.rules]
         )
 
     def best(self, done: Flags) -> _Choice:
@@ -149,7 +149,7 @@ class _Naming:
         return choice
 
     def _settled(self, offer: _Choice, column: int, at: Longs, reading: list[int], confirmed: np.ndarray) -> _Choice:
-        """The offers with what each gains; a value that does not pay is none."""
+        """The offers with what each gains; a value that does not pay is dropped."""
         cells = self._cells[:, at].copy()
         cells[column] = offer.value
         gain = np.zeros(len(at))
@@ -177,12 +177,12 @@ class _Naming:
             better = (own > support) | ((own == support) & (own >= 0) & (value < offer.value))
             support = np.where(better, own, support)
             agree, among, donor = rule.agreeing[group], rule.members[group], rule.donors[group]
-            told = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
+            settled = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
             for name, new in (
                 ("value", value),
                 ("agree", agree),
                 ("among", among),
-                ("donor", np.where(told, donor, -1)),
+                ("donor", np.where(settled, donor, -1)),
             ):
                 getattr(offer, name)[better] = new[better]
             offer.given[better] = self._given(rule.left)
@@ -264,26 +264,27 @@ class _Naming:
         rows, keys, wanted = self._matching(base, others, at)
         size = int(own.max(initial=0)) + 1
         pairs, first = distinct(keys * size + own[rows])
-        counts, key, value = np.bincount(pairs), keys[first], own[rows[first]].astype(np.int64)
+        times = None if self._known.times is None else self._known.times[rows]
+        counts, key, value = tallied(pairs, times), keys[first], own[rows[first]].astype(np.int64)
         order = np.lexsort((value, -counts, key))
         heads = order[np.r_[True, key[order][1:] != key[order][:-1]]] if len(order) else order
         most = int(max(keys.max(initial=0), wanted.max(initial=0))) + 1
         best = np.full(most, -1)
         best[key[heads]] = heads
-        totals = np.bincount(keys, minlength=most)
+        totals = tallied(keys, times, most)
         there = best[wanted] >= 0
         pick = best[wanted[there]]
         rivals = self._distinct(base, alternatives, at, own)[there]
         chance = np.full(len(at), WRONG ** (len(rights) - 1))
         for right in rights:
-            chance *= self._known.common[right][self._cells[right, at]] / len(self._known.kept)
+            chance *= self._known.common[right][self._cells[right, at]] / self._known.n_rows
         other = value[pick] != self._cells[column, at[there]]
         agree, among = counts[pick], totals[wanted[there]]
-        told = other & (agree >= LEFT_MAJORITY * among)
+        settled = other & (agree >= LEFT_MAJORITY * among)
         spots = asked[there]
         offer.agree[spots], offer.among[spots] = agree, among
-        offer.value[spots] = np.where(told, value[pick], UNKNOWN)
-        offer.donor[spots] = np.where(told, rows[first[pick]], -1)
+        offer.value[spots] = np.where(settled, value[pick], UNKNOWN)
+        offer.donor[spots] = np.where(settled, rows[first[pick]], -1)
         offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
         offer.given[spots] = self._given(others)
         return there

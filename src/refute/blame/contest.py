@@ -16,7 +16,7 @@ from refute.kernels.blame.groups import (
     pair_weights,
     use_matched,
 )
-from refute.kernels.blame.orders import heaviest_chain, heaviest_spans
+from refute.kernels.blame.orders import clashing_weights, heaviest_chain, heaviest_spans
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem, ProblemSide
 
@@ -30,13 +30,15 @@ Partners = Callable[[Problem], tuple[Longs, Longs]]  # for each point of side s,
 class Contest(ABC):
     """A rule about two rows over a table; `exact` where the heaviest rows that can stay are found exactly.
 
-    Rows that the rule is not about stay, whatever they weigh.
+    Rows that the rule is not about stay, whatever they weigh. With `times`, a row stands for so many that are alike;
+    rows that clash with what is like them come one by one.
     """
 
     rule: Rule
     problem: Problem
     partners: Partners
     n_rows: int
+    times: Longs | None
 
     @property
     def exact(self) -> bool:
@@ -48,8 +50,19 @@ class Contest(ABC):
         """A set of rows without a violation, as heavy as can be; rows that are not alive are not in it."""
 
     @abstractmethod
-    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
-        """How many of these rows at least must go, and rows that prove it; those that are less `busy` are preferred."""
+    def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
+        """How many of these rows at least must go, and rows that prove it; those that are less `busy` are preferred.
+
+        Both are given as numbers: how many of the rows that each stands for are free, and how many are used.
+        """
+
+    def counted(self, flags: Flags) -> Longs:
+        """How many rows each of these stands for; none for others."""
+        return flags.astype(np.int64) if self.times is None else np.where(flags, self.times, 0)
+
+    def weighed(self, weights: Longs, alive: Flags) -> Longs:
+        """What all rows weigh that each of these stands for; nothing for others."""
+        return np.where(alive, weights if self.times is None else weights * self.times, 0)
 
     def violations(self, rows: Longs, among: Flags) -> Longs:
         """For each of some rows, in how many violations it meets a row among others, in either role."""
@@ -143,41 +156,45 @@ class OneValue(Contest):
     def keep(self, weights: Longs, alive: Flags) -> Flags:
         """The heaviest value of each group; of equals the one more common in its column, then the one that is first."""
         groups = self.groups
-        sums, _ = groups.sums(np.where(alive, weights, 0))
+        sums, _ = groups.sums(self.weighed(weights, alive))
         kept = alive.copy()
         mark_outvoted(groups.rows, groups.pairs, groups.pair_groups, groups.best(sums), kept)
         return kept
 
-    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+    def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
         """All but the largest value of each group; where it has more than half, as many of its rows prove it."""
         groups = self.groups
-        sums, totals = groups.sums(alive.astype(np.int64))
+        sums, totals = groups.sums(free)
         best = groups.best(sums)
         needed = totals - np.where(best >= 0, sums[best], 0)
-        points = np.flatnonzero(alive[groups.rows] & (needed > 0)[groups.pair_groups[groups.pairs]])
+        points = np.flatnonzero((free[groups.rows] > 0) & (needed > 0)[groups.pair_groups[groups.pairs]])
         order = points[np.argsort(busy[groups.rows[points]], kind="stable")]
-        used = np.zeros(self.n_rows, np.bool_)
+        used = np.zeros(self.n_rows, np.int64)
         listed = np.column_stack([groups.rows[order], order])
-        use_matched(listed, groups.pairs, groups.pair_groups, best, needed.copy(), used)
+        use_matched(listed, groups.pairs, groups.pair_groups, best, needed.copy(), free, used)
         return int(needed.sum()), used
 
     def violations(self, rows: Longs, among: Flags) -> Longs:
         """From the sizes of groups and pairs alone."""
-        if not self.mutual:
+        if self.is_key and not self.mutual:
             return Contest.violations(self, rows, among)
         groups = self.groups
-        sums, totals = groups.sums(among.astype(np.int64))
+        sums, totals = groups.sums(self.counted(among))
         at = groups.points(rows)
         if len(groups.rows) == 0:
             return np.zeros(len(rows), np.int64)
         pairs = groups.pairs[at]
-        return np.where(at < 0, 0, 2 * (totals[groups.pair_groups[pairs]] - sums[pairs]))
+        return np.where(at < 0, 0, (1 + self.mutual) * (totals[groups.pair_groups[pairs]] - sums[pairs]))
 
     def degrees(self, alive: Flags) -> Longs:
         """The same for all rows that are alive."""
-        rows = np.flatnonzero(alive)
+        if self.is_key and not self.mutual:
+            return Contest.degrees(self, alive)
+        groups = self.groups
+        sums, totals = groups.sums(self.counted(alive))
         found = np.zeros(self.n_rows, np.int64)
-        found[rows] = self.violations(rows, alive)
+        found[groups.rows] = ((1 + self.mutual) * (totals[groups.pair_groups] - sums))[groups.pairs]
+        found[~alive] = 0
         return found
 
 
@@ -195,23 +212,24 @@ class InOrder(Contest):
     def keep(self, weights: Longs, alive: Flags) -> Flags:
         """The heaviest points of each group."""
         kept = alive.copy()
-        chosen, stays = self._chosen(weights, alive)
+        chosen, stays = self._chosen(self.weighed(weights, alive))
         kept[self.rows[chosen]] = stays
         return kept
 
-    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+    def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
         """All but the most that can stay; the groups in which some must go prove it."""
-        chosen, stays = self._chosen(np.ones(self.n_rows, np.int64), alive)
+        chosen, stays = self._chosen(free)
         groups = self.points[0, chosen]
         broken = np.zeros(int(groups.max(initial=0)) + 1, np.bool_)
         broken[groups[~stays]] = True
-        used = np.zeros(self.n_rows, np.bool_)
-        used[self.rows[chosen[broken[groups]]]] = True
-        return int(np.count_nonzero(~stays)), used
+        used = np.zeros(self.n_rows, np.int64)
+        proving = self.rows[chosen[broken[groups]]]
+        used[proving] = free[proving]
+        return int(free[self.rows[chosen[~stays]]].sum()), used
 
-    def _chosen(self, weights: Longs, alive: Flags) -> tuple[Longs, Flags]:
-        """The points of living rows, and which of them stay."""
-        chosen = np.flatnonzero(alive[self.rows])
+    def _chosen(self, weights: Longs) -> tuple[Longs, Flags]:
+        """The points of rows that weigh something, and which of them stay."""
+        chosen = np.flatnonzero(weights[self.rows] > 0)
         stays = np.zeros(len(chosen), np.bool_)
         if len(chosen):
             self._mark(np.ascontiguousarray(self.points[:, chosen]), weights[self.rows[chosen]], stays)
@@ -226,6 +244,25 @@ class Chain(InOrder):
 
     def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
         heaviest_chain(points, weights, self.strict, int(points[2].max()) + 1, kept)
+
+    def violations(self, rows: Longs, among: Flags) -> Longs:
+        """Of rows that stand for several, counted by a sweep."""
+        if self.times is None or not any(self.strict):
+            return Contest.violations(self, rows, among)
+        return self._partners(among)[rows]
+
+    def degrees(self, alive: Flags) -> Longs:
+        """The same for all rows that are alive."""
+        if self.times is None or not any(self.strict):
+            return Contest.degrees(self, alive)
+        return np.where(alive, self._partners(alive), 0)
+
+    def _partners(self, among: Flags) -> Longs:
+        found, counts = np.zeros(self.n_rows, np.int64), np.zeros(len(self.rows), np.int64)
+        weights = self.counted(among)[self.rows]
+        clashing_weights(self.points, weights, self.strict, int(self.points[2].max(initial=0)) + 1, counts)
+        found[self.rows] = counts
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,10 +300,10 @@ class Loose(Contest):
             kept &= ~gone
             active = (degrees > 0) & ~gone
 
-    def fewest(self, alive: Flags, busy: Longs) -> tuple[int, Flags]:
+    def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
         """So many that the rows with the most violations could cover all of them."""
-        degrees = self.degrees(alive)
+        degrees = self.degrees(free > 0)
         covered = np.cumsum(np.sort(degrees)[::-1])
         if len(covered) == 0 or covered[-1] == 0:
-            return 0, np.zeros(self.n_rows, np.bool_)
-        return int(np.searchsorted(covered, (covered[-1] + 1) // 2)) + 1, degrees > 0
+            return 0, np.zeros(self.n_rows, np.int64)
+        return int(np.searchsorted(covered, (covered[-1] + 1) // 2)) + 1, np.where(degrees > 0, free, 0)

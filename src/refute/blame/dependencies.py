@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.blame.contest import Contest, Flags, GroupedRows, Ids, Longs, OneValue
-from refute.blame.tuples import TupleIndex
+from refute.blame.tuples import TupleIndex, tallied
 from refute.language.form import Form, operands
 from refute.relation import Relation
 
@@ -34,7 +34,7 @@ class Dependency:
 
     def doubt(self, groups: Longs) -> NDArray[np.float64]:
         """For each of some groups, the share of rows of all others that say something else than theirs do: the larger,
-        the less a majority tells."""
+        the less a majority means."""
         members = int(self.members.sum()) - self.members[groups]
         agreeing = int(self.agreeing.sum()) - self.agreeing[groups]
         return (members - agreeing) / np.maximum(members, 1)
@@ -63,6 +63,12 @@ class Dependencies:
     staying: tuple[Longs, ...]  # how many of these stay
     rules: tuple[Dependency, ...]
     kept: Flags
+    times: Longs | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return len(self.kept) if self.times is None else int(self.times.sum())
 
     @classmethod
     def of(cls, relation: Relation, contests: Sequence[Contest], kept: Flags) -> Dependencies:
@@ -72,9 +78,11 @@ class Dependencies:
         codes = tuple(_codes(relation, name) for name in names)
         places = {name: at for at, name in enumerate(names)}
         rules = tuple(_dependency(number, one, places, codes, kept) for number, one in chosen)
-        common = tuple(np.bincount(own, minlength=1) for own in codes)
-        staying = tuple(np.bincount(own[kept], minlength=len(all_)) for own, all_ in zip(codes, common, strict=True))
-        return cls(names, codes, common, staying, rules, kept)
+        times = contests[0].times if contests else None
+        common = tuple(tallied(own, times, 1) for own in codes)
+        left = None if times is None else times[kept]
+        staying = tuple(tallied(own[kept], left, len(all_)) for own, all_ in zip(codes, common, strict=True))
+        return cls(names, codes, common, staying, rules, kept, times)
 
     def cells(self, rows: Longs) -> Longs:
         """The codes of some rows: (columns, rows)."""
@@ -108,8 +116,9 @@ def _dependency(number: int, contest: Contest, places: dict[str, int], codes: Se
     said[group_of[staying]] = codes[right][groups.rows[staying]]
     pair_said = np.full(groups.count, -1, np.int64)
     pair_said[group_of[staying]] = groups.pairs[staying]
-    by_pair, members = groups.sums(np.ones(len(kept), np.int64))
+    by_pair, members = groups.sums(contest.counted(np.ones(len(kept), np.bool_)))
     agreeing = np.where(pair_said < 0, 0, by_pair[pair_said])
-    support = np.bincount(group_of[staying], minlength=groups.count)
+    times = None if contest.times is None else contest.times[groups.rows[staying]]
+    support = tallied(group_of[staying], times, groups.count)
     index = TupleIndex.of([codes[at][first] for at in left], sizes)
     return Dependency(number, left, right, groups, index, said, support, donors, agreeing, members)

@@ -36,6 +36,8 @@ def fitting(contest: Chain, rows: Longs, kept: Flags) -> tuple[Fitting, Fitting]
     asked = contest.points[:, places[rows]]
     points, numbers = contest.points[:, stays], contest.rows[stays]
     group_low, group_high = (np.searchsorted(points[0], asked[0], side=side) for side in ("left", "right"))
+    times = np.ones(len(numbers), np.int64) if contest.times is None else contest.times[numbers]
+    before = np.append(0, np.cumsum(times))
     found = []
     orders = Form.of(contest.rule).order
     for column, other in ((0, 1), (1, 0)):
@@ -47,7 +49,7 @@ def fitting(contest: Chain, rows: Longs, kept: Flags) -> tuple[Fitting, Fitting]
         closed = (low >= 0) & (high >= 0) & (value[places[low]] >= value[places[high]] + inclusive)
         turned = contest.problem.order[column].turned != (column == 1)
         least, most = (np.where(closed, -1, one) for one in ((high, low) if turned else (low, high)))
-        size = np.where(closed, 0, group_high - group_low)
+        size = np.where(closed, 0, before[group_high] - before[group_low])
         name = operands(orders[column].predicate)[0]
         found.append(Fitting(name, least, most, inclusive, size))
     return found[0], found[1]

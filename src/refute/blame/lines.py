@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from refute.blame.dependencies import Dependencies
 from refute.blame.repairs import without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
 from refute.blame.sayings import CELL, CellSayings
-from refute.language.rulebook import Rule
+from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 
@@ -27,7 +28,6 @@ _LINE = (
     ("clears", pa.int64()),
     ("cells", pa.list_(CELL)),
 )
-REASON = pa.struct(list(_LINE))
 Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
 
 
@@ -42,18 +42,35 @@ class SuspectFinding:
     named: NamedCells
 
     @classmethod
-    def of(cls, relation: Relation, rules: Sequence[Rule], partners: Partners, *, threads: int = 1) -> SuspectFinding:
-        """The finding for a table and its rules, all of which blame."""
-        blame = find_blame(relation, rules, partners, threads=threads)
+    def of(
+        cls,
+        relation: Relation,
+        rules: Sequence[Rule],
+        partners: Partners,
+        *,
+        times: Longs | None = None,
+        common: Mapping[str, Longs] = MappingProxyType({}),
+        withheld: Collection[str] = (),
+        threads: int = 1,
+    ) -> SuspectFinding:
+        """The finding for a table and its rules, all of which blame.
+
+        With `times` a row stands for so many that are alike, and `common` is as `find_blame` takes it; no values are
+        suggested for columns that are `withheld`.
+        """
+        blame = find_blame(relation, rules, partners, times=times, common=common, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
+        if withheld:
+            unsure = [place for place, name in enumerate(known.names) if name in withheld]
+            named = replace(named, donors=np.where(np.isin(named.columns, unsure), -1, named.donors))
         return cls(relation, tuple(rules), blame, known, named)
 
     @property
     def blamed(self) -> dict[str, int]:
-        """How many of the suspects each rule blames, by its name."""
-        found = {rule.name: 0 for rule in self.rules}
-        return found | {one.rule.name: len(one.rows) for one in self.blame.by_rule}
+        """How many of the suspects each rule blames, by its name; rules of severity `error` first."""
+        found = {rule.name: 0 for rule in sorted(self.rules, key=lambda one: one.severity is not Severity.ERROR)}
+        return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
 
     def table(self, identified: Identified) -> pa.Table:
         """One line for each row and rule, by row and then in the order of the rules; ids in a column `row`."""
@@ -79,12 +96,12 @@ class SuspectFinding:
         order = np.lexsort((rules, rows))
         rows, rules = rows[order], rules[order]
 
-        def told(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
+        def joined(own: str, of_twins: Callable[[RuleBlame], np.ndarray], dtype: type) -> np.ndarray:
             return _joined([part for one in blames for part in (getattr(one, own), of_twins(one))], dtype)[order]
 
-        either = told("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
-        violations = told("violations", lambda one: one.twin_violations, np.int64)
-        clears = told("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
+        either = joined("either", lambda one: np.ones(len(one.twins), np.bool_), np.bool_)
+        violations = joined("violations", lambda one: one.twin_violations, np.int64)
+        clears = joined("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
         names = pa.array([one.rule.name for one in blames], pa.string())
         severities = pa.array([one.rule.severity.value for one in blames], pa.string())
         cells = CellSayings(self.relation, self.blame, self.known, self.named).cells(rows, rules)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from refute.blame.binding import contest_of
 from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
+from refute.blame.playing import playing
 from refute.blame.sparing import spared
 from refute.blame.trust import FULL, prior_trust, trust
 from refute.language.rulebook import Rule
@@ -24,7 +26,7 @@ class RuleBlame:
     rows: Longs  # row numbers, ascending
     violations: Longs  # in which each is
     clears: Longs  # of these, with rows that stay: what would come back with the row
-    either: Flags  # no rule tells which of the rows with one key is wrong
+    either: Flags  # no rule shows which of the rows with one key is wrong
     twins: Longs  # rows that stay although one with their key, no better or worse, goes
     twin_violations: Longs
 
@@ -37,6 +39,7 @@ class Blame:
     bound: int
     by_rule: tuple[RuleBlame, ...]
     contests: tuple[Contest, ...]
+    times: Longs | None  # how many rows each stands for
 
     @property
     def rows(self) -> Longs:
@@ -46,10 +49,22 @@ class Blame:
     @property
     def exact(self) -> bool:
         """Whether no smaller set exists for certain."""
-        return self.bound == int(np.count_nonzero(self.suspects))
+        return self.bound == self.number(self.rows)
+
+    def number(self, rows: Longs) -> int:
+        """How many rows these stand for."""
+        return len(rows) if self.times is None else int(self.times[rows].sum())
 
 
-def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *, threads: int = 1) -> Blame:
+def find_blame(
+    relation: Relation,
+    rules: Sequence[Rule],
+    partners: Partners,
+    *,
+    times: Longs | None = None,
+    common: Mapping[str, Longs] = MappingProxyType({}),
+    threads: int = 1,
+) -> Blame:
     """The rows to blame for the violations of all rules together.
 
     Rows that break a rule about one row are suspects, whatever else is chosen. If one rule is left that the other rows
@@ -57,7 +72,9 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
     the heaviest rows that obey it, and what some rule does not keep is a suspect, unless it can be given back.
 
     Nothing is left: what stays lies within the rows that each rule keeps, among which none clash, and a row is given
-    back only if it clashes with none that stays. It is counted again nevertheless.
+    back only if it clashes with none that stays. It is counted again nevertheless. With `times`, a row stands for so
+    many that are alike, of which all or none go; `common` tells by rule how common right-hand values are, where rows
+    that have them did not come.
     """
     n = relation.n_rows
     forced = np.zeros(n, np.bool_)
@@ -69,10 +86,11 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
             forced[compiled.rows] = True
             alone.append((rule, compiled.rows))
         elif compiled.problem is not None:
-            contests.append(contest_of(rule, compiled.problem, partners, n))
+            contests.append(contest_of(rule, compiled.problem, partners, n, times, common.get(rule.name)))
     alive = ~forced
     even = np.full(n, FULL, np.int64)
-    unweighed = [(contest, contest.keep(even, alive)) for contest in contests]
+    in_play = [played for contest in contests if (played := playing(contest)) is not None]
+    unweighed = [(contest, contest.keep(even, alive)) for contest in in_play]
     unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
     broken = [contest for contest, _ in unweighed]
     if len(broken) == 1:
@@ -80,7 +98,7 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
         if not broken[0].exact:
             kept = spared(broken, kept, alive, -broken[0].degrees(alive))
     elif broken:
-        weights = trust(unweighed, prior_trust(relation, rules, contests), alive)
+        weights = trust(unweighed, prior_trust(relation, rules, contests, times), alive)
         kept = alive.copy()
         for contest, known in unweighed:
             kept &= contest.keep(weights, alive) if contest.exact else known
@@ -93,15 +111,16 @@ def find_blame(relation: Relation, rules: Sequence[Rule], partners: Partners, *,
         RuleBlame(rule, rows, *(np.ones(len(rows), np.int64),) * 2, _none(rows), _no_rows(), _no_rows())
         for rule, rows in alone
     ]
-    by_rule += _rule_blames(contests, suspects, kept, forced)
+    by_rule += _rule_blames(in_play, suspects, kept, forced)
     order = {id(rule): place for place, rule in enumerate(rules)}
     by_rule.sort(key=lambda one: order[id(one.rule)])
-    bound = int(np.count_nonzero(forced)) + _fewest(broken, alive)
-    return Blame(suspects, bound, tuple(by_rule), tuple(contests))
+    must = int(np.count_nonzero(forced) if times is None else times[forced].sum())
+    bound = must + _fewest(broken, alive)
+    return Blame(suspects, bound, tuple(by_rule), tuple(contests), times)
 
 
 def _recount(contests: Sequence[Contest], kept: Flags) -> None:
-    """Count the violations among the rows that stay; there are none."""
+    """Count the violations among the rows that stay, which must be none."""
     for contest in contests:
         left = int(contest.degrees(kept).max(initial=0))
         assert left == 0, f"rows that stay still break {contest.rule.name}"
@@ -143,12 +162,15 @@ def _fewest(contests: Sequence[Contest], alive: Flags) -> int:
     busy = np.zeros(len(alive), np.int64)
     for contest in contests:
         busy += contest.degrees(alive)
-    free, total, most = alive.copy(), 0, 0
+    if not contests:
+        return 0
+    whole = contests[0].counted(alive)
+    free, total, most = whole, 0, 0
     for contest in sorted(contests, key=lambda one: not isinstance(one, OneValue)):
         needed, used = contest.fewest(free, busy)
-        most = max(most, needed if total == 0 else contest.fewest(alive, busy)[0])
+        most = max(most, needed if total == 0 else contest.fewest(whole, busy)[0])
         total += needed
-        free &= ~used
+        free = free - used
     return max(total, most)
 
 

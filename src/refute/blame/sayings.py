@@ -18,7 +18,7 @@ from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 
 CELL = pa.struct(
-    [("column", pa.string()), ("value", pa.string()), ("suggested", pa.string()), ("support", pa.string())]
+    [("column", pa.string()), ("value", pa.string()), ("suggestion", pa.string()), ("support", pa.string())]
 )
 Texts = list[str | None]
 
@@ -32,7 +32,7 @@ class _CellParts:
 
     def add(self, lines: Longs, column: str, values: Texts, suggested: Texts, support: Texts) -> None:
         self.lines.append(lines)
-        self.texts.append([(column, *told) for told in zip(values, suggested, support, strict=True)])
+        self.texts.append([(column, *text) for text in zip(values, suggested, support, strict=True)])
 
     def arrow(self, n_lines: int) -> pa.ListArray:
         lines = np.concatenate([np.zeros(0, np.int64), *self.lines])
@@ -146,18 +146,18 @@ class CellSayings:
     def _with(self, names: list[str], rows: Longs) -> list[str]:
         """ " with zip 80836 and state CO" for each row; nothing without names."""
         columns = [self._texts(name, rows) for name in names]
-        told = [
+        texts = [
             " and ".join(f"{name} {_said(values[at])}" for name, values in zip(names, columns, strict=True))
             for at in range(len(rows))
         ]
-        return [f" with {words}" if words else "" for words in told]
+        return [f" with {words}" if words else "" for words in texts]
 
     def _texts(self, name: str, rows: Longs) -> list[str | None]:
         """The values of some rows as text; None for null, and for rows below 0."""
         there: Flags = rows >= 0
         values = iter(shown_values(self._relation.column(name).take(row_numbers(rows[there]))))
-        told = (next(values) if present else None for present in there.tolist())
-        return [None if value is None else str(value) for value in told]
+        texts = (next(values) if present else None for present in there.tolist())
+        return [None if value is None else str(value) for value in texts]
 
 
 def _between(low: str, high: str, *, inclusive: bool) -> str:

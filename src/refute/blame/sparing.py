@@ -17,7 +17,7 @@ def spared(contests: Sequence[Contest], kept: Flags, candidates: Flags, priority
     """The kept rows and the candidates that can join them, taken by falling priority, then in the order of rows.
 
     The set that is kept only grows, so a candidate that is refused clashes with it in the end: none is left that could
-    be given back. Groups tell in one look whether a row fits; other rules are asked for each block of candidates at
+    be given back. Groups show at a glance whether a row fits; other rules are asked for each block of candidates at
     once whether they clash with rows given back before, and within a block pairs are compared.
     """
     by_group = [one for one in contests if isinstance(one, OneValue)]

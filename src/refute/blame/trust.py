@@ -1,4 +1,4 @@
-"""How much each row is trusted, by what all rules say of it together. Whole numbers, in 1/65536.
+"""How much each row is trusted, by what all rules together say about it. Whole numbers, in 1/65536.
 
 A row is trusted as far as the rule that trusts it least: by a dependency, as the share of its group, weighed by trust,
 that says what the row says; by a rule about order, little where it is not among the rows that could stay. Every rule
@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from refute.blame.contest import Contest, Flags, Longs, OneValue
+from refute.blame.tuples import tallied
 from refute.kernels.blame.groups import lean, lower_to_lift, lower_to_share
 from refute.kernels.sort.distinct import numbered
 from refute.language.nulls import Nulls
@@ -36,7 +37,7 @@ def trust(contests: Sequence[tuple[Contest, Flags]], prior: Longs, alive: Flags)
         share = np.full(len(prior), FULL, np.int64)
         for contest, unweighed in contests:
             if isinstance(contest, OneValue):
-                _vote(contest, np.where(alive, weights, 0), share)
+                _vote(contest, contest.weighed(weights, alive), share)
             else:
                 kept = contest.keep(weights, alive) if contest.exact else unweighed
                 share[~kept] = np.minimum(share[~kept], LITTLE)
@@ -58,17 +59,20 @@ def _vote(contest: OneValue, weights: Longs, share: Longs) -> None:
     lower_to_share(groups.rows, groups.pairs, groups.pair_groups, sums, totals, share)
 
 
-def prior_trust(relation: Relation, rules: Sequence[Rule], contests: Sequence[Contest]) -> Longs:
+def prior_trust(
+    relation: Relation, rules: Sequence[Rule], contests: Sequence[Contest], times: Longs | None = None
+) -> Longs:
     """What a row weighs before any rule has spoken.
 
     Half where it lacks a value in a column that others mostly have; less where two of its values, one on the left and
     the one on the right of a dependency with several columns on the left, meet far less often than by chance, or are
-    too rare to tell where others are not.
+    too rare to mean anything where others are not.
     """
     found = np.full(relation.n_rows, FULL, np.int64)
+    total = relation.n_rows if times is None else int(times.sum())
     for name in sorted({name for rule in rules if rule.nulls is Nulls.SQL for name in rule.constraint.columns}):
-        missing = relation.null_count(name)
-        if 0 < 2 * missing < relation.n_rows:
+        missing = relation.null_count(name) if times is None else int(times[relation.is_null(name)].sum())
+        if 0 < 2 * missing < total:
             rows = relation.is_null(name)
             found[rows] = np.minimum(found[rows], HALF)
     seen: set[Hashable] = set()
@@ -81,15 +85,16 @@ def prior_trust(relation: Relation, rules: Sequence[Rule], contests: Sequence[Co
             asked = (left.label, right.label)
             if asked not in seen:
                 seen.add(asked)
-                _lift(problem.s.row_numbers(), left, right, found)
+                _lift(problem.s.row_numbers(), left, right, times, found)
     return found
 
 
-def _lift(rows: Longs, left: Comparison, right: Comparison, found: Longs) -> None:
+def _lift(rows: Longs, left: Comparison, right: Comparison, times: Longs | None, found: Longs) -> None:
+    own = np.ones(len(rows), np.int64) if times is None else times[rows]
     sides = [numbered(one.s, len(rows)) for one in (left, right)]
     assert sides[0] is not None and sides[1] is not None
     (lefts, _), (rights, right_firsts) = sides[0], sides[1]
     both = numbered(lefts.astype(np.int64) * max(len(right_firsts), 1) + rights, len(rows))
     assert both is not None
-    counts = tuple(np.bincount(one, minlength=1).astype(np.int64) for one in (lefts, rights, both[0]))
-    lower_to_lift(rows, lefts, rights, both[0], (counts[0], counts[1], counts[2]), found)
+    counts = tuple(tallied(one, None if times is None else own) for one in (lefts, rights, both[0]))
+    lower_to_lift(rows, lefts, rights, both[0], (counts[0], counts[1], counts[2]), own, found)

@@ -40,7 +40,7 @@ class TupleIndex:
         return cls(tuple(steps), numbers)
 
     def look_up(self, columns: Sequence[Longs]) -> Longs:
-        """The number of each tuple, or -1 for one that there is not; integers below 0 are of no tuple."""
+        """The number of each tuple, or -1 for one that does not exist; integers below 0 are of no tuple."""
         found = np.zeros(len(columns[0]), np.int64)
         missing = np.zeros(len(found), np.bool_)
         rest = iter(columns)
@@ -53,6 +53,15 @@ class TupleIndex:
             missing |= distinct[at] != found
             found = at
         return np.where(missing, -1, self.numbers[found])
+
+
+def tallied(numbers: Longs | Ids, times: Longs | None = None, least: int = 0) -> Longs:
+    """How often each number comes, for numbers below `least` at any rate, each so many times as is said."""
+    if times is None:
+        return np.bincount(numbers, minlength=least).astype(np.int64)
+    found = np.zeros(max(int(numbers.max(initial=-1)) + 1, least), np.int64)
+    np.add.at(found, numbers, times)
+    return found
 
 
 def distinct(keys: Longs) -> tuple[Longs, Longs]:

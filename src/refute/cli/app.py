@@ -95,10 +95,10 @@ def _answered(given: list[str]) -> int:
         return Exit.FAILED
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "refute"
-        told = error.format_message()
-        if told.startswith("Got unexpected extra argument"):
-            told += ": quote the glob so that the shell does not expand it."
-        return _failed(f"{shortened(told)} See `{where} --help`.")
+        said = error.format_message()
+        if said.startswith("Got unexpected extra argument"):
+            said += ": quote the glob so that the shell does not expand it."
+        return _failed(f"{shortened(said)} See `{where} --help`.")
     except click.ClickException as error:
         return _failed(shortened(error.format_message()))
     except RefuteError as error:
@@ -135,17 +135,17 @@ def _logs(*, shown: bool) -> Iterator[None]:
 
 
 def _remarks(*, in_full: bool) -> Callable[..., None]:
-    """What tells a warning once a run: in full, or as one line without the place in our code."""
-    told: set[str] = set()
+    """What shows a warning once a run: in full, or as one line without the place in our code."""
+    shown: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], name: str, line: int, *_: Any, **__: Any) -> None:
-        if str(message) in told:
+    def show(message: Warning | str, category: type[Warning], name: str, line: int, *_: Any, **__: Any) -> None:
+        if str(message) in shown:
             return
-        told.add(str(message))
+        shown.add(str(message))
         place = warnings.formatwarning(message, category, name, line) if in_full else ""
         say(place.rstrip() or f"refute: {in_one_line(str(message))}", err=True)
 
-    return tell
+    return show
 
 
 def _failed(message: str) -> Exit:

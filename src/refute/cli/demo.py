@@ -7,7 +7,7 @@ import warnings
 import click
 
 import refute
-from refute.cli.discover import describe
+from refute.cli.discover import describe_proposals
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import counting, following, waiting
@@ -25,17 +25,10 @@ def command(options: SharedOptions, engine: str) -> Exit:
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     with waiting("Starting", options.quiet):
         table = open_data(str(TABLE), engine, options).table
-    with following("Discovering", options.quiet) as follow:
-        found = refute.discover(
-            table,
-            cross_columns=False,
-            max_predicates=3,
-            almost=10,
-            nulls=options.nulls or "sql",
-            progress=follow,
-        )
-    _say(options, f"$ refute discover {TABLE.name} --no-cross-columns --max-predicates 3 --almost 10 --top 8")
-    _say(options, describe(TABLE.name, found, 8) + "\n")
+    with following("Proposing", options.quiet) as follow:
+        found = refute.propose(table, progress=follow)
+    _say(options, f"$ refute discover {TABLE.name} --top 8")
+    _say(options, describe_proposals(TABLE.name, found, 8) + "\n")
     _say(options, f"$ refute check {TABLE.name} {RULES.name}")
     book = refute.load_rules(RULES)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:

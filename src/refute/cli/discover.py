@@ -1,10 +1,11 @@
-"""`refute discover`: the rules that a table obeys, best first."""
+"""`refute discover`: the rules that people would write, or with --complete every rule that the rows obey."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 import refute
 from refute.cli.exits import Exit
@@ -16,23 +17,59 @@ from refute.cli.terminal import say
 from refute.display import in_one_line
 
 if TYPE_CHECKING:
-    from refute.discovery import Discovered
+    from refute.discovery import CompleteDiscovery, Discovered
+    from refute.proposing.result import Proposal, Proposals
 
 _SHOWN = 20
+_OF_COMPLETE = (
+    "error",
+    "measure",
+    "max_predicates",
+    "cross_columns",
+    "one_row",
+    "constants",
+    "almost",
+    "method",
+    "persist",
+)
+_OF_PROPOSALS = ("tendencies", "max_left", "seed")
 
 
 @click.command("discover")
 @click.argument("data", metavar="DATA")
+@click.option("--columns", metavar="C,..", help="Use only these columns.")
+@click.option("--where", metavar="CONDITION", help="Use only rows that match, e.g. \"state = 'NY' and salary > 0\".")
+@click.option("--kinds", metavar="K,..", help='Only rules of these kinds, e.g. "key,functional dependency".')
+@click.option(
+    "--max-left",
+    type=click.IntRange(1, 3),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="At most N columns on the left of a dependency, and in a key.",
+)
+@click.option("--tendencies", is_flag=True, help="Also show what holds more often than by chance, but is not a rule.")
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds and show the rules found so far.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="How chance is drawn.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
+)
+@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@click.option("--complete", is_flag=True, help="Find every minimal rule that the rows obey. The options below need it.")
 @click.option(
     "--error",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    metavar="G1",
-    help="The share of row pairs allowed to break a rule.",
+    metavar="E",
+    help="The error that a rule may have, by the measure.",
+)
+@click.option(
+    "--measure",
+    default="g1",
+    show_default=True,
+    help="g1: share of pairs, g2: share of rows in violations, g3: share of rows to blame.",
 )
 @click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
-@click.option("--columns", metavar="C,..", help="Use only these columns.")
-@click.option("--where", metavar="CONDITION", help="Use only rows that match, e.g. \"state = 'NY' and salary > 0\".")
 @click.option(
     "--cross-columns/--no-cross-columns", default=True, show_default=True, help="Also compare different columns."
 )
@@ -48,64 +85,58 @@ _SHOWN = 20
     "--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Also list rules broken by at most N pairs."
 )
 @click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
-@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds and show the rules verified so far.")
-@click.option(
-    "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
-)
-@click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
 @persist_option
 @reading_options
 @shared
 def command(
     options: SharedOptions,
+    /,
     data: str,
-    error: float,
-    max_predicates: int | None,
     columns: str | None,
     where: str | None,
-    cross_columns: bool,
-    one_row: bool,
-    constants: int,
-    almost: int,
-    method: str,
+    kinds: str | None,
+    max_left: int,
+    tendencies: bool,
     time_limit: float | None,
+    seed: int,
     top: int,
     out: Place | None,
+    complete: bool,
     engine: str,
     schema: str | None,
     header: bool,
     driver_bytes: int | None,
-    persist: bool,
+    **of_complete: Any,
 ) -> Exit:
-    """Find the rules that the rows of DATA obey, each minimal and checked on all rows.
+    """Find rules that the rows of DATA speak for, although some rows may break them.
 
-    DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a catalog table. Small
-    tables are searched in this process, large ones by Spark. With --out, all rules are written to a rule file, as
-    proposals to keep or drop.
+    DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a catalog table. A rule is proposed where far fewer
+    rows break it than would by chance. With --complete, every minimal rule that the rows obey is found, which takes far
+    longer and gives many more. With --out, rules are written to a rule file, as proposals to keep or drop.
     """
+    _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
     require_all([out], opened)
-    with following("Discovering", options.quiet) as follow:
-        found = refute.discover(
-            opened.table,
-            where=where,
-            columns=None if columns is None else [name.strip() for name in columns.split(",")],
-            cross_columns=cross_columns,
-            one_row=one_row,
-            constants=constants,
-            error=error,
-            max_predicates=max_predicates,
-            method=method,
-            nulls=options.nulls or "sql",
-            time_limit=time_limit,
-            almost=almost,
-            progress=follow,
-            persist=persist,
-            **opened.reading,
-        )
+    common = {
+        "where": where,
+        "columns": None if columns is None else [name.strip() for name in columns.split(",")],
+        "kinds": None if kinds is None else [name.strip() for name in kinds.split(",")],
+        "time_limit": time_limit,
+        **opened.reading,
+    }
+    found: refute.Discovery
+    with following("Discovering" if complete else "Proposing", options.quiet) as follow:
+        if complete:
+            found = refute.discover(
+                opened.table, nulls=options.nulls or "sql", progress=follow, **of_complete, **common
+            )
+            text = describe(data, found, top)
+        else:
+            found = refute.propose(opened.table, max_left=max_left, seed=seed, progress=follow, **common)
+            text = describe_proposals(data, found, top, tendencies=tendencies)
     if not options.quiet:
-        say(describe(data, found, top))
+        say(text)
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:
@@ -113,7 +144,22 @@ def command(
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 
-def describe(name: str, found: refute.Discovery, top: int) -> str:
+def _require_fitting(complete: bool, options: SharedOptions) -> None:
+    """Raises UsageError for an option that the chosen search does not have."""
+    context = click.get_current_context()
+    wrong = [
+        name
+        for name in (_OF_PROPOSALS if complete else _OF_COMPLETE)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if wrong:
+        flag = f"--{wrong[0].replace('_', '-')}"
+        raise click.UsageError(f"{flag} cannot be used with --complete." if complete else f"{flag} needs --complete.")
+    if options.nulls == "equal" and not complete:
+        raise click.UsageError("--nulls equal needs --complete: proposals take no account of rows with nulls.")
+
+
+def describe(name: str, found: CompleteDiscovery, top: int) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
     shown = found.top(top)
     best = f", the {len(shown)} best:" if shown else ""
@@ -125,8 +171,34 @@ def describe(name: str, found: refute.Discovery, top: int) -> str:
     return "\n".join(lines)
 
 
-def _rules(number: int, noun: str = "rule") -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: bool = False) -> str:
+    """The best rules in words, each with the rows to blame and what stands under it, then tendencies and notes."""
+    shown = found.top(top)
+    best = f", the {len(shown)} best:" if len(shown) < len(found) else ":" if shown else ""
+    lines = [f"{name}: {_rules(len(found))} proposed in {found.seconds:.1f} s{best}"]
+    for rule in shown:
+        lines += _proposal(rule)
+    if found.tendencies and tendencies:
+        lines += ["", "Tendencies, which too many rows break to call them rules:"]
+        for rule in found.tendencies[:top]:
+            lines += _proposal(rule)
+    elif found.tendencies:
+        lines.append(f"and {_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
+    lines += [f"note: {note}" for note in found.notes]
+    return "\n".join(lines)
+
+
+def _proposal(rule: Proposal) -> list[str]:
+    lines = [f"  {in_one_line(rule.text)}", f"      {in_one_line(rule.sentence)} {rule.evidence}."]
+    if rule.members:
+        few = ", ".join(member.text for member in rule.members[:3])
+        more = f" and {len(rule.members) - 3} more" if len(rule.members) > 3 else ""
+        lines.append(f"      with it: {in_one_line(few)}{more}")
+    return lines
+
+
+def _rules(number: int, noun: str = "rule", several: str | None = None) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"
 
 
 def _line(rule: Discovered) -> str:

@@ -41,7 +41,7 @@ def lint(
     nulls: str | None = None,
     quiet: bool = False,
 ) -> Exit:
-    """Print the mistakes of these files to stderr and the warnings to stdout; the exit code tells of mistakes."""
+    """Print the mistakes in these files to stderr and the warnings to stdout; mistakes set the exit code."""
     outcome = Exit.HOLDS
     for path in rules:
         try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from refute.report import RuleResult
 
 
-_LONGEST_NAME = 150  # bytes of a rule's name in the name of its file; file systems take 255 for all of it
+_LONGEST_NAME = 150  # bytes of a rule's name in the name of its file; file systems take 255 for the whole name
 _FINISHED = "_SUCCESS"  # as Spark calls it
 
 
@@ -95,7 +95,7 @@ def _made(place: Place) -> Path:
 
 
 def _file_name(name: str, taken: set[str]) -> str:
-    """A name for the files of a rule that no other rule has, also where case does not tell files apart."""
+    """A name for the files of a rule that no other rule has, also where case does not distinguish files."""
     plain = re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "rule"
     if len(plain.encode()) > _LONGEST_NAME:
         digits = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -16,8 +16,7 @@ from refute.display import in_one_line
 from refute.errors import OptionError
 from refute.faults import unwritable
 from refute.language.addresses import local_path
-from refute.language.render import render_condition, render_english, render_text
-from refute.language.rulebook import Rule
+from refute.language.render import render_condition, render_text
 from refute.writing import write_text
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
 
 
 def _checked(place: Place) -> Path:
-    """The file to write; raises OptionError where it cannot be one of this machine."""
+    """The file to write; raises OptionError where it cannot be on this machine."""
     if place.address is not None:
         raise OptionError(
             f"--json {place.text}: only Spark can write there; name a file on this machine",
@@ -70,7 +69,7 @@ def _text(found: Overview) -> str:
     for rule in found.rules:
         count = found.counts[rule.name]
         lines.append(f"{'ok' if count == 0 else rule.severity.value:<5} {in_one_line(rule.name)}: {_extent(count)}")
-        lines.append(f"      {in_one_line(' '.join((rule.description or _sentence(rule)).split()))}")
+        lines.append(f"      {in_one_line(' '.join((rule.description or rule.sentence).split()))}")
     commits = _counted(found.commits, "commit")
     lines.append(f"key {', '.join(map(in_one_line, found.key)) or 'none: rows are numbered'}, method {found.method}")
     lines.append(f"{commits}, of which {found.commits_in_log:,} in the log ({_size(found.log_bytes)})")
@@ -80,11 +79,6 @@ def _text(found: Overview) -> str:
 
 def _extent(count: int) -> str:
     return "holds" if count == 0 else _counted(count, "violation")
-
-
-def _sentence(rule: Rule) -> str:
-    sentence = render_english(rule.constraint)
-    return sentence if rule.where is None else f"{sentence} Only rows where {render_condition(rule.where)} count."
 
 
 def _counted(number: int, what: str) -> str:
@@ -116,7 +110,7 @@ def _plain(found: Overview) -> dict[str, Any]:
                 "name": rule.name,
                 "constraint": render_text(rule.constraint),
                 "where": None if rule.where is None else render_condition(rule.where),
-                "sentence": _sentence(rule),
+                "sentence": rule.sentence,
                 "severity": rule.severity.value,
                 "nulls": rule.nulls.value,
                 "violations": found.counts[rule.name],

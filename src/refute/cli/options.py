@@ -18,7 +18,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class SharedOptions:
-    """What every command is told: where Spark runs, how much to say, what a null means."""
+    """What every command takes: where Spark runs, how much to say, what a null means."""
 
     master: str | None
     remote: str | None
@@ -38,7 +38,7 @@ class SharedOptions:
 
 
 def _settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Settings of Spark by name; raises BadParameter for what is none."""
+    """Settings of Spark by name; raises BadParameter for what is not one."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")

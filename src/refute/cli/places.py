@@ -1,4 +1,4 @@
-"""Where a command writes: a file of this machine, an address that Spark knows, a table of its catalog, stdout."""
+"""Where a command writes: a file on this machine, an address that Spark knows, a table of its catalog, stdout."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def counting(
 ) -> Iterator[Callable[[object], None]]:
     """A bar over a known number of steps, once the work has lasted `patience` seconds; call what it gives once a step.
 
-    With `spark`, the stages that Spark runs are told beside it.
+    With `spark`, the stages that Spark runs are shown beside it.
     """
     if not shows_progress(quiet):
         yield lambda _: None
@@ -34,12 +34,12 @@ def counting(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=total, told="")
+    bar = Progress(*columns, TextColumn("{task.fields[stages]}"), console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=total, stages="")
     late = threading.Timer(patience, bar.start)
     late.start()
     try:
-        with _stages(lambda told: bar.update(task, told=told)) if spark else contextlib.nullcontext():
+        with _stages(lambda stages: bar.update(task, stages=stages)) if spark else contextlib.nullcontext():
             yield lambda _: bar.advance(task)
     finally:
         late.cancel()
@@ -47,11 +47,11 @@ def counting(
         bar.stop()
 
 
-def _stages(tell: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
-    """What tells the stages of the Spark that the command has started."""
+def _stages(show: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
+    """What shows the stages of the Spark that the command has started."""
     from refute.spark.session.progress import watching
 
-    return watching(lambda stages: tell(str(stages)))
+    return watching(lambda stages: show(str(stages)))
 
 
 @contextlib.contextmanager
@@ -68,7 +68,7 @@ def waiting(what: str, quiet: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def following(what: str, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """A line that tells how far a discovery is; call what it gives with each report."""
+    """A line that shows how far a discovery is; call what it gives with each report."""
     if not shows_progress(quiet):
         yield None
         return
@@ -76,9 +76,9 @@ def following(what: str, quiet: bool) -> Iterator[Callable[[Progress], None] | N
 
     with Console(stderr=True).status(what) as status:
 
-        def tell(progress: Progress) -> None:
+        def show(progress: Progress) -> None:
             counts = {name: getattr(progress, name) for name in ("evidences", "candidates", "verified")}
-            told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-            status.update(f"{what}: {progress.phase}{': ' if told else ''}{told}")
+            counted = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+            status.update(f"{what}: {progress.phase}{': ' if counted else ''}{counted}")
 
-        yield tell
+        yield show

@@ -93,7 +93,7 @@ def open_data(
     """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
     from refute.relation.read.schema import Schema
 
-    given = Schema.of(schema, header=header)  # so that a mistake is told before Spark starts
+    given = Schema.of(schema, header=header)  # so that a mistake is reported before Spark starts
     if engine == "local":
         if options.master or options.remote or options.conf or options.py_files:
             raise OptionError(

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from refute.cli.source import Opened
 
 _KEPT, _SUSPECTS, _FINISHED = "clean.parquet", "suspects.parquet", "_SUCCESS"
-_HEADER = (
-    ("row", "rule", "severity", "either", "removed", "violations", "clears"),
-    ("column", "value", "suggested", "support"),
-)
 _KINDS = (".csv", ".json", ".parquet")
 
 
@@ -62,15 +58,12 @@ def written(suspects: refute.Suspects, place: Place) -> str:
         return (
             in_json(json.dumps([_plain(line) for line in suspects], indent=1, default=str, ensure_ascii=False)) + "\n"
         )
-    from refute.report.suspects_as_text import identity  # which loads what reports are made of
+    from refute.relation.shown import shown_values  # which loads Arrow
 
-    text = io.StringIO()
+    table, text = suspects.to_arrow(), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for part in _HEADER for name in part])
-    for line in suspects:
-        told = [identity(line.row), *(getattr(line, name) for name in _HEADER[0][1:])]
-        for cell in line.cells or (("",) * len(_HEADER[1]),):
-            writer.writerow([*told, *cell])
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*map(shown_values, table.columns), strict=True))
     return text.getvalue()
 
 

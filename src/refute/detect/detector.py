@@ -20,7 +20,7 @@ from refute.plan.compile import Compiled, compile_rule
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.method import MethodName
 from refute.plan.problem import Problem, Rows
-from refute.plan.share import Share, Told, apart
+from refute.plan.share import Listener, Share, apart
 from refute.plan.step import Step, steps_within
 from refute.relation import Relation
 from refute.relation.arrays import exact_sum
@@ -49,7 +49,7 @@ class PartnerCounts:
 class Detector:
     """Answers questions about one table. Row ids are row numbers; thread-safe.
 
-    `told` hears of each step of `verify` and `count` as it is taken.
+    `listener` hears of each step of `verify` and `count` as it is taken.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Detector:
         *,
         method: MethodName = MethodName.AUTO,
         threads: int = 1,
-        told: Told | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self.relation = relation
         self._method = method
-        self.share = Share(threads=threads, told=told)
+        self.share = Share(threads=threads, listener=listener)
         self._compiled: dict[tuple[object, ...], Compiled] = {}
         self._lock = threading.Lock()
 
@@ -75,7 +75,7 @@ class Detector:
         return verdict
 
     def verify_steps(self, rule: Rule) -> Iterator[Step]:
-        """The steps of `verify` for a two-row rule: all is made ready as for it, and nothing searched."""
+        """The steps of `verify` for a two-row rule: all is prepared as for it, and nothing searched."""
         for scope, part in self._parts(rule):
             yield from steps_within(scope, part._own_steps(rule))
 
@@ -112,14 +112,14 @@ class Detector:
         return next(found for way in self._ways_to_count(rule, compiled.problem) if (found := way.count()) is not None)
 
     def count_steps(self, rule: Rule) -> Iterator[Step]:
-        """The steps of `count` for a two-row rule: all is made ready as for it, and nothing searched."""
+        """The steps of `count` for a two-row rule: all is prepared as for it, and nothing searched."""
         problem = self.compiled(rule).problem
         assert problem is not None
         for way in self._ways_to_count(rule, problem):
             yield from way.steps()
 
     def _ways_to_count(self, rule: Rule, problem: Problem) -> Iterator[CountingWay]:
-        """The ways to count, in turn until one gives the number; each is made ready when its turn comes."""
+        """The ways to count, in turn until one gives the number; each is prepared when its turn comes."""
         method, share = self._run(), self.share
         simple, broken = _counts_as_it_verifies(problem), False
         if not _takes_one_pass(problem) and not (simple and self.relation.n_rows < FEW_ROWS):
@@ -170,7 +170,7 @@ class Detector:
         return Finding(verdict.holds, violations, rows, compiled.skipped_nulls, verdict.witness, method)
 
     def compiled(self, rule: Rule) -> Compiled:
-        """The rule over all rows of this table, made ready once."""
+        """The rule over all rows of this table, prepared once."""
         key = (rule.constraint, rule.nulls, rule.where)
         with self._lock:
             known = self._compiled.get(key)
@@ -184,7 +184,7 @@ class Detector:
         """The detector of the first rows, which all rules share."""
         listening = apart(self.share, in_first_rows(size))
         if listening is not None:
-            return Detector(self.relation.head(size), method=self._method, told=listening.told)
+            return Detector(self.relation.head(size), method=self._method, listener=listening.listener)
         return self.relation.shared(
             ("prefix", size, self._method), lambda: Detector(self.relation.head(size), method=self._method)
         )
@@ -206,7 +206,7 @@ class Detector:
         return violations, int(np.count_nonzero(flags))
 
     def extent_steps(self, rule: Rule) -> Iterator[Step]:
-        """What `measure` does besides for a two-row rule that is broken: all is made ready, and nothing searched."""
+        """What `measure` does besides for a two-row rule that is broken: all is prepared, and nothing searched."""
         problem = self.compiled(rule).problem
         assert problem is not None
         by_distinct = self._by_distinct(rule, problem)

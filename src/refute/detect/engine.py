@@ -54,8 +54,10 @@ class SuspectListing(Protocol):
 
     n_rows: int
     n_suspects: int
+    key: tuple[str, ...]  # the columns that `row` stands for; none where it is a position
     bound: int  # no fewer rows can do
     blamed: dict[str, int]  # how many of the suspects each rule blames
+    notes: tuple[str, ...]  # how they were found, where that is worth a word
 
     def table(self) -> pa.Table:
         """One line for each row and rule that blames it, with a column `row` of ids, all in this process."""

@@ -1,6 +1,6 @@
 """How the rules over a table in memory are answered: the steps that will run, and what rules share.
 
-A problem is made ready just as an answer would make it: columns are encoded, rows grouped, samples looked at. The same
+A problem is prepared just as for an answer: columns are encoded, rows grouped, samples looked at. The same
 choosers then say what they would do, and nothing is searched or counted.
 """
 

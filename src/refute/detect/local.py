@@ -117,8 +117,8 @@ class LocalEngine:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
         return LocalSuspects(self._table, self.identity, self.suspect_finding(rules))
 
-    def suspect_finding(self, rules: Sequence[Rule]) -> SuspectFinding:
-        """The same by row numbers."""
+    def suspect_finding(self, rules: Sequence[Rule], **known: Any) -> SuspectFinding:
+        """The same by row numbers; what is known of rows that stand for others is as `SuspectFinding.of` takes it."""
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
 
         check_rules(self.relation, rules)
@@ -127,10 +127,10 @@ class LocalEngine:
         def partners(problem: Problem) -> tuple[Rows, Rows]:
             return sweep().partners(problem, share)
 
-        return SuspectFinding.of(self.relation, rules, partners, threads=self._threads)
+        return SuspectFinding.of(self.relation, rules, partners, threads=self._threads, **known)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
-        """How the rules would be answered: all is made ready as for an answer, and nothing is searched."""
+        """How the rules would be answered: all is prepared as for an answer, and nothing is searched."""
         check_rules(self.relation, rules)
         return plan_rules(self._detector, rules)
 

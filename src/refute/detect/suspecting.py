@@ -20,6 +20,9 @@ class LocalSuspects:
         self._table = table
         self._identity = identity
         self._finding = finding
+        self.key = identity.key
+        self.notes: tuple[str, ...] = ()
+        self._lines: pa.Table | None = None
         self.n_rows = finding.relation.n_rows
         self.n_suspects = len(finding.blame.rows)
         self.bound = finding.blame.bound
@@ -27,7 +30,9 @@ class LocalSuspects:
 
     def table(self) -> pa.Table:
         """One line for each row and rule that blames it."""
-        return self._finding.table(self._identity.many)
+        if self._lines is None:
+            self._lines = self._finding.table(self._identity.many)
+        return self._lines
 
     def split(self) -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column: a list of why each is one."""

@@ -11,7 +11,7 @@ from refute.detect.summary import Summary
 from refute.detect.weighted import WeightedPartners
 from refute.language.rulebook import Rule
 from refute.plan.problem import Problem
-from refute.plan.share import Share, tell, within
+from refute.plan.share import Share, announce, within
 from refute.plan.step import Step, steps_within
 
 _FIRST_PAIR = "to see whether there is a pair"
@@ -82,5 +82,5 @@ class ByDistinctRows:
 
     def partners(self) -> WeightedPartners:
         """The partners of each distinct row."""
-        tell(self.share, self)
+        announce(self.share, self)
         return self.summary.partners(self.rule)

@@ -1,8 +1,18 @@
-"""Discovery: every minimal rule that a table obeys, exactly or but for an error."""
+"""Discovery: every minimal rule that a table obeys, exactly or within an error."""
 
 from refute.discovery.options import Measure, Options, Progress, SearchMethod
-from refute.discovery.result.discovery import Discovered, Discovery
+from refute.discovery.result.discovery import CompleteDiscovery, Discovered, Discovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import discover
 
-__all__ = ["Discovered", "Discovery", "Measure", "Options", "Progress", "RuleSort", "SearchMethod", "discover"]
+__all__ = [
+    "CompleteDiscovery",
+    "Discovered",
+    "Discovery",
+    "Measure",
+    "Options",
+    "Progress",
+    "RuleSort",
+    "SearchMethod",
+    "discover",
+]

@@ -111,12 +111,12 @@ class LocalPairs:
         return replace(found - twice, firsts=found.firsts), True  # all points are left: no pair was seen three times
 
     @property
-    def telling(self) -> Chosen:
+    def discerning(self) -> Chosen:
         """The slots that tell most rows apart."""
-        return self._reduction.telling
+        return self._reduction.discerning
 
     def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
-        """The rules with these equalities that read only the given ones of the telling slots, and the pairs to see."""
+        """The rules with these equalities that read only these of the discerning slots, and the pairs to see."""
         among = self._reduction.among(chosen, read)
         return among, self.agreements.find(tuple(sorted(chosen)), self._reduction.rows(among))
 
@@ -166,7 +166,7 @@ class LocalPairs:
         return self.relation, self.space
 
     def _against_all(self, rows: Rows, budget: Budget) -> tuple[Evidence, ...]:
-        """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
+        """The evidence of the given rows against all rows, except those looked at before; none if it is too much."""
         fresh = np.array(sorted({int(row) for row in rows} - self._peeled), np.int64)
         if not len(fresh) or (len(self._peeled) + len(fresh)) * self.n_rows > self._tuning.peeled_pairs:
             return ()

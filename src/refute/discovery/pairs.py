@@ -110,11 +110,11 @@ class Reducible(PairsOf[Given], Protocol[Given]):
     """Pairs of which few rows can stand for all, where rules read only some of the slots."""
 
     @property
-    def telling(self) -> Chosen:
+    def discerning(self) -> Chosen:
         """The slots that tell most rows apart."""
 
     def reduced(self, chosen: Chosen, read: Chosen) -> tuple[Among, Agreement]:
-        """The rules with these equalities that read only the given ones of the telling slots, and the pairs to see."""
+        """The rules with these equalities that read only these of the discerning slots, and the pairs to see."""
 
     def seen(self, pairs: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of the pairs, and whether all of them were looked at."""

@@ -16,7 +16,7 @@ from refute.discovery.methods import searched
 from refute.discovery.options import Options, chosen, options_of, several
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import violating_pairs
-from refute.discovery.result.discovery import Discovered, Discovery
+from refute.discovery.result.discovery import CompleteDiscovery, Discovered
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Ranks, ranks
@@ -44,7 +44,7 @@ def discover(
     space: PredicateSpace | None = None,
     tuning: Tuning = STANDARD,
     **options: Any,
-) -> Discovery:
+) -> CompleteDiscovery:
     """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
     return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), space=space, tuning=tuning)
 
@@ -62,7 +62,7 @@ def search(
     space: PredicateSpace | None = None,
     tuning: Tuning = STANDARD,
     outcome: Outcome | None = None,
-) -> Discovery:
+) -> CompleteDiscovery:
     """The rules of a table, wherever its rows are; only those of the `kept` kinds, if given.
 
     A given `space` is searched whatever rows it was made from, and widened for the nulls of these; else one is made
@@ -92,15 +92,15 @@ class _Search:
         self._budget = Budget(options)
         self._notes: list[str] = []
 
-    def run(self, kept: set[RuleSort] | None) -> Discovery:
-        self._budget.tell("predicate space")
+    def run(self, kept: set[RuleSort] | None) -> CompleteDiscovery:
+        self._budget.report("predicate space")
         pairs = self._table.unless_expired(self._budget, self._pairs)
         if pairs is None:
             return self._nothing()
         space = pairs.space
         outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
-        self._budget.tell("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
+        self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
         boxes = outcome.boxes
         if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
             boxes = boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
@@ -121,10 +121,10 @@ class _Search:
         self._notes.extend(notes)
         return self._table.pairs(space, self._options, self._tuning)
 
-    def _nothing(self) -> Discovery:
+    def _nothing(self) -> CompleteDiscovery:
         """What is known when the search is stopped before it looked at pairs."""
         space, none = PredicateSpace(()), np.zeros(0)
-        return Discovery(
+        return CompleteDiscovery(
             table=self._table,
             space=space,
             options=self._options,
@@ -143,19 +143,19 @@ class _Search:
         nullable = frozenset(name for slot in space.slots for name in slot.columns if self._table.null_count(name))
         return minimal(space, boxes, self._budget, nullable, self._tuning)
 
-    def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> Discovery:
+    def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> CompleteDiscovery:
         space, n_rows = pairs.space, pairs.n_rows
         found = self._ranks(pairs, boxes)
         order = np.lexsort((np.arange(len(boxes)), -found.score))
         boxes = boxes[order]
         found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
         broken = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
-        self._budget.tell("done", verified=len(boxes))
+        self._budget.report("done", verified=len(boxes))
         if not outcome.complete:
             self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
         if self._options.max_predicates is not None:
             self._notes.append(f"rules of more than {self._options.max_predicates} predicates were not searched")
-        return Discovery(
+        return CompleteDiscovery(
             table=self._table,
             space=space,
             options=self._options,
@@ -194,7 +194,7 @@ class _Search:
         boxes = boxes[order]
         ordered = Ranks(scored.succinctness[order], scored.coverage[order], scored.surprise[order])
         broken = violating_pairs(boxes, outcome.evidence)
-        part = Discovery(
+        part = CompleteDiscovery(
             table=self._table,
             space=space,
             options=self._options,

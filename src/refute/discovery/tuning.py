@@ -24,7 +24,7 @@ class Tuning:
     many_points: int = 20_000  # evidences from which an inversion takes seconds
     soon: float = 3.0  # seconds for all pairs that are then the better choice
     wave: int = 64  # candidates whose witnesses are searched before boxes are refined
-    kinds: int = 8  # kinds of boxes, by the telling slots that they read, for which few rows may stand for all
+    kinds: int = 8  # kinds of boxes, by the discerning slots that they read, for which few rows may stand for all
     few_looks: int = 4  # looks at all rows that settling a set must cost before that is tried
     many_open: int = 300  # open boxes from which rare rows are peeled
     # pairs in this process

@@ -18,7 +18,7 @@ Task = TypeVar("Task")
 
 
 class Budget:
-    """The time a discovery may take and the threads it may use, and where its progress is told."""
+    """The time a discovery may take and the threads it may use, and where its progress is reported."""
 
     def __init__(self, options: Options) -> None:
         self.threads = chosen_threads(options.threads)
@@ -72,7 +72,7 @@ class Budget:
         finally:
             self._patient = False
 
-    def tell(
+    def report(
         self, phase: str, *, evidences: int | None = None, candidates: int | None = None, verified: int | None = None
     ) -> None:
         """Report the phase and whichever numbers changed."""

@@ -1,4 +1,4 @@
-"""The slot of each key: what tells whether a row is there, and which one goes."""
+"""The slot of each key: what says whether a row is there, and which one goes."""
 
 from __future__ import annotations
 

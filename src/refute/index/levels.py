@@ -8,10 +8,10 @@ from operator import attrgetter
 
 import numpy as np
 
-from refute.index.run import Alive, Run, RunShape, room_for, room_for_pairs, with_nets
-from refute.kernels.runs import rows
-from refute.kernels.runs.probe import Query
-from refute.kernels.runs.rows import Arrays, Lines, Longs
+from refute.index.run import Few, Held, Run, RunShape, room_for, with_nets
+from refute.kernels.runs import places, rows
+from refute.kernels.runs.places import Places
+from refute.kernels.runs.rows import Arrays, Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,15 @@ class Merging:
     Two are once the larger has less than `ratio` times as many lines, or less than `least`. Up to `at_once` lines that
     is done when it is due; larger merges go on while rows come, `3 * ratio` lines for every row and `least` at a time:
     fast enough to be done before the next of their size is due.
+
+    Rows that come up to `few` at a time become a run once `newest` of them are there.
     """
 
     ratio: int = 8
     least: int = 1 << 8
     at_once: int = 1 << 15
+    few: int = 1 << 4
+    newest: int = 1 << 8
 
 
 STANDARD = Merging()
@@ -58,10 +62,11 @@ class Upkeep:
             most -= max(before - merge.left, 1)
 
 
-class Levels:
+class Levels(Held):
     """All rows of one shape, in runs. Adding a row costs in the mean a few steps for every run, and never many at once.
 
-    A merge of large runs is spread over the calls that follow; until it is done, both are probed.
+    A merge of large runs is spread over the calls that follow; until it is done, both are probed. Rows that come one by
+    one are kept as they are until they are enough for a run.
     """
 
     def __init__(
@@ -75,59 +80,88 @@ class Levels:
         self._merging = merging
         self.runs = sorted(runs, key=_SIZE, reverse=True)
         self._upkeep = upkeep or Upkeep()
+        self._newest: Lines = np.empty((merging.newest, shape.width), np.int64)
+        self._n_newest = 0
+        self._places: Places | None = None  # of all runs, until these change
 
     def __len__(self) -> int:
         """The number of rows, those taken back subtracted."""
-        return sum(len(run) if len(run.arrays.nets) == 0 else int(run.arrays.nets[-1]) for run in self.runs)
+        newest = np.where(self._newest[: self._n_newest, -1] >= 0, 1, -1)
+        return int(newest.sum()) + sum(
+            len(run) if len(run.arrays.nets) == 0 else int(run.arrays.nets[-1]) for run in self.runs
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of lines."""
+        return self._n_newest + sum(run.size for run in self.runs)
 
     @property
     def nbytes(self) -> int:
         """The memory of all runs, and of those in the making."""
-        return sum(run.nbytes for run in self.runs) + sum(merge.nbytes for merge in self._upkeep.of(self))
+        made = sum(merge.nbytes for merge in self._upkeep.of(self))
+        return self._newest.nbytes + sum(run.nbytes for run in self.runs) + made
 
-    def add(self, run: Run) -> None:
-        """Takes a run in, and goes on with merges."""
-        size = run.size
-        if size:
-            self._take_in(run)
+    def held(self) -> tuple[Places, Lines]:
+        """Where all runs lie, and the newest rows."""
+        if self._places is None:
+            found = np.array([run.place for run in self.runs], np.int64)
+            self._places = found.reshape(-1, places.WIDTH)
+        return self._places, self._newest[: self._n_newest]
+
+    def of(self, lines: Lines) -> Few | Run:
+        """Rows as they are added: few as they are."""
+        return Few(self.shape, lines) if len(lines) <= self._merging.few else Run.of(self.shape, lines)
+
+    def add(self, some: Few | Run) -> None:
+        """Takes rows in, and goes on with merges."""
+        size = some.size
+        if isinstance(some, Few):
+            if self._n_newest + size > len(self._newest):
+                self.arrange()
+            self._newest[self._n_newest : self._n_newest + size] = some.lines
+            self._n_newest += size
+        elif size:
+            self._take_in(some)
         merges = len(self._upkeep.of(self))
         if merges:
             self._upkeep.go_on(merges * max(self._merging.least, 3 * self._merging.ratio * size))
+
+    def arrange(self) -> None:
+        """Makes a run of the newest rows, which those who ask for many points should not look through for each."""
+        newest = self._newest_run()
+        if newest is not None:
+            self._take_in(newest)
+        self._n_newest = 0
+
+    def all_runs(self) -> list[Run]:
+        """All rows in runs, which do not change any more. Nothing changes by this."""
+        newest = self._newest_run()
+        return [*self.runs] if newest is None else [*self.runs, newest]
+
+    def _newest_run(self) -> Run | None:
+        """The newest rows as a run, without those that were taken back meanwhile."""
+        lines = self._newest[: self._n_newest]
+        if lines[:, -1].min(initial=0) < 0:
+            slots = np.maximum(lines[:, -1], ~lines[:, -1])
+            _, first, times = np.unique(slots, return_index=True, return_counts=True)
+            lines = lines[first[times == 1]]
+        return Run.of(self.shape, lines) if len(lines) else None
 
     def settle(self) -> None:
         """Finishes all merges that are due."""
         while self._upkeep.of(self):
             self._upkeep.go_on(1 << 62)
 
-    def counts(self, query: Query) -> Longs:
-        """For each point the number of its rows."""
-        found = np.zeros(len(query.lines), np.int64)
-        for run in self.runs:
-            found += run.counts(query)
-        return found
-
-    def pairs(self, query: Query, alive: Alive, most: int) -> tuple[int, list[Lines]]:
-        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number."""
-        total, found = 0, []
-        room = None
-        for run in self.runs:
-            room = room_for_pairs(query, most - total) if room is None else room
-            number, pairs = run.pairs(query, alive, most - total, room)
-            total += number
-            if total > most:
-                break
-            if number:
-                found.append(pairs)
-                room = None
-        return total, found
-
     def take_over(self, merge: Merge) -> None:
         """Has the run of a merge that is done in the place of its parts, and looks what is due now."""
         self.runs = [run for run in self.runs if run is not merge.one and run is not merge.two]
+        self._places = None
         self._take_in(merge.made())
 
     def _take_in(self, run: Run) -> None:
         """Merges a run with those that are small and alike in size, and begins to merge large ones that are."""
+        self._places = None
         runs = self.runs
         busy = {id(part) for merge in self._upkeep.of(self) for part in (merge.one, merge.two)}
         while runs and run.size and self._is_due(runs[-1], run) and id(runs[-1]) not in busy:

@@ -1,4 +1,4 @@
-"""Points of two sides made ready for a sweep over range trees, one tree for each group.
+"""Points of two sides prepared for a sweep over range trees, one tree for each group.
 
 One order comparison is sorted away; a tree has the others as its dimensions, which is what Rapidash's enumeration
 does (section 4.7, Theorem 2, Algorithm 6). For existence a second comparison becomes a minimum kept in the tree.

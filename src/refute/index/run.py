@@ -1,4 +1,4 @@
-"""A sorted run of rows: built from one side of a rule, probed by points of the other."""
+"""Rows of one side of a rule, held against points of the other: a sorted run or, where they are few, as they came."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.runs import probe, rows
-from refute.kernels.runs.probe import Query
+from refute.kernels.runs import places, probe, rows
+from refute.kernels.runs.places import Places
 from refute.kernels.runs.rows import Arrays, Lines, Longs
 from refute.language.operators import Operator
 from refute.runtime.arrays import zeros
@@ -22,7 +22,8 @@ Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares wit
 _PER_BUCKET = 1  # lines that share a start, on average
 _MANY = 1 << 16  # lines of a run that is made little by little
 _ROOM = 2  # pairs for each point for which there is room at first
-_NOBODY, _NOWHERE, _NO_NETS = np.empty(0, np.uint8), np.empty((2, 0), np.int64), np.empty(0, np.int64)
+_NO_NETS = np.empty(0, np.int64)
+_NO_RUNS: Places = np.empty((0, places.WIDTH), np.int64)
 _KINDS = {
     Operator.LT: probe.BELOW,
     Operator.LE: probe.AT_MOST,
@@ -51,32 +52,93 @@ class RunShape:
         return self.n_equal + min(self.n_axes, 1)
 
 
-class Run:
+class Held:
+    """Rows that points are held against: in runs, by their places, and as lines in no order, which are few."""
+
+    shape: RunShape
+
+    @property
+    def size(self) -> int:
+        """The number of lines."""
+        raise NotImplementedError
+
+    def held(self) -> tuple[Places, Lines]:
+        """The runs and the lines."""
+        raise NotImplementedError
+
+    def counts(self, asking: Asking, points: Lines) -> Longs:
+        """For each point, in each way in which it asks, the number of its rows, less those taken back."""
+        found = np.zeros(asking.ways * len(points), np.int64)
+        probe.count(*self.held(), points, self.shape.n_equal, asking.matrix, found)
+        return found
+
+    def pairs(self, asking: Asking, points: Lines, alive: Alive, most: int) -> tuple[int, Lines]:
+        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number.
+
+        Points that ask in a second way are numbered on from the last.
+        """
+        runs, lines = self.held()
+        found = np.empty((2, min(most, 64 + _ROOM * asking.ways * len(points))), np.int64)
+        total = probe.pairs(runs, lines, points, self.shape.n_equal, asking.matrix, alive, most, found)
+        if found.shape[1] < total <= most:
+            found = np.empty((2, total), np.int64)
+            probe.pairs(runs, lines, points, self.shape.n_equal, asking.matrix, alive, most, found)
+        return total, found[:, : min(total, most)]
+
+
+class Few(Held):
+    """Few rows as they came, each with its slot; some of them may take others back."""
+
+    def __init__(self, shape: RunShape, lines: Lines) -> None:
+        self.shape = shape
+        self.lines = lines
+
+    @property
+    def size(self) -> int:
+        """The number of lines."""
+        return len(self.lines)
+
+    def held(self) -> tuple[Places, Lines]:
+        """The lines alone."""
+        return _NO_RUNS, self.lines
+
+    @property
+    def repeats_groups(self) -> bool:
+        """Whether some group may have more than one row."""
+        return len(self.lines) > 1
+
+    def taken_back(self) -> Few:
+        """What takes all these rows back."""
+        return Few(self.shape, _taken_back(self.lines))
+
+
+class Run(Held):
     """Rows by group and axes, each with its slot; some of them may take rows of other runs back."""
 
     def __init__(self, shape: RunShape, arrays: Arrays) -> None:
         self.shape = shape
         self.arrays = arrays
-        self.size = len(arrays.lines)
+        self.lines = arrays.lines
 
     @classmethod
-    def build(cls, shape: RunShape, columns: Sequence[Longs], slots: Longs) -> Run:
-        """The run of these rows, given by columns: those of groups, then axes. A slot `~s` takes the row of s back."""
-        lines = np.empty((len(slots), shape.width), np.int64)
-        for place, column in enumerate((*columns, slots)):
-            lines[:, place] = column
+    def of(cls, shape: RunShape, lines: Lines) -> Run:
+        """The run of these lines, which are in any order. A slot `~s` takes the row of s back."""
         arrays = room_for(shape, len(lines))
         negative = rows.build(lines, shape.leading, arrays)
         return cls(shape, with_nets(arrays) if negative else arrays)
 
     def taken_back(self) -> Run:
         """The run that takes all rows of this one back, which takes none back itself."""
-        lines = self.arrays.lines.copy()
-        np.invert(lines[:, -1], out=lines[:, -1])
-        return Run(self.shape, self.arrays._replace(lines=lines, nets=-np.arange(len(lines) + 1)))
+        nets = -np.arange(len(self.lines) + 1)
+        return Run(self.shape, self.arrays._replace(lines=_taken_back(self.lines), nets=nets))
 
     def __len__(self) -> int:
-        return self.size
+        return len(self.lines)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of lines."""
+        return len(self.lines)
 
     @property
     def nbytes(self) -> int:
@@ -84,76 +146,57 @@ class Run:
         return sum(part.nbytes for part in self.arrays if isinstance(part, np.ndarray))
 
     @cached_property
-    def slots(self) -> Longs:
-        """The slot of each line; negative where a row is taken back."""
-        return self.arrays.lines[:, -1]
+    def place(self) -> list[int]:
+        """Where it lies, as long as it lives."""
+        return places.place_of(self.arrays)
+
+    def held(self) -> tuple[Places, Lines]:
+        """The run alone."""
+        return np.array([self.place]), np.empty((0, self.shape.width), np.int64)
 
     @cached_property
     def repeats_groups(self) -> bool:
         """Whether some group has more than one row."""
-        return bool(rows.repeats_groups(self.arrays.lines, self.shape.n_equal))
-
-    def counts(self, query: Query) -> Longs:
-        """For each point the number of its rows, less those taken back."""
-        found = np.zeros(len(query.lines), np.int64)
-        if len(self):
-            probe.count(self.arrays, query, _NOBODY, _NOWHERE, found)
-        return found
-
-    def exists(self, query: Query) -> NDArray[np.bool_]:
-        """For each point whether it has a row."""
-        return self.counts(query) > 0
-
-    def pairs(self, query: Query, alive: Alive, most: int, room: Lines | None = None) -> tuple[int, Lines]:
-        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number.
-
-        Few are put into `room`, if that is given.
-        """
-        found = room_for_pairs(query, most) if room is None else room
-        total = int(probe.pairs(self.arrays, query, alive, most, found)) if self.size else 0
-        if found.shape[1] < total <= most:
-            found = np.empty((2, total), np.int64)
-            probe.pairs(self.arrays, query, alive, most, found)
-        return total, found[:, : min(total, most)]
+        return bool(rows.repeats_groups(self.lines, self.shape.n_equal))
 
 
 class Asking(NamedTuple):
-    """What is asked of runs of a shape by points of another: bounds for cells, in the order that kernels want."""
+    """What is asked of rows of a shape by points of another: bounds for cells, in the order that kernels want."""
 
-    cells: Lines  # which cell of a point each bound is about, for each way in which points ask
-    kinds: Lines
-    columns: Longs
-    differs: NDArray[np.bool_]
+    matrix: Lines  # which cell of a row and whether it differs; then, for each way, which cell of a point, and the kind
+
+    @property
+    def ways(self) -> int:
+        """In how many ways points ask."""
+        return len(self.matrix) // 2 - 1
 
     @classmethod
     def of(cls, shape: RunShape, bounds: Sequence[Bound]) -> Asking:
         """The bounds of rows in a group: those for the first axis come first, and of these a difference last."""
         ordered = sorted(bounds, key=lambda bound: (bound[0] > 0, bound[1] is Operator.NE))
-        return cls(
-            np.array([[cell for _, _, cell in ordered]], np.int64),
-            np.array([[_KINDS[op] for _, op, _ in ordered]], np.int64),
-            np.array([shape.n_equal + axis for axis, _, _ in ordered], np.int64),
-            np.array([op is Operator.NE for _, op, _ in ordered], np.bool_),
-        )
-
-    def by(self, lines: Lines) -> Query:
-        """The query of these points: all of them as they ask first and, if there is another way, all of them again."""
-        ways, n_bounds = self.cells.shape
-        bounds = np.empty((2, ways * len(lines), n_bounds), np.int64)
-        probe.bound(lines, self.cells, self.kinds, bounds[0], bounds[1])
-        return Query(lines if ways == 1 else np.concatenate((lines, lines)), bounds[0], bounds[1], *self[2:])
+        told = [(shape.n_equal + axis, op is Operator.NE, cell, _KINDS[op]) for axis, op, cell in ordered]
+        return cls(np.array(told, np.int64).reshape(-1, 4).T.copy())
 
     def with_other(self, other: Asking) -> Asking | None:
         """What asks in both ways; None where they are not about the same cells of a row."""
-        if np.array_equal(self.columns, other.columns) and np.array_equal(self.differs, other.differs):
-            cells, kinds = np.concatenate((self.cells, other.cells)), np.concatenate((self.kinds, other.kinds))
-            return self._replace(cells=cells, kinds=kinds)
-        return None
+        if not np.array_equal(self.matrix[:2], other.matrix[:2]):
+            return None
+        return Asking(np.concatenate((self.matrix, other.matrix[2:])))
 
 
-def room_for_pairs(query: Query, most: int) -> Lines:
-    """Room for the pairs of a query, if these are few."""
-    return np.empty((2, min(most, 64 + _ROOM * len(query.lines))), np.int64)
+def lines_of(shape: RunShape, columns: Sequence[Longs], slots: Longs) -> Lines:
+    """Rows as lines, given by columns: those of groups, then axes."""
+    lines = np.empty((len(slots), shape.width), np.int64)
+    for place, column in enumerate(columns):
+        lines[:, place] = column
+    lines[:, -1] = slots
+    return lines
+
+
+def _taken_back(lines: Lines) -> Lines:
+    found = lines.copy()
+    np.invert(found[:, -1], out=found[:, -1])
+    return found
 
 
 def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
@@ -173,7 +216,7 @@ def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
 
 @lru_cache(maxsize=1 << 10)
 def _layout(n: int, grouped: bool, zoned: bool) -> tuple[int, Longs]:
-    """How many bits of a hash the starts of n lines tell apart, and where the boxes of each size begin."""
+    """How many bits of a hash the starts of n lines distinguish, and where the boxes of each size begin."""
     bits = max(1, (n // _PER_BUCKET).bit_length() - 1) if grouped else 1
     levels = [0]
     boxes = (n + (1 << rows.BLOCK_BITS) - 1) >> rows.BLOCK_BITS if zoned else 0

@@ -1,4 +1,4 @@
-"""Where files go: to a path of this machine, or to an address such as s3://bucket/file that only Spark may know."""
+"""Where files go: to a path on this machine, or to an address such as s3://bucket/file that only Spark may know."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def is_address(text: str) -> bool:
 
 
 def is_local_address(text: str) -> bool:
-    """Whether it is an address of this machine: file:/path or file:///path."""
+    """Whether it is an address on this machine: file:/path or file:///path."""
     return is_address(text) and urlsplit(text).scheme.lower() == "file"
 
 
 def local_path(place: str | os.PathLike[str], remedy: str = "write the text that this returns there yourself") -> Path:
-    """The path of this machine that a text means; raises OptionError for an address of another file system."""
+    """The path on this machine that a text means; raises OptionError for an address of another file system."""
     if not isinstance(place, str | os.PathLike):
         raise wrong_value("the path", "a text or a Path", place)
     text = os.fsdecode(place)

@@ -69,7 +69,7 @@ def normal_form(condition: Condition) -> Compare | IsNull | And | Or:
     """The same condition without `Not`, and with nested `And` and `Or` flattened.
 
     It is true for the same rows, and false for the same rows. As nothing is negated any more, a row is selected when
-    the parts that are *true* say so: unknown and false need not be told apart.
+    the parts that are *true* say so: unknown and false need not be distinguished.
     """
     return _normal(condition, False)
 

@@ -42,7 +42,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which rows may stand on one side: those of `where`, true to all `filters`, with no null in a `barred` column.
+    """Which rows may stand on one side: those of `where` that meet all `filters`, with no null in a `barred` column.
 
     Filters are predicates about one row, written of `s` on either side and sorted, so sides that judge rows alike are
     equal.

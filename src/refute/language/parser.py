@@ -18,7 +18,7 @@ from refute.faults import not_one_rule
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.reading import Reader
-from refute.language.sugar import RowRule, Sugar
+from refute.language.sugar import Key, NotNull, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError, in_words, listed
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class RuleKind(Enum):
     ORDER = "order"
     NO_OVERLAP = "no_overlap"
     ROW = "row"
+    NOT_NULL = "not_null"
 
 
 _CALLS = (RuleKind.UNIQUE, RuleKind.ORDER, RuleKind.NO_OVERLAP, RuleKind.ROW)
@@ -76,8 +77,9 @@ def parse_kind(kind: RuleKind, text: str, columns: Collection[str] | None = None
     """The value of one key of a rule file, where `unique: "a, b"` needs no `unique(...)` around it."""
     if kind is RuleKind.ROW:
         return RowRule(parse_condition(text, columns))
-    start = {RuleKind.DC: "constraint"}.get(kind, kind.value)
-    return Reader(text, columns).statement(_tree(text, start))
+    start = {RuleKind.DC: "constraint", RuleKind.NOT_NULL: "unique"}.get(kind, kind.value)
+    found = Reader(text, columns).statement(_tree(text, start))
+    return NotNull(found.columns) if kind is RuleKind.NOT_NULL and isinstance(found, Key) else found
 
 
 def parse_condition(text: str, columns: Collection[str] | None = None) -> Condition:

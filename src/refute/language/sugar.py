@@ -97,7 +97,23 @@ class RowRule:
         return tuple(_denial(parts) for parts in alternatives(negation(self.condition)))
 
 
-Sugar = Key | FunctionalDependency | OrderRule | NoOverlap | RowRule
+@dataclass(frozen=True, slots=True)
+class NotNull:
+    """`not_null: A, B`: no row is null in any of the columns.
+
+    A comparison says nothing about null, so the rule of each column is about the rows where it is null, and denies
+    that they are there: where nulls are equal, `A = A` is true for all of them.
+    """
+
+    columns: tuple[str, ...]
+
+    def constraints(self) -> tuple[DenialConstraint, ...]:
+        """One constraint for each column, which no row that it is about can obey."""
+        columns = (Column(Row.S, name) for name in dict.fromkeys(self.columns))
+        return tuple(DenialConstraint((Predicate.of(column, Operator.EQ, column),)) for column in columns)
+
+
+Sugar = NotNull | Key | FunctionalDependency | OrderRule | NoOverlap | RowRule
 
 
 def recognise(constraint: DenialConstraint) -> Sugar | None:

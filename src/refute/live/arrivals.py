@@ -12,6 +12,7 @@ import pyarrow.types as pt
 
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.faults import null_key, unlike_key
+from refute.kernels.runs.rows import Lines
 from refute.live.index import Longs
 from refute.relation import Relation
 from refute.relation.arrays import Bytes
@@ -63,7 +64,7 @@ def arrow_of(table: Any, schema: pa.Schema | None) -> pa.Table:
 
 
 def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
-    """The table, which may be a list with a mapping for each row; raises DataError for what is none."""
+    """The table, which may be a list with a mapping for each row; raises DataError for anything else."""
     if isinstance(table, Mapping):
         raise DataError("cannot read rows from a dict; give a table, or a list with one dict for each row", type="dict")
     if not isinstance(table, list | tuple):
@@ -75,7 +76,7 @@ def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
     for place, row in enumerate(table):
         if not isinstance(row, Mapping):
             raise DataError(
-                f"row {place:,} of the list is {_told(row)}; give a dict with its columns, or a table", row=place
+                f"row {place:,} of the list is {_shown(row)}; give a dict with its columns, or a table", row=place
             )
         if row.keys() != table[0].keys():
             name = next(iter(row.keys() ^ table[0].keys()))
@@ -201,7 +202,7 @@ def _key_columns(keys: Any, names: list[str]) -> Mapping[str, Any]:
         return {name: relation.column(name) for name in names}
     if isinstance(keys, str | bytes | bytearray | Mapping) or not isinstance(keys, Iterable):
         raise DataError(
-            f"give keys as {_forms(names)}, not as {_told(keys)}; put a single key into a list", key=tuple(names)
+            f"give keys as {_forms(names)}, not as {_shown(keys)}; put a single key into a list", key=tuple(names)
         )
     return _listed(list(keys), names)
 
@@ -233,7 +234,7 @@ def _listed(values: list[Any], names: list[str]) -> Mapping[str, Any]:
             found.append(value)
         else:
             raise DataError(
-                f"key {place:,} of the list is {_told(value)}; give keys as {_forms(names)}",
+                f"key {place:,} of the list is {_shown(value)}; give keys as {_forms(names)}",
                 key=tuple(names),
                 row=place,
             )
@@ -261,9 +262,9 @@ def _forms(names: Sequence[str]) -> str:
     return f"a table with the column{'s' if len(names) > 1 else ''} {', '.join(names)}, or as a list of {each}"
 
 
-def _told(value: object) -> str:
-    told = repr(value)
-    return told if len(told) <= MOST_LETTERS else f"a {type(value).__name__}"
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= MOST_LETTERS else f"a {type(value).__name__}"
 
 
 def _module(value: object) -> str:
@@ -287,23 +288,22 @@ def refuse_keys(table: pa.Table, key: Sequence[str], wrong: np.ndarray[Any, np.d
     if not wrong.any():
         return
     places = np.flatnonzero(wrong)
-    told = [
+    clashes = [
         ", ".join(f"{name} = {shown(table.column(name)[int(row)])!r}" for name in key) for row in places[:MOST_SHOWN]
     ]
     more = "" if len(places) <= MOST_SHOWN else f" and {len(places) - MOST_SHOWN:,} more"
     raise DataError(
-        f"{what}: {'; '.join(told)}{more}. Nothing was changed", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]
+        f"{what}: {'; '.join(clashes)}{more}. Nothing was changed", key=tuple(key), rows=places.tolist()[:MOST_SHOWN]
     )
 
 
-def repeated(cells: Sequence[Longs]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows have the key of a row before them."""
-    if len(cells[0]) < 2:
-        return np.zeros(len(cells[0]), np.bool_)
-    order = np.lexsort([*reversed(cells)]) if len(cells) > 1 else np.argsort(cells[0], kind="stable")
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for column in cells:
-        same &= column[order[1:]] == column[order[:-1]]
-    found = np.zeros(len(order), np.bool_)
-    found[order[1:]] = same
+def repeated(keys: Lines) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which lines are that of a row before them."""
+    found = np.zeros(len(keys), np.bool_)
+    if len(keys) > 1:
+        order = np.lexsort(keys.T[::-1]) if keys.shape[1] > 1 else np.argsort(keys[:, 0], kind="stable")
+        same = np.ones(len(order) - 1, np.bool_)
+        for column in keys.T:
+            same &= column[order[1:]] == column[order[:-1]]
+        found[order[1:]] = same
     return found

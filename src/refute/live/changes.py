@@ -62,10 +62,10 @@ class Changes:
         return any(added or removed for added, removed in self._deltas.values())
 
     def __repr__(self) -> str:
-        told = [
+        parts = [
             f"{name}: +{added:,} -{removed:,}" for name, (added, removed) in self._deltas.items() if added or removed
         ]
-        return f"Changes({', '.join(told) or 'none'})"
+        return f"Changes({', '.join(parts) or 'none'})"
 
     def _table(self, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
         return clashes_table(pairs, rows, self._key)

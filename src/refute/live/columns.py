@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from refute.kernels.runs.rows import Lines
 from refute.language.conditions import columns_of
 from refute.language.form import Form, RowFilter, operands
 from refute.language.predicate import Row
@@ -17,8 +18,8 @@ from refute.language.rulebook import Rule
 from refute.live.index import Batch, Compared, Longs, Mask, Watched
 from refute.relation import Relation
 from refute.relation.arrays import ALL_VALID, Bytes
-from refute.relation.keys.encoding import Encoding
-from refute.relation.keys.keys import Keys
+from refute.relation.keys.encoding import Encoding, is_told_alone
+from refute.relation.keys.keys import NULL_KEY, Keys
 
 
 class KeyColumn(NamedTuple):
@@ -43,18 +44,20 @@ class Followed:
 
 
 class ReadRows:
-    """A table of the types that a monitor has, whose columns are read as integers once for all that is asked of it."""
+    """A table of the types that a monitor has, whose columns are read as integers once, for all questions."""
 
-    __slots__ = ("_relation", "made", "table")
+    __slots__ = ("_relation", "alone", "keys", "made", "table")
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
         self.made: dict[KeyColumn, Keys] = {}
+        self.alone: dict[KeyColumn, int] = {}  # the same, for a table of one row
+        self.keys: tuple[Lines, list[Bytes]] | None = None  # as `Columns.key_lines` gives them
         self._relation: Relation | None = None
 
     @property
     def relation(self) -> Relation:
-        """The table as all others have it, for what is asked of few: conditions, and rows that are looked at."""
+        """The table as all others have it, for questions about few: conditions, and rows that are looked at."""
         if self._relation is None:
             self._relation = Relation.of(self.table)
         return self._relation
@@ -88,10 +91,14 @@ class Columns:
         self._encoding_of = {name: self.encodings[group] for name, group in groups.items()}
         self._learning = [encoding for encoding in self.encodings.values() if not encoding.is_fixed]
         self._key = [KeyColumn(name, False, False) for name in key]
+        self._all_valid = [ALL_VALID for _ in key]
         for reading in self._key:
             self._number(reading)
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
+        self._told_alone = {
+            reading: self._encoding_of[reading.name] for reading in self._numbers if is_told_alone(types[reading.name])
+        }
         read = {reading.name for reading in self._numbers if not reading.nulls}
         self._barred = {name for one in self.followed for side in one.sides for name in side.barred} - read
         self._conditional = any(side.filters or side.where is not None for one in self.followed for side in one.sides)
@@ -123,35 +130,45 @@ class Columns:
             for one in self.followed
         ]
 
-    def key_cells(self, rows: ReadRows, *, extend: bool) -> tuple[list[Longs], list[Bytes]]:
-        """The integers of the key of each row, and which rows have one; unknown ones are equal to none."""
-        found = [self._keys(rows, reading, extend) for reading in self._key]
-        return [keys.values for keys in found], [keys.valid for keys in found]
+    def key_lines(self, rows: ReadRows, *, extend: bool) -> tuple[Lines, list[Bytes]]:
+        """The keys of rows, a line of integers each, and which rows have one by column; unknown ones are equal to none.
+
+        They are the same each time, so they are made once where `extend` makes all of them known.
+        """
+        if rows.keys is not None:
+            return rows.keys
+        alone = self._alone(rows, self._key)
+        if alone is not None:
+            found = np.array([alone], np.int64), self._all_valid
+        else:
+            keys = [self._keys(rows, reading, extend) for reading in self._key]
+            lines = np.empty((len(rows), len(keys)), np.int64)
+            for place, one in enumerate(keys):
+                lines[:, place] = one.values
+            found = lines, [one.valid for one in keys]
+        if extend:
+            rows.keys = found
+        return found
 
     def batch(self, rows: ReadRows, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
-        before = self.generations
-        found = [self._keys(rows, reading, extend) for reading in self._numbers]
-        if before and self.generations != before:  # integers have been replaced meanwhile
-            found = [self._keys(rows, reading, False) for reading in self._numbers]
-        cells = tuple([keys.values for keys in found])
-        present = {
-            reading.name: keys.valid
-            for reading, keys in zip(self._numbers, found, strict=True)
-            if len(keys.valid) and not reading.nulls
-        }
+        alone = self._alone(rows, self._numbers)
+        if alone is None:
+            cells, present = self._cells(rows, extend)
+        else:
+            cells, present = [np.array((cell,), np.int64) for cell in alone], {}
         for name in self._barred:
             valid = _valid(rows.relation, name)
             if len(valid):
                 present[name] = valid
         if not present and not self._conditional:
-            return Batch(slots, cells, self._everybody), set()
+            return Batch(slots, tuple(cells), self._everybody), set()
         masks: dict[object, Mask | None] = {}
         admitted = tuple(
             (self._admitted(rows, one, 0, present, masks), self._admitted(rows, one, 1, present, masks))
             for one in self.followed
         )
-        return Batch(slots, cells, admitted), set(present)
+        return Batch(slots, tuple(cells), admitted), set(present)
 
     def _number(self, reading: KeyColumn) -> int:
         return self._numbers.setdefault(reading, len(self._numbers))
@@ -164,6 +181,35 @@ class Columns:
             numbers = [self._number(KeyColumn(name, predicate.op.is_order, as_value)) for name in operands(predicate)]
             compared.append(Compared(predicate.op, *numbers))
         return Followed(rule, tuple(compared), (form.side(Row.S), form.side(Row.T)))
+
+    def _cells(self, rows: ReadRows, extend: bool) -> tuple[list[Longs], dict[str, Bytes]]:
+        """The rows by columns of integers, and which have a value where some have none that is compared."""
+        before = self.generations
+        found = [self._keys(rows, reading, extend) for reading in self._numbers]
+        if before and self.generations != before:  # integers have been replaced meanwhile
+            found = [self._keys(rows, reading, False) for reading in self._numbers]
+        present = {
+            reading.name: keys.valid
+            for reading, keys in zip(self._numbers, found, strict=True)
+            if len(keys.valid) and not reading.nulls
+        }
+        return [keys.values for keys in found], present
+
+    def _alone(self, rows: ReadRows, readings: Iterable[KeyColumn]) -> list[int] | None:
+        """A row that comes alone as integers, if its values tell them all: none is null or not known yet."""
+        if len(rows) != 1:
+            return None
+        known = rows.alone
+        for reading in readings:
+            if reading not in known:
+                encoding = self._told_alone.get(reading)
+                if encoding is None:
+                    return None
+                key = encoding.key_of(rows.table.column(reading.name)[0].as_py(), ordered=reading.ordered)
+                if key is None or (reading.nulls and key == NULL_KEY):
+                    return None
+                known[reading] = key
+        return [known[reading] for reading in readings]
 
     def _keys(self, rows: ReadRows, reading: KeyColumn, extend: bool) -> Keys:
         """The integers of a column, and which rows have one; made once."""

@@ -14,6 +14,7 @@ from refute.detect.detector import Detector, PartnerCounts
 from refute.detect.identity import Identity
 from refute.detect.local import LocalEngine
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.detect.suspecting import LocalSuspects
 from refute.errors import DataError
 from refute.language.conditions import columns_of
 from refute.language.form import Form
@@ -39,11 +40,12 @@ class LiveEngine(LocalEngine):
         super().__init__(_no_rows(state) if state.schema is None else table, key=state.key)
         if not state.key:
             self.identity = Numbered(self.relation, slots)
-        self._known: dict[Rule, tuple[RowNumbers, ...]] = {}
-        for rule, store in zip(state.rules, state.stores, strict=True):
-            if store.is_listed:
-                pairs = store.pairs(state.alive)
-                self._known[rule] = tuple(np.searchsorted(slots, side) for side in pairs)
+        self._slots, self._alive = slots, state.alive.copy()  # as of this moment, for what is read later
+        self._listed = {
+            rule: store.copy() for rule, store in zip(state.rules, state.stores, strict=True) if store.is_listed
+        }
+        self._pairs: dict[Rule, tuple[RowNumbers, ...]] = {}
+        self._blamed: dict[tuple[Rule, ...], LocalSuspects] = {}
         self._counts = {rule: store.count for rule, store in zip(state.rules, state.stores, strict=True)}
 
     @classmethod
@@ -57,7 +59,7 @@ class LiveEngine(LocalEngine):
         """Whether the rule holds, with a witness by row id."""
         if self._counts.get(rule) == 0:
             return Verdict(True)
-        pairs = self._known.get(rule)
+        pairs = self._known(rule)
         return super().verify(rule) if pairs is None else Verdict(False, self._named(_first(pairs)))
 
     def count(self, rule: Rule) -> int:
@@ -67,7 +69,7 @@ class LiveEngine(LocalEngine):
 
     def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
         """The violations of a rule, at most `limit` of them."""
-        pairs = self._known.get(rule)
+        pairs = self._known(rule)
         if pairs is None:
             return super().clashes(rule, limit)
         return KnownClashes(self._detector, self.identity, rule, limit, pairs)
@@ -77,47 +79,62 @@ class LiveEngine(LocalEngine):
     ) -> list[Timed]:
         """A finding for each rule, in order; without `counts` only verdicts."""
         check_rules(self.relation, rules)
-        told = []
+        measured = []
         for rule in rules:
-            if rule in self._known:
+            if rule in self._listed:
                 started = time.perf_counter()
-                told.append(self._timed(rule, started, counts=counts))
+                measured.append(self._timed(rule, started, counts=counts))
                 if progress is not None:
                     progress(rule)
             else:
-                told += super().measure([rule], counts=counts, progress=progress)
-        return told
+                measured += super().measure([rule], counts=counts, progress=progress)
+        return measured
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: those that are kept are read, others are answered as for any table."""
         check_rules(self.relation, rules)
-        others = super().explain([rule for rule in rules if rule not in self._known])
+        others = super().explain([rule for rule in rules if rule not in self._listed])
         plans = iter(others.rules)
         steps = ("read the violations that the monitor keeps",)
         read = {"method": "monitor", "rows": self.n_rows, "steps": steps, "worst": "the number of violations"}
         return Plan(
-            tuple(RulePlan.of(rule, **read) if rule in self._known else next(plans) for rule in rules),  # type: ignore[arg-type]
+            tuple(RulePlan.of(rule, **read) if rule in self._listed else next(plans) for rule in rules),  # type: ignore[arg-type]
             others.notes,
         )
 
     def partners(self, rule: Rule) -> PartnerCounts:
         """How many partners each row has in each role. A row that breaks a one-row rule has one, as `s`."""
-        pairs = self._known.get(rule)
+        pairs = self._known(rule)
         if pairs is None:
             return super().partners(rule)
         sides = [np.bincount(side, minlength=self.n_rows) for side in pairs]
         return PartnerCounts(sides[0], sides[1] if len(sides) > 1 else np.zeros(self.n_rows, np.int64))
 
+    def suspects(self, rules: Sequence[Rule]) -> LocalSuspects:
+        """A small set of rows whose removal leaves a table that obeys all of these rules; found once."""
+        asked = tuple(rules)
+        if asked not in self._blamed:
+            self._blamed[asked] = super().suspects(asked)
+        return self._blamed[asked]
+
+    def _known(self, rule: Rule) -> tuple[RowNumbers, ...] | None:
+        """The violations of a rule by row numbers, where they are kept; looked up when they are first asked for."""
+        if rule in self._listed and rule not in self._pairs:
+            pairs = self._listed[rule].pairs(self._alive)
+            self._pairs[rule] = tuple(np.searchsorted(self._slots, side) for side in pairs)
+        return self._pairs.get(rule)
+
     def _timed(self, rule: Rule, started: float, *, counts: bool) -> Timed:
-        pairs = self._known[rule]
+        pairs = self._known(rule)
+        assert pairs is not None
         count = len(pairs[0])
         witness = _first(pairs) if count else None
         rows = len(np.unique(np.concatenate(pairs)))
         named = None if witness is None else self._named(witness)
         values = None if witness is None else self._values(rule, witness)
         skipped = skipped_nulls(self.relation, Form.of(rule))
-        told = counts or count == 0
-        finding = Finding(count == 0, count if told else None, rows if told else None, skipped, named, "monitor")
+        known = counts or count == 0
+        finding = Finding(count == 0, count if known else None, rows if known else None, skipped, named, "monitor")
         return Timed(finding, values, time.perf_counter() - started)
 
 

@@ -47,16 +47,12 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
         schema = arrow_of(rows.take(row_numbers(coming)), schema).schema
     frame = state.frame_for(schema)
     keys = key_table(rows.select([name for name in state.key if name in rows.column_names]), schema, state.key)
-    cells, valid = frame.columns.key_cells(ReadRows(keys), extend=True)
+    lines, valid = frame.columns.key_lines(ReadRows(keys), extend=True)
     refuse_nulls(state.key, valid)
-    there = frame.find(cells, state)
-    order = np.lexsort([np.arange(len(operations)), *reversed(cells)])
+    there = frame.find(lines, state)
+    order = np.lexsort([np.arange(len(operations)), *lines.T[::-1]])
     first = np.ones(len(order), np.bool_)
-    if len(order):
-        same = np.ones(len(order) - 1, np.bool_)
-        for column in cells:
-            same &= column[order[1:]] == column[order[:-1]]
-        first[1:] = ~same
+    first[1:] = (lines[order[1:]] != lines[order[:-1]]).any(axis=1)
     _refuse_steps(state, keys, operations, there, order, first)
     last = np.append(first[1:], True)[: len(order)]
     starts, ends = order[first], order[last]
@@ -78,11 +74,11 @@ def _whole(changes: Any, op: str) -> Any:
     return [{**names, **row} if str(row.get(op)).lower() == "delete" else row for row in changes]
 
 
-def _operations(told: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The operations by number; raises DataError for one that is none."""
+def _operations(words: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The operations by number; raises DataError for an unknown one."""
     known = {name: number for number, name in enumerate(OPERATIONS)}
-    found = np.empty(len(told), np.int64)
-    for row, word in enumerate(told):
+    found = np.empty(len(words), np.int64)
+    for row, word in enumerate(words):
         number = known.get(word.lower()) if isinstance(word, str) else None
         if number is None:
             hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""

@@ -1,4 +1,4 @@
-"""The columns of a monitor and the indexes over them: what a change of rows is asked of, and is kept by."""
+"""The columns of a monitor and the indexes over them: what answers a change of rows, and keeps it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from refute.index.key_table import KeyTable
 from refute.index.run import Run
+from refute.kernels.runs.rows import Lines
 from refute.language.rulebook import Rule
 from refute.live.columns import Columns, ReadRows
 from refute.live.index import Index, Longs
@@ -112,7 +111,7 @@ class Frame:
         self._index = None
 
     def ready(self, state: State) -> Index:
-        """The index of all rows, which is made anew where it was lost, or where integers have been replaced."""
+        """The index of all rows, which is rebuilt where it was lost, or where integers have been replaced."""
         if self._index is None or self._generations != self.columns.generations:
             slots, table = state.living()
             rows = ReadRows(table.cast(self.schema) if len(slots) else self.schema.empty_table())
@@ -125,31 +124,21 @@ class Frame:
             self._index, self._generations = index, self.columns.generations
         return self._index
 
-    def find(self, cells: Sequence[Longs], state: State) -> Longs:
+    def find(self, keys: Lines, state: State) -> Longs:
         """The slot of each key, -1 where there is none."""
         if self._index is None:  # keys were lost with it
             self.ready(state)
-        return self._keys.find(_lines(cells))
+        return self._keys.find(keys)
 
     def keep_keys(self, rows: ReadRows, slots: Longs) -> None:
         """Takes the keys of rows in."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(rows, extend=True)
-            self._keys.put(_lines(cells), slots)
+            self._keys.put(self.columns.key_lines(rows, extend=True)[0], slots)
 
     def forget_keys(self, rows: ReadRows) -> None:
         """Lets the keys of rows go."""
         if self.columns.key:
-            cells, _ = self.columns.key_cells(rows, extend=False)
-            self._keys.remove(_lines(cells))
-
-
-def _lines(cells: Sequence[Longs]) -> NDArray[np.int64]:
-    """Cells by columns as lines, one for each row."""
-    lines = np.empty((len(cells[0]), len(cells)), np.int64)
-    for place, column in enumerate(cells):
-        lines[:, place] = column
-    return lines
+            self._keys.remove(self.columns.key_lines(rows, extend=False)[0])
 
 
 def _partition(columns: Columns) -> list[int]:

@@ -75,7 +75,7 @@ class Index(Protocol):
     def delete(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
         """Takes rows away that were inserted as they are given; for each rule the pairs that vanish.
 
-        A rule with a limit below zero is not asked about, and nothing is said of it.
+        A rule with a limit below zero is left out.
         """
 
     def probe(self, batch: Batch, limits: Sequence[int]) -> list[Found]:

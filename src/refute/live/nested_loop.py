@@ -45,7 +45,7 @@ class NestedLoopIndex:
         return [one.found() for one in found]
 
     def delete(self, batch: Batch, limits: Sequence[int]) -> list[Found]:
-        """Takes rows away; for each rule the pairs that vanish. Of two rows of the batch, the first tells the pair."""
+        """Takes rows away; for each rule the pairs that vanish. Of two rows in the batch, the first gives the pair."""
         found = [_Listed(limit) for limit in limits]
         if self._kept is not None and len(batch):
             stays = np.ones(len(self._kept), np.bool_)

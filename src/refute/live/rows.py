@@ -87,7 +87,7 @@ class Rows:
         return Rows(self.schema, [*self.segments[:first], *([joined] if len(joined.slots) else [])])
 
     def without_dead(self, alive: Alive) -> Rows:
-        """The rows without most that are not alive: segments of which less than half are, are made anew."""
+        """The rows without most that are not alive: segments of which less than half are alive are rebuilt."""
         changed = False
         kept = []
         for segment in self.segments:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from refute.index.levels import STANDARD, Levels, Merging, Upkeep
-from refute.index.run import Alive, Asking, Bound, Run, RunShape
-from refute.kernels.runs.probe import Query
+from refute.index.run import Alive, Asking, Bound, Few, Run, RunShape, lines_of
 from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
 from refute.relation.arrays import exact_sum
 from refute.relation.constants import UFUNCS
 
-Asked: TypeAlias = "list[tuple[_Probe, Query]]"  # what is asked of the rows that are kept
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
 _NOTHING: Longs = np.empty(0, np.int64)
@@ -31,17 +28,17 @@ class _Store:
     equal: tuple[int, ...]
     axes: list[int] = field(default_factory=list)
     levels: Levels = field(init=False)
-    delta: Run = field(init=False)  # the rows of the batch at hand
+    delta: Few | Run = field(init=False)  # the rows of the batch at hand
 
     @property
     def shape(self) -> RunShape:
         return RunShape(len(self.equal), len(self.axes))
 
-    def built(self, batch: Batch) -> Run:
+    def built(self, batch: Batch) -> Few | Run:
         """The rows of a batch that it would hold."""
         mask = batch.admitted[self.rule][self.side]
         columns = [_chosen(batch.keys[column], mask) for column in (*self.equal, *self.axes)]
-        return Run.build(self.levels.shape, columns, _chosen(batch.slots, mask))
+        return self.levels.of(lines_of(self.levels.shape, columns, _chosen(batch.slots, mask)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class _Probe:
     own: _Store  # where the rows that come go themselves, in their role
     store: _Store
     asking: Asking
-    both: bool = False
+    both: Asking | None = None  # what asks from both sides, this one first
 
     @classmethod
     def of(cls, rule: int, side: int, own: _Store, store: _Store, compared: Sequence[Compared]) -> _Probe:
@@ -67,14 +64,26 @@ class _Probe:
             bounds.append((store.axes.index(theirs), op, len(own.equal) + own.axes.index(mine)))
         return cls(rule, side, own, store, Asking.of(store.shape, bounds))
 
-    def query(self) -> Query:
-        """The rows of the batch at hand, in the order of their own store, so those of a group follow each other."""
-        return self.asking.by(self.own.delta.arrays.lines)
+    def kept_pairs(self, alive: Alive, most: int) -> tuple[int, Pairs]:
+        """The rows of the batch at hand and those that are kept: how many pairs, and which, s before t.
 
-    def first(self, query: Query) -> Query:
-        """The part of its query that is asked from its own side."""
-        n = self.own.delta.size
-        return Query(query.lines[:n], query.low[:n], query.high[:n], *query[3:]) if self.both else query
+        More than `most`: some number.
+        """
+        lines = self.own.delta.lines  # in the order of their own store, so those of a group follow each other
+        found, (points, others) = self.store.levels.pairs(self.both or self.asking, lines, alive, most)
+        if found == 0 or found > most:
+            return found, (_NOTHING, _NOTHING)
+        own = lines[points % len(lines), -1]
+        if self.both is not None:
+            first = points < len(lines)
+            return found, (np.where(first, own, others), np.where(first, others, own))
+        return found, (own, others) if self.side == 0 else (others, own)
+
+    def own_pairs(self, alive: Alive, most: int) -> tuple[int, Pairs]:
+        """As `kept_pairs`, for the rows of the batch at hand among themselves."""
+        lines = self.own.delta.lines
+        found, (points, others) = self.store.delta.pairs(self.asking, lines, alive, most)
+        return found, (lines[points, -1], others)
 
 
 class RunsIndex:
@@ -105,7 +114,7 @@ class RunsIndex:
 
     def runs(self) -> list[list[Run]]:
         """All runs, by what they are for: what is saved of the index."""
-        return [list(store.levels.runs) for store in self._stores.values()]
+        return [store.levels.all_runs() for store in self._stores.values()]
 
     def restore(self, runs: Sequence[Sequence[Run]], alive: Alive) -> None:
         """Takes runs that were saved of an index of the same rules."""
@@ -123,6 +132,7 @@ class RunsIndex:
         """Adds rows; for each rule the pairs that appear."""
         self._reach(batch)
         self._build(batch)
+        self._arrange()
         found = self._found(batch, limits)
         self._keep(batch)
         return found
@@ -133,6 +143,7 @@ class RunsIndex:
         self._alive[batch.slots] = 0
         for store in self._stores.values():
             store.levels.add(store.delta.taken_back())
+        self._arrange()
         found = self._found(batch, limits)
         self._at_hand = None
         return found
@@ -170,93 +181,65 @@ class RunsIndex:
         self._at_hand = None
 
     def _build(self, batch: Batch) -> None:
-        """Makes the runs of a batch, once for all that is asked of it in a row."""
+        """Makes the runs of a batch, once for all questions that follow."""
         if self._at_hand is not batch:
             for store in self._stores.values():
                 store.delta = store.built(batch)
             self._at_hand = batch
 
+    def _arrange(self) -> None:
+        """Has the newest rows in order where many points will be held against them."""
+        if any(isinstance(store.delta, Run) for store in self._stores.values()):
+            for store in self._stores.values():
+                store.levels.arrange()
+
     def _found(self, batch: Batch, limits: Sequence[int], *, itself: bool = True) -> list[Found]:
         """For each rule the pairs of a batch with what is kept and, if asked for, with itself."""
-        asked: list[Asked] = [
-            [(probe, probe.query()) for probe in probes] if limit >= 0 else []
-            for probes, limit in zip(self._probes, limits, strict=True)
-        ]
-        parts = [
-            self._kept_pairs(number, queries, limits[number]) if limits[number] > 0 else None
-            for number, queries in enumerate(asked)
-        ]
-        if itself:
-            own = [number for number, pairs in enumerate(parts) if pairs is not None and _meet(asked[number][0][0])]
-            before = self._alive[batch.slots] if own else None
-            for number in own:
-                self._alive[batch.slots] = 1
-                pairs = parts[number]
-                assert pairs is not None
-                parts[number] = self._with_own(asked[number][0], pairs, limits[number])
-            if before is not None:
-                self._alive[batch.slots] = before
         found = []
-        for number, queries in enumerate(asked):
-            pairs = parts[number]
-            if limits[number] < 0:
+        for number, limit in enumerate(limits):
+            pairs = self._pairs(number, batch, limit, itself) if limit > 0 else None
+            if limit < 0:
                 found.append(Found(0, (_NOTHING, _NOTHING)))
             elif pairs is None:
-                count = self._counted(number, queries, batch, itself=itself)
+                count = self._counted(number, batch, itself=itself)
                 found.append(Found(count, None if count else (_NOTHING, _NOTHING)))
             else:
                 found.append(Found(len(pairs[0]), pairs))
         return found
 
-    def _kept_pairs(self, number: int, queries: Asked, limit: int) -> Pairs | None:
-        """The pairs with what is kept, unless they are too many."""
-        s_slots: list[Longs] = []
-        t_slots: list[Longs] = []
-        total = 0
-        for probe, query in queries:
-            mirrored = self._mirrored[number]
-            most = (limit - total) // (2 if mirrored else 1)
-            found, parts = probe.store.levels.pairs(query, self._alive, most)
+    def _pairs(self, number: int, batch: Batch, limit: int, itself: bool) -> Pairs | None:
+        """The pairs of a rule, unless they are too many."""
+        parts: list[Pairs] = []
+        mirrored = self._mirrored[number]
+        for probe in self._probes[number]:
+            most = limit // 2 if mirrored else limit
+            found, pairs = probe.kept_pairs(self._alive, most)
             if found > most:
                 return None
-            total += 2 * found if mirrored else found
-            for points, others in parts:
-                own = query.lines[points, -1]
-                if probe.both:
-                    first = points < probe.own.delta.size
-                    s_slots.append(np.where(first, own, others))
-                    t_slots.append(np.where(first, others, own))
-                    continue
-                if probe.side == 0 or mirrored:
-                    s_slots.append(own)
-                    t_slots.append(others)
-                if probe.side == 1 or mirrored:
-                    s_slots.append(others)
-                    t_slots.append(own)
-        return _joined(s_slots), _joined(t_slots)
+            limit -= 2 * found if mirrored else found
+            if found:
+                parts += [pairs, pairs[::-1]] if mirrored else [pairs]
+        probe = self._probes[number][0]
+        if itself and len(batch) > 1 and _meet(probe):
+            before = self._alive[batch.slots]
+            self._alive[batch.slots] = 1
+            found, pairs = probe.own_pairs(self._alive, limit)
+            self._alive[batch.slots] = before
+            if found > limit:
+                return None
+            parts.append(pairs)
+        return _joined([s for s, _ in parts]), _joined([t for _, t in parts])
 
-    def _with_own(self, asked: tuple[_Probe, Query], pairs: Pairs, limit: int) -> Pairs | None:
-        """The pairs with those of the batch among itself, unless they are too many."""
-        probe, query = asked[0], asked[0].first(asked[1])
-        most = limit - len(pairs[0])
-        found, (points, others) = probe.store.delta.pairs(query, self._alive, most)
-        if found > most:
-            return None
-        return (
-            (np.concatenate([pairs[0], query.lines[points, -1]]), np.concatenate([pairs[1], others]))
-            if found
-            else pairs
-        )
-
-    def _counted(self, number: int, queries: Asked, batch: Batch, *, itself: bool) -> int:
+    def _counted(self, number: int, batch: Batch, *, itself: bool) -> int:
         """How many pairs there are, none of them listed."""
         total = 0
-        for probe, query in queries:
-            kept = exact_sum(probe.store.levels.counts(query))
+        for probe in self._probes[number]:
+            kept = exact_sum(probe.store.levels.counts(probe.both or probe.asking, probe.own.delta.lines))
             total += 2 * kept if self._mirrored[number] else kept
         if itself:
-            probe, query = queries[0]
-            total += exact_sum(probe.store.delta.counts(probe.first(query))) - self._own_selves(number, batch)
+            probe = self._probes[number][0]
+            own = exact_sum(probe.store.delta.counts(probe.asking, probe.own.delta.lines))
+            total += own - self._own_selves(number, batch)
         return total
 
     def _own_selves(self, number: int, batch: Batch) -> int:
@@ -285,7 +268,7 @@ def _others(rule: Watched) -> list[Compared]:
 def _meet(probe: _Probe) -> bool:
     """Whether some rows of the batch at hand may pair with each other."""
     delta = probe.store.delta
-    return probe.own is not probe.store or (delta.size > 1 and delta.repeats_groups)
+    return probe.own is not probe.store or delta.repeats_groups
 
 
 def _probes_of(number: int, rule: Watched, stores: tuple[_Store, _Store]) -> list[_Probe]:
@@ -295,7 +278,7 @@ def _probes_of(number: int, rule: Watched, stores: tuple[_Store, _Store]) -> lis
         return [s]
     t = _Probe.of(number, 1, stores[1], stores[0], _others(rule))
     both = s.asking.with_other(t.asking) if stores[0] is stores[1] else None
-    return [s, t] if both is None else [replace(s, asking=both, both=True)]
+    return [s, t] if both is None else [replace(s, both=both)]
 
 
 def _is_symmetric(rule: Watched) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 NOTHING: Longs = np.empty(0, np.int64)
+NOTHING_FOUND = Found(0, (NOTHING, NOTHING))
 ALL = 1 << 62  # a limit for pairs that nothing reaches
 
 
@@ -54,7 +55,7 @@ class Change:
 class State:
     """Rows by slot, the indexes over them, and the violations of each rule. Not for several threads at once.
 
-    What could be refused is refused while a change is made ready; nothing has been touched then.
+    What could be refused is refused while a change is prepared; nothing has been touched then.
     """
 
     def __init__(self, rules: Sequence[Rule], key: Sequence[str], method: str, most: int) -> None:
@@ -90,13 +91,13 @@ class State:
         return own + (0 if self.frame is None else self.frame.nbytes)
 
     def inserting(self, table: pa.Table) -> Change:
-        """The change that adds these rows; raises DataError where a key is null, comes twice, or is there already."""
+        """The change that adds these rows; raises DataError where a key is null, comes twice, or already exists."""
         frame, rows = self.frame_for(table.schema), ReadRows(table)
         if self.key:
-            cells, valid = frame.columns.key_cells(rows, extend=True)
+            keys, valid = frame.columns.key_lines(rows, extend=True)
             refuse_nulls(self.key, valid)
-            refuse_keys(table, self.key, repeated(cells), "these keys are listed more than once")
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
+            refuse_keys(table, self.key, repeated(keys), "these keys are listed more than once")
+            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
         return Change(frame, NOTHING, rows)
 
     def deleting(self, keys: pa.Table | Longs) -> Change:
@@ -114,11 +115,11 @@ class State:
         frame = self._known_frame()
         if any(pa.types.is_null(frame.schema.field(name).type) for name in self.key):  # so no row has a key
             refuse_keys(keys, self.key, np.ones(len(keys), np.bool_), "there are no rows with these keys")
-        cells, valid = frame.columns.key_cells(ReadRows(keys), extend=False)
+        lines, valid = frame.columns.key_lines(ReadRows(keys), extend=False)
         refuse_nulls(self.key, valid)
-        slots = frame.find(cells, self)
+        slots = frame.find(lines, self)
         refuse_keys(keys, self.key, slots < 0, "there are no rows with these keys")
-        refuse_keys(keys, self.key, repeated([slots]), "these keys are listed more than once")
+        refuse_keys(keys, self.key, repeated(slots[:, None]), "these keys are listed more than once")
         return slots
 
     def carry_out(self, change: Change) -> None:
@@ -152,7 +153,7 @@ class State:
         return change.frame.columns.batch(change.coming, came, extend=True)
 
     def _take_in(self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None) -> None:
-        """Carries a change out; where that fails, some of it is done."""
+        """Carries a change out; where that fails, part of it is done."""
         frame = change.frame
         added, removed = self._asked(change, gone, came, arriving)
         self.frame = frame
@@ -169,6 +170,7 @@ class State:
             self.rows, self._dead = was.without_dead(self.alive), 0
         self.rows = self.rows.with_more(change.table, came, self.alive)
         self.version += 1
+        self.seen = None  # so that what was found of the rows before does not outlast them
         links = change.links
         moved = None if links is None else (change.gone[: len(links)], came[links])
         self._record(change, added, removed, moved)
@@ -195,7 +197,7 @@ class State:
         return found
 
     def replay(self, gone: Longs, table: pa.Table) -> None:
-        """Carries a change out that was once made ready and is known to be right."""
+        """Carries out a change that was prepared before and is known to be right."""
         frame = self.frame_for(table.schema) if len(table) or self.frame is None else self.frame
         self.carry_out(Change(frame, gone, ReadRows(table)))
 
@@ -213,8 +215,8 @@ class State:
             kinds = {name: table.schema.field(name).type for name in self.key}
             KeyIndex(kinds).add({name: table.column(name) for name in self.key}, came)
             frame.ready(self)
-            cells, _ = frame.columns.key_cells(rows, extend=False)
-            refuse_keys(table, self.key, frame.find(cells, self) >= 0, "rows with these keys already exist")
+            keys, _ = frame.columns.key_lines(rows, extend=False)
+            refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
         change = Change(frame, NOTHING, rows)
         frame.ready(self)
         batch, nulls = frame.columns.batch(rows, came, extend=False)
@@ -258,7 +260,7 @@ class State:
         wrong |= self.alive[np.where(wrong, 0, numbers)] == 0
         for row in numbers[wrong][:1]:
             raise DataError(f"there is no row {row:,}. Nothing was changed", row=int(row))
-        for row in numbers[repeated([numbers])][:1]:
+        for row in numbers[repeated(numbers[:, None])][:1]:
             raise DataError(f"row {row:,} is listed more than once. Nothing was changed", row=int(row))
         return numbers
 
@@ -274,14 +276,12 @@ class State:
             frame.note(nulls)
         index = frame.ready(self)
         old = self._going(frame, gone) if len(gone) else None
-        nothing = [Found(0, (NOTHING, NOTHING)) for _ in frame.columns.followed]
         two_row = [self.stores[number] for number in frame.columns.numbers]
-        removed = nothing
+        added = removed = [NOTHING_FOUND] * len(two_row)
         if old is not None:
             leaving, _ = frame.columns.batch(old, gone, extend=False)
             removed = self._vanishing(index, leaving, gone, two_row)
             frame.forget_keys(old)
-        added = nothing
         if batch is not None:
             limits = [
                 store.room + one.count if store.is_listed else 0 for store, one in zip(two_row, removed, strict=True)
@@ -313,18 +313,18 @@ class State:
         if len(two_row) == len(self.rules):
             return list(two_row)
         found = dict(zip(frame.columns.numbers, two_row, strict=True))
-        told = []
+        each = []
         for number, rule in enumerate(self.rules):
             own = NOTHING
             if self.stores[number].sides == 1 and rows is not None:
                 own = slots[violating_rows(rows.relation, rule)]
-            told.append(found.get(number, Found(len(own), (own, own))))
-        return told
+            each.append(found.get(number, Found(len(own), (own, own))))
+        return each
 
     def _record(
         self, change: Change, added: list[Found], removed: list[Found], moved: tuple[Longs, Longs] | None
     ) -> None:
-        """Takes in what was found, and tells it."""
+        """Takes in what was found, and writes it into the change."""
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for rule, store, came, went in zip(self.rules, self.stores, added, removed, strict=True):
             listed = store.is_listed and came.pairs is not None and went.pairs is not None

@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A rule made ready for the kernels.
+    """A rule prepared for the kernels.
 
     Exactly one of the three is the case: `problem` holds a two-row rule, `rows` the violating rows of a one-row rule,
     and with neither, no pair can ever violate the rule on this table. `skipped_nulls` counts the rows that a null
@@ -101,7 +101,7 @@ def skipped_nulls(relation: Relation, form: Form) -> int:
 
 
 def _filtered(relation: Relation, side: RowFilter, nulls: Nulls) -> Mask | None:
-    """The rows of a side's `where` that are true to its filters; None is all. Do not write to it."""
+    """The rows of a side's `where` that meet its filters; None is all. Do not write to it."""
     masks = [] if side.where is None else [relation.condition_mask(side.where)]
     masks += [relation.mask(predicate, nulls) for predicate in side.filters]
     return reduce(np.logical_and, masks) if masks else None
@@ -121,7 +121,7 @@ def _encode(relation: Relation, predicate: Predicate, threads: int) -> tuple[Enc
 
 
 def _admit(relation: Relation, form: Form, row: Row, encoded: dict[Predicate, tuple[Encoded, Encoded]]) -> _Admission:
-    """The rows that may stand as `row`, by a label that says what keeps others out; codes tell which are null."""
+    """The rows that may stand as `row`, by a label that says what keeps others out; codes show which are null."""
     side = form.side(row)
     mask = _filtered(relation, side, form.nulls)
     kept: set[Hashable] = set() if side.where is None else {side.where}
@@ -139,7 +139,7 @@ def _admit(relation: Relation, form: Form, row: Row, encoded: dict[Predicate, tu
 
 
 def _labelled(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls) -> Comparison:
-    """The predicate as one of the three kinds over all rows, with a label by which rules share what is made of it."""
+    """The predicate as one of the three kinds over all rows, with a label by which rules share what it becomes."""
     with_nulls = nulls.reads(predicate.op) and bool(left.nulls or right.nulls)
     # A column may have several encodings; the relation keeps each, so their identities tell them apart.
     names, codes = operands(predicate), (id(left.values), id(right.values))

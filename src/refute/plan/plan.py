@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from refute.display import in_one_line
-from refute.language.render import render_english, render_text
+from refute.language.render import render_text
 from refute.language.rulebook import Rule
 from refute.plan.shape import Shape
 
@@ -43,7 +43,7 @@ class RulePlan:
         check: tuple[str, ...] = (),
     ) -> RulePlan:
         """The plan of a rule over a table of so many rows."""
-        text, sentence = render_text(rule.constraint), render_english(rule.constraint)
+        text, sentence = render_text(rule.constraint), rule.sentence
         shape = Shape.of_rule(rule.constraint)
         return cls(rule.name, text, sentence, shape, rows, method, steps, worst, verify, count, check)
 

@@ -9,7 +9,7 @@ from refute.plan.step import Step
 from refute.runtime.once import Once
 
 T = TypeVar("T")
-Told = Callable[[Step], None]
+Listener = Callable[[Step], None]
 
 
 class Planned(Protocol):
@@ -23,51 +23,51 @@ class Share:
     """A cache of groupings and sorts by label, safe to use from many threads, and a number of threads to use.
 
     `threads` is how many threads one rule may use by itself; a caller that runs rules side by side passes 1.
-    `told` hears of each step as it begins.
+    `listener` hears of each step as it begins.
     """
 
-    def __init__(self, threads: int = 1, *, told: Told | None = None) -> None:
+    def __init__(self, threads: int = 1, *, listener: Listener | None = None) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
         self.threads = threads
-        self.told = told
+        self.listener = listener
         self._once = Once()
 
     def get(self, key: Hashable | None, build: Callable[[], T]) -> T:
         """What `build` gave for this key the first time; built again for the key None, which is never shared."""
         return build() if key is None else self._once.get(key, build)
 
-    def telling(self, told: Told) -> Share:
+    def heard_by(self, listener: Listener) -> Share:
         """The same with another listener."""
-        found = Share(self.threads, told=told)
+        found = Share(self.threads, listener=listener)
         found._once = self._once
         return found
 
 
 def within(share: Share | None, scope: str) -> Share | None:
-    """The share for a part of the work: what is told of it names the part."""
-    if share is None or share.told is None:
+    """The share for a part of the work: its steps name the part."""
+    if share is None or share.listener is None:
         return share
-    told = share.told
-    return share.telling(lambda step: told(step.within(scope)))
+    listener = share.listener
+    return share.heard_by(lambda step: listener(step.within(scope)))
 
 
 def under(share: Share | None, condition: str) -> Share | None:
-    """The share for what is done under a condition, which is told with it."""
-    if share is None or share.told is None:
+    """The share for what is done under a condition, which its steps name."""
+    if share is None or share.listener is None:
         return share
-    told = share.told
-    return share.telling(lambda step: told(step.under(condition)))
+    listener = share.listener
+    return share.heard_by(lambda step: listener(step.under(condition)))
 
 
 def apart(share: Share | None, scope: str) -> Share | None:
     """What other rows than all are answered with: nothing to share and one thread, and the same listener."""
     listening = within(share, scope)
-    return None if listening is None or listening.told is None else Share(told=listening.told)
+    return None if listening is None or listening.listener is None else Share(listener=listening.listener)
 
 
-def tell(share: Share | None, way: Planned) -> None:
+def announce(share: Share | None, way: Planned) -> None:
     """Tell whoever listens that this way is taken."""
-    if share is not None and share.told is not None:
+    if share is not None and share.listener is not None:
         for step in way.steps():
-            share.told(step)
+            share.listener(step)

@@ -48,7 +48,7 @@ def named(comparisons: Sequence[Comparison]) -> str:
 
 
 def term(sign: int, ignored: Sequence[Comparison], same: Sequence[Comparison]) -> str:
-    """The scope of a term of a count by inclusion and exclusion: what is asked of each `!=`, and its sign."""
+    """The scope of a term of a count by inclusion and exclusion: what each `!=` stands for, and its sign."""
     if not ignored and not same:
         return ""
     parts = ["add" if sign > 0 else "subtract"]

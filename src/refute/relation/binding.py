@@ -94,7 +94,7 @@ def check_column(relation: Relation, name: str, rule: str | None = None, where: 
         raise unknown_column(name, relation.names, rule=rule, where=where)
     kind = relation.type_of(name)
     if kind.family is Family.UNSUPPORTED:
-        relation.column(name)  # tells why, where its objects have no single type
+        relation.column(name)  # says why, where its objects have no single type
         raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name, rule=rule)
     return kind
 

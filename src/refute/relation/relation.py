@@ -190,7 +190,7 @@ class Relation:
 
 
 def _with_take(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that Arrow can take rows of: it cannot of string views, nor of entries that are some."""
+    """The column in a type that Arrow can take rows of, as it cannot of string views, plain or in dictionaries."""
     kind, text = column.type, pa.large_string()
     if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
         chunks = [

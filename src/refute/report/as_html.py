@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
 from refute.faults import needing
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
-from refute.report.suspects_as_text import SHOWN, identity
+from refute.report.suspects_as_text import NOT_LOOKED_FOR, SHOWN, identity
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -23,11 +22,13 @@ if TYPE_CHECKING:
 def render(report: Report) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
     suspects = report.first_suspects
+    note = NOT_LOOKED_FOR if suspects is None and report.has_suspects else None
     if suspects is not None and suspects.count == 0:
         suspects = None
     page = _template().render(
         report=report,
         suspects=None if suspects is None else _shown(suspects, SHOWN),
+        note=note,
         cards=[_card(result, report.data.rows) for result in report],
         passed=sum(result.passed for result in report),
     )
@@ -42,7 +43,7 @@ def render_suspects(suspects: Suspects, shown: int = SHOWN) -> str:
 def _shown(suspects: Suspects, shown: int) -> dict[str, Any]:
     """What the template shows of suspects."""
     more = max(len(suspects) - shown, 0)
-    return {"suspects": suspects, "lines": list(islice(suspects, shown)), "more": more, "identity": identity}
+    return {"suspects": suspects, "lines": suspects.first(shown), "more": more, "identity": identity}
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
 from refute.report.numbers import counted, plural
+from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.report.suspects_as_text import render as rendered_suspects
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def render(report: Report) -> str:
     suspects = report.first_suspects
     if suspects is not None and suspects.count:
         lines.append(rendered_suspects(suspects, FIRST_SUSPECTS))
+    elif suspects is None and report.has_suspects:
+        lines.append(f"Suspects: {NOT_LOOKED_FOR}")
     for result in report:
         lines.extend(_lines(result))
     fetched = [result.name for result in report if result.finding.method == FETCHED]

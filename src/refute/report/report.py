@@ -16,6 +16,7 @@ from refute.language.rulebook import Severity
 from refute.report.numbers import plural
 from refute.report.result import RuleResult
 from refute.report.suspects import Suspects
+from refute.report.unasked import LOOKS, cost
 from refute.report.violations import Violations
 from refute.writing import write_text
 
@@ -31,9 +32,6 @@ class DataSummary:
     def to_dict(self) -> dict[str, Any]:
         """The summary as in the JSON of `check`."""
         return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
-
-
-SMALL = 100_000  # rows of which suspects are shown unasked
 
 
 class Report:
@@ -76,13 +74,18 @@ class Report:
 
     @property
     def first_suspects(self) -> Suspects | None:
-        """The suspects where a report shows them: those that were asked for, and of small tables in this process that
-        were counted; None otherwise, as finding them may take longer than the check."""
+        """The suspects where a report shows them: those that were asked for, and those that are found in this process
+        in about a second (`unasked.py`), of a table that was counted; None otherwise."""
         if "suspects" in self.__dict__:
             return self.suspects
-        counted = all(result.finding.violations is not None for result in self.results)
-        here = getattr(self._engine, "is_here", False) and self.data.rows <= SMALL
-        return self.suspects if here and counted and not self.ok else None
+        here = getattr(self._engine, "is_here", False)
+        cheap = here and cost((result.rule for result in self.results), self.data.rows) <= LOOKS
+        return self.suspects if cheap and self.has_suspects else None
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether it is known that there are suspects: some rule fails, and violations were counted."""
+        return not self.ok and all(result.finding.violations is not None for result in self.results)
 
     def split(self, blame: str = "suspects") -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column `refute` that says why each is one.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refute.detect.results import Finding, Timed
-from refute.language.render import render_condition, render_english, render_text
+from refute.language.render import render_condition, render_text
 from refute.language.rulebook import Rule, Severity
 
 
@@ -42,12 +42,7 @@ class RuleResult:
     @property
     def sentence(self) -> str:
         """The rule in plain words."""
-        return self.rule.description or self._meaning
-
-    @property
-    def _meaning(self) -> str:
-        sentence, where = render_english(self.rule.constraint), self.rule.where
-        return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
+        return self.rule.description or self.rule.sentence
 
     def to_dict(self) -> dict[str, Any]:
         """The result as in the JSON of `check`."""
@@ -56,7 +51,7 @@ class RuleResult:
             "name": self.name,
             "constraint": render_text(self.rule.constraint),
             "where": None if self.rule.where is None else render_condition(self.rule.where),
-            "sentence": self._meaning,
+            "sentence": self.rule.sentence,
             "severity": self.rule.severity.value,
             "holds": finding.holds,
             "passed": self.passed,

@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from refute.blame.flat import by_cell
 from refute.detect.engine import SuspectListing
+from refute.faults import needing
+from refute.language.rulebook import Severity
+from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
 from refute.report.numbers import plural
 
@@ -22,7 +29,7 @@ class SuspectCell(NamedTuple):
 
     column: str
     value: str | None
-    suggested: str | None
+    suggestion: str | None
     support: str | None
 
 
@@ -30,7 +37,7 @@ class Suspect(NamedTuple):
     """One row under one rule that blames it.
 
     `violations` are those it takes part in, `clears` those of them with rows that stay: they would come back with it.
-    `either` says that nothing tells which of the rows with one key is wrong; of these one stays, with `removed` false.
+    `either` says that nothing shows which of the rows with one key is wrong; of these one stays, with `removed` false.
     """
 
     row: Any
@@ -46,23 +53,30 @@ class Suspect(NamedTuple):
 class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
-    `count` rows go; no fewer than `bound` can do, which is proven. `shares` says what part of all rows each rule
-    blames: a rule that is wrong itself blames many.
+    `count` rows go; no fewer than `lower_bound` can do, which is proven. `shares` says what part of all rows each rule
+    blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
     """
 
     def __init__(self, listing: SuspectListing) -> None:
         self._listing = listing
         self.count = listing.n_suspects
-        self.bound = listing.bound
+        self.lower_bound = listing.bound
+        self.notes = listing.notes
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """The ids of the rows that go, each once, in the order of the table."""
+        ids = shown_values(self._lines.filter(self._lines.column("removed")).column("row"))
+        return [row for place, row in enumerate(ids) if place == 0 or row != ids[place - 1]]
 
     @property
     def exact(self) -> bool:
         """Whether it is known that no smaller set of rows would do."""
-        return self.count == self.bound
+        return self.count == self.lower_bound
 
     @property
     def shares(self) -> dict[str, float]:
-        """The share of all rows that each rule blames, by its name."""
+        """The share of all rows that each rule blames, by its name; rules of severity `error` come first."""
         rows = max(self._listing.n_rows, 1)
         return {name: blamed / rows for name, blamed in self._listing.blamed.items()}
 
@@ -73,41 +87,49 @@ class Suspects:
             return "no rows"
         if self.exact:
             return f"{plural(self.count, 'row')}; no fewer can do"
-        return f"{plural(self.count, 'row')}; no fewer than {self.bound:,} can do"
+        return f"{plural(self.count, 'row')}; no fewer than {self.lower_bound:,} can do"
 
     def split(self) -> tuple[Any, Any]:
         """The rows that stay, and the suspects, which have one more column `refute`: a list of why each is one."""
         return self._listing.split()
 
     def to_arrow(self) -> pa.Table:
-        """The lines as an Arrow table, sorted by row; `cells` are lists."""
-        return self._table
+        """One line for each row, rule and cell in question, by row: the row (its key columns where there is a key), the
+        rule, the violations, how many it clears, and the column, its value, a suggestion and what supports it."""
+        return self._flat
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The lines as a pandas DataFrame."""
-        return self._table.to_pandas()
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self._flat.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The lines as a polars DataFrame."""
-        import polars
-
-        frame = polars.from_arrow(self._table)
+        """What `to_arrow` gives, as a polars DataFrame."""
+        with needing("to_polars()"):
+            import polars
+        frame = polars.from_arrow(self._flat)
         assert isinstance(frame, polars.DataFrame)
         return frame
 
     @cached_property
-    def _table(self) -> pa.Table:
+    def _lines(self) -> pa.Table:
         return self._listing.table()
 
+    @cached_property
+    def _flat(self) -> pa.Table:
+        return by_cell(self._lines, self._listing.key)
+
+    def first(self, number: int) -> list[Suspect]:
+        """The lines of the rows to look at first: those that a rule of severity `error` blames before those that only
+        rules of severity `warn` do, then those in the most violations; all lines of a row together."""
+        places = _urgent_first(self._lines)[:number]
+        return list(_told(self._lines.take(row_numbers(places))))
+
     def __iter__(self) -> Iterator[Suspect]:
-        names = self._table.column_names
-        columns = [shown_values(self._table.column(name)) for name in names]
-        for values in zip(*columns, strict=True):
-            line = dict(zip(names, values, strict=True))
-            yield Suspect(**{**line, "cells": tuple(SuspectCell(**cell) for cell in line["cells"])})
+        return _told(self._lines)
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._lines.num_rows)
 
     def __repr__(self) -> str:
         return f"Suspects({self.summary})"
@@ -121,3 +143,34 @@ class Suspects:
         from refute.report.as_html import render_suspects
 
         return render_suspects(self)
+
+
+def _told(lines: pa.Table) -> Iterator[Suspect]:
+    names = lines.column_names
+    columns = [shown_values(lines.column(name)) for name in names]
+    for values in zip(*columns, strict=True):
+        line = dict(zip(names, values, strict=True))
+        yield Suspect(**{**line, "cells": tuple(SuspectCell(**cell) for cell in line["cells"])})
+
+
+def _urgent_first(lines: pa.Table) -> NDArray[np.int64]:
+    """The places of all lines, those of the rows to look at first before others."""
+    if lines.num_rows == 0:
+        return np.zeros(0, np.int64)
+    begins = np.append(True, _changes(lines.column("row").combine_chunks()))
+    rows, starts = np.cumsum(begins) - 1, np.flatnonzero(begins)
+    warns = pc.not_equal(lines.column("severity"), Severity.ERROR.value).to_numpy().astype(np.int64)
+    mild = np.minimum.reduceat(warns, starts)
+    most = np.maximum.reduceat(lines.column("violations").to_numpy(), starts)
+    return np.lexsort((np.arange(len(rows)), rows, -most[rows], mild[rows]))
+
+
+def _changes(ids: pa.Array) -> NDArray[np.bool_]:
+    """Where an id is not the one before."""
+    if pa.types.is_struct(ids.type):
+        found = np.zeros(len(ids) - 1, np.bool_)
+        for field in ids.flatten():
+            found |= _changes(field)
+        return found
+    same = pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1))
+    return ~np.asarray(pc.fill_null(same, False), np.bool_)

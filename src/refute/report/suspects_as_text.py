@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from refute.report.suspects import Suspect, SuspectCell, Suspects
 
 SHOWN = 20
+NOT_LOOKED_FOR = "not looked for unasked, as that may take longer than the check; ask report.suspects, or --suspects F"
 
 
 def render(suspects: Suspects, shown: int = SHOWN) -> str:
@@ -25,7 +25,9 @@ def _lines(suspects: Suspects, shown: int) -> Iterator[str]:
     for name, share in suspects.shares.items():
         if share:
             yield f"      {in_one_line(name)} blames {share:.3%} of all rows"
-    for line in islice(suspects, shown):
+    for note in suspects.notes:
+        yield f"      {in_one_line(note)}"
+    for line in suspects.first(shown):
         yield f"  row {identity(line.row)}: {said(line)}"
     if len(suspects) > shown:
         yield f"  and {plural(len(suspects) - shown, 'more line')}"
@@ -51,6 +53,6 @@ def cell_said(cell: SuspectCell) -> str:
     """What is said of a cell."""
     value = "null" if cell.value is None else repr(cell.value)
     words = f"{cell.column} is {value}"
-    if cell.suggested is not None:
-        words += f", should be {cell.suggested!r}"
+    if cell.suggestion is not None:
+        words += f", should be {cell.suggestion!r}"
     return words if cell.support is None else f"{words} ({cell.support})"

@@ -26,7 +26,7 @@ class SparkBudget:
     `native_bytes` on, Spark's own filters and aggregates cost less than bringing the rows; from `counted_bytes` on, its
     counts of distinct rows and its extremes of groups do, and a look at the first rows pays. All else goes to tasks of
     about `task_rows` rows each, `tasks_per_core` times as many as cores where the rows are worth it. `sample_rows` are
-    looked at before a rule is verified on all rows, and `plan_rows` tell how to cut the work. From `scattered_rows` on,
+    looked at before a rule is verified on all rows, and `plan_rows` show how to cut the work. From `scattered_rows` on,
     rows that mostly have values of their own are shuffled before they are counted. Pairs of up to `narrow_rows` rows
     are counted in 64 bits, which hold the pairs of 2^31 rows.
     """
@@ -75,7 +75,7 @@ def _size(text: str) -> int:
 
 def cores(session: SparkSession) -> int:
     """The cores that Spark uses by default: what its master says where it is on this machine, else the number of parts
-    of a range, which classic and Connect both tell."""
+    of a range, which classic and Connect both give."""
     local = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\d+)?\])?", str(session.conf.get("spark.master", "")))
     if local is not None and shares_files(session):
         return available_cores() if local[1] == "*" else int(local[1] or 1)

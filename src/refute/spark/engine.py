@@ -24,6 +24,7 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
+from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes
@@ -40,7 +41,6 @@ from refute.spark.source.opening import open_source, session_of
 from refute.spark.source.renaming import by_code_point, plain_names, renamed
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import bind, empty_relation
-from refute.spark.suspecting import SparkSuspects
 from refute.spark.worker import ROW_COLUMN
 
 Answer = TypeVar("Answer")
@@ -186,12 +186,17 @@ class SparkEngine:
         return split_by_marks(marked)
 
     def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
-        """A small set of rows whose removal leaves a table that obeys all of these rules, found in this process."""
+        """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
         def ask() -> SparkSuspects:
+            self.require_identity("finding suspects")
             fitted = self.fitted(rules)
             names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
-            return SparkSuspects.of(self, fitted, tuple(names))
+            found = SparkSuspects.fetched(self, fitted, tuple(names))
+            if found is None:
+                with self._evaluated_once(fitted, named=True) as engine:
+                    found = SparkSuspects.of(self, engine, fitted)
+            return found
 
         return self._answered("find suspects", ask)
 
@@ -250,14 +255,19 @@ class SparkEngine:
             yield self
             return
         with kept() as place:
-            narrow = copy(self)
-            narrow.source = self.source.kept(place, _needed(self.source, fitted), named=named)
-            narrow._know_columns()
+            narrow = self.over(self.source.kept(place, _needed(self.source, fitted), named=named))
             try:
                 yield narrow
             finally:
                 if narrow.source.is_counted:
                     self.source.learn_rows(narrow.source.n_rows())
+
+    def over(self, source: SparkSource) -> SparkEngine:
+        """The same engine over some rows or columns of its table."""
+        narrow = copy(self)
+        narrow.source = source
+        narrow._know_columns()
+        return narrow
 
     def _reads_often(self, rule: Rule) -> bool:
         try:
@@ -299,7 +309,7 @@ class SparkEngine:
         return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:
-        """The answer of jobs that are the caller's, end on Ctrl-C, and tell what they are for."""
+        """The answer of jobs that are the caller's, end on Ctrl-C, and say what they are for."""
         with plain_failures(self.source.name):
             return stoppable(self._session, what, ask)
 
@@ -325,7 +335,7 @@ class SparkEngine:
 
 
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
-    """The columns to keep for these rules; all of them where one is missing, which is told later."""
+    """The columns to keep for these rules; all of them where one is missing, which is reported later."""
     columns = source.frame.columns
     wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
     if wanted is None or not wanted <= set(columns):

@@ -207,7 +207,7 @@ def all_of(conditions: list[SparkColumn]) -> SparkColumn:
 
 
 def filter_expressions(relation: Relation, side: RowFilter, nulls: Nulls) -> list[SparkColumn] | None:
-    """What rows of a side must be true to, its `where` first; None where Spark cannot tell exactly."""
+    """The conditions that rows of a side must meet, its `where` first; None where Spark cannot tell exactly."""
     conditions = [] if side.where is None else [condition_expression(relation, side.where)]
     conditions += [predicate_expression(relation, one, nulls) for one in side.filters]
     exact = [condition for condition in conditions if condition is not None]

@@ -52,7 +52,7 @@ def _struct(**fields: SparkColumn) -> SparkColumn:
 
 
 def name_beside(columns: Sequence[str]) -> str:
-    """A name for the added column that no other has, also where case does not tell names apart."""
+    """A name for the added column that no other has, also where case does not distinguish names."""
     name, taken = MARKS, {column.lower() for column in columns}
     while name in taken:
         name += "_"

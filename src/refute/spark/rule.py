@@ -97,7 +97,7 @@ class SparkRule:
         )
 
     def verify(self) -> Verdict:
-        """Whether the rule holds; badly broken rules are told by the first rows alone."""
+        """Whether the rule holds; badly broken rules show in the first rows alone."""
         clash = self._clash(counted=False)
         return Verdict(True) if clash is None else Verdict(False, clash.witness)
 
@@ -149,7 +149,7 @@ class SparkRule:
         return self._asked(lambda way: way.clash(counted=counted))
 
     def _looks_first(self, way: Callable[[], Way]) -> bool:
-        """Whether a verdict looks at the first rows. Where only a pass tells how many there are, that saves it too, so
+        """Whether a verdict looks at the first rows. Where only a pass shows how many there are, that saves it too, so
         the way is not asked for then."""
         return not (self.bound.engine.source.is_sizable() and way().is_quick)
 

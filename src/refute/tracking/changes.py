@@ -33,7 +33,7 @@ class AddedRule(_Changed):
     """A rule that holds now and was none before.
 
     `refines` is the rule in whose place it came: that one was broken, and this asks for more. `generalises` are the
-    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not told before because it
+    rules that it makes superfluous: they asked for more than is needed now. Where a rule was not listed because it
     followed from others, both are empty.
     """
 

@@ -35,7 +35,7 @@ class Codes:
     """Codes for the keys of columns that are compared with each other, in the order of the keys.
 
     Keys that fit are their own codes. Once one does not, each gets a label with room between it and the next, and a new
-    one the middle of its gap; where a gap is used up, all labels are spread anew, and the caller is told how codes have
+    one the middle of its gap; where a gap is used up, all labels are spread again, and the caller learns how codes have
     moved. As long as they have not, a code is never given to another key.
     """
 

@@ -28,10 +28,12 @@ from refute.tracking.rows import TrackedRows
 
 Chosen = frozenset[int]
 Mask = NDArray[np.bool_]
-_MANY_PAIRS = 1 << 22  # pairs from which threads are worth their start
+MANY_PAIRS = 1 << 22
+"""Pairs from which threads are worth their start."""
 _TASK_ROWS = 1 << 16
 _ALONE = np.zeros(1, np.int64)
-_PARTS = 24  # bits that number the parts of a task
+PARTS = 24
+"""Bits of a task that number its parts; those above are the place of what its positions mean among the sources."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class EqualSet:
         return np.asarray(~(points & ~self.box).any(axis=1))
 
 
-class _Source(NamedTuple):
+class MetRows(NamedTuple):
     """Where the positions of tallied pairs are rows: those of side s, and those of side t."""
 
     s_rows: NDArray[np.integer]
@@ -134,18 +136,18 @@ class Cover:
             return Evidence.empty(self._space)
         facts = self._rows.facts(batch)
         tallies = [ClueTally(facts, keeps_pairs=True)]
-        sources: list[_Source] = []
+        sources: list[MetRows] = []
         if len(batch) == 1:
-            sources.append(_Source(batch, self._members_of(batch)))
+            sources.append(MetRows(batch, self._members_of(batch)))
             ranges = np.array([[0, 1, 0, len(sources[0].t_rows)]], np.int64)
-            _tally(tallies, self._rows, facts, _ALONE, sources, ranges, budget)
+            tally_members(tallies, self._rows, facts, _ALONE, sources, ranges, budget)
             return self._counted(tallies, sources, before)
         for one in self.sets:
             for asked, kept in [(one.left, one.right)] if one.same else [(one.left, one.right), (one.right, one.left)]:
                 numbers = self._numbered(batch, asked, kept)
                 asking, ranges = self._asking(self._groups[kept], numbers)
-                sources.append(_Source(batch, self._groups[kept].members))
-                _tally(tallies, self._rows, facts, asking, sources, ranges, budget)
+                sources.append(MetRows(batch, self._groups[kept].members))
+                tally_members(tallies, self._rows, facts, asking, sources, ranges, budget)
             if len(batch) > 1:
                 self._among(one, batch, tallies, sources, budget)
         return self._counted(tallies, sources, before)
@@ -187,7 +189,7 @@ class Cover:
         return order, np.stack([first, last, begin, end], axis=1)[end > begin]
 
     def _among(
-        self, one: EqualSet, batch: Longs, tallies: list[ClueTally], sources: list[_Source], budget: Budget
+        self, one: EqualSet, batch: Longs, tallies: list[ClueTally], sources: list[MetRows], budget: Budget
     ) -> None:
         """Tallies the pairs of two rows of the batch that agree on a set; where roles differ, both orders of each."""
         keys = [self._numbered(batch, side, one.right) for side in (one.left, one.right)]
@@ -202,9 +204,9 @@ class Cover:
             place = np.full(int(batch.max()) + 1, -1, np.int64)
             place[found.t_rows] = np.arange(len(found.t_rows))
             own = place[found.s_rows]
-        task = len(sources) << _PARTS
-        sources.append(_Source(found.s_rows, found.t_rows))
-        if found.pairs < _MANY_PAIRS or budget.threads == 1:
+        task = len(sources) << PARTS
+        sources.append(MetRows(found.s_rows, found.t_rows))
+        if found.pairs < MANY_PAIRS or budget.threads == 1:
             tallies[0].add(facts, found.ranges, own, task)
             return
         crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
@@ -214,7 +216,7 @@ class Cover:
         )
         tallies.extend(crew.run(enumerate(tasks_of(found.ranges, found.same)))[0])
 
-    def _counted(self, tallies: list[ClueTally], sources: list[_Source] | None, before: Sequence[EqualSet]) -> Evidence:
+    def _counted(self, tallies: list[ClueTally], sources: list[MetRows] | None, before: Sequence[EqualSet]) -> Evidence:
         """The evidence of tallied pairs, each of which was met once for every set and role in which it agrees."""
 
         boxes = np.stack([one.box for one in self.sets]) if self.sets else np.empty((0, self._space.words), np.uint64)
@@ -233,10 +235,10 @@ class Cover:
 def evidence_of_tallies(
     rows: TrackedRows,
     tallies: Sequence[ClueTally],
-    sources: Sequence[_Source] | None,
+    sources: Sequence[MetRows] | None,
     times: Callable[[Words, Words], Longs] | None = None,
 ) -> Evidence:
-    """The evidence of tallied pairs; `times` tells of the points of clues, in both roles, how often each pair was met.
+    """The evidence of tallied pairs; `times` gives for points of clues, in both roles, how often each pair was met.
 
     Those that were met 0 times are left out. Whichever thread did a task: of the pairs at a point, one of the earliest
     task stays.
@@ -252,7 +254,7 @@ def evidence_of_tallies(
     if not len(new):
         return Evidence.empty(space)
     task, places = (np.concatenate(p)[new] for p in zip(*(one.first_pairs() for one in tallies), strict=True))
-    pairs = places if sources is None else _rows_of(sources, task >> _PARTS, places)
+    pairs = places if sources is None else _rows_of(sources, task >> PARTS, places)
     order = np.lexsort((pairs, task))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -272,14 +274,14 @@ def met_evidence(rows: TrackedRows, batch: Longs, others: Longs, budget: Budget)
     """The evidence, with pairs, of rows against others, and among themselves; counts mean nothing."""
     facts = rows.facts(batch)
     tallies = [ClueTally(facts, keeps_pairs=True)]
-    sources = [_Source(batch, others)]
+    sources = [MetRows(batch, others)]
     ranges = np.array([[0, len(batch), 0, len(others)]], np.int64)
-    _tally(tallies, rows, facts, np.arange(len(batch)), sources, ranges, budget)
+    tally_members(tallies, rows, facts, np.arange(len(batch)), sources, ranges, budget)
     if len(batch) > 1:
         own = rows.facts(batch, batch)
         whole = np.array([[0, len(batch), 0, len(batch)]], np.int64)
-        tallies[0].add(own, whole, task=len(sources) << _PARTS)
-        sources.append(_Source(batch, batch))
+        tallies[0].add(own, whole, task=len(sources) << PARTS)
+        sources.append(MetRows(batch, batch))
     return evidence_of_tallies(rows, tallies, sources)
 
 
@@ -301,23 +303,23 @@ def _common(times: Longs, counts: Counts) -> tuple[int, Counts]:
     return whole, counts * (whole // times)
 
 
-def _tally(
+def tally_members(
     tallies: list[ClueTally],
     rows: TrackedRows,
     facts: Facts,
     asking: Longs,
-    sources: list[_Source],
+    sources: list[MetRows],
     ranges: Rectangles,
     budget: Budget,
 ) -> None:
     """Tallies ranges (R, 4) of the rows that ask with ranges of the members of the last source."""
     members = sources[-1].t_rows.astype(np.int32, copy=False)
-    task = (len(sources) - 1) << _PARTS
+    task = (len(sources) - 1) << PARTS
     pairs = int(((ranges[:, 1] - ranges[:, 0]) * (ranges[:, 3] - ranges[:, 2])).sum())
     if not pairs:
         return
     kept = rows.kept
-    if pairs < _MANY_PAIRS or budget.threads == 1:
+    if pairs < MANY_PAIRS or budget.threads == 1:
         tallies[0].add_members(facts, kept, asking, members, ranges, task)
         return
 
@@ -330,26 +332,22 @@ def _tally(
         return state
 
     crew: Crew[tuple[ClueTally, Facts], tuple[int, Rectangles]] = Crew(budget, start, work)
-    tallies.extend(tally for tally, _ in crew.run(enumerate(_parts(ranges)))[0])
+    tallies.extend(tally for tally, _ in crew.run(enumerate(parts_of(ranges)))[0])
 
 
-def _parts(ranges: Rectangles) -> Iterator[Rectangles]:
+def parts_of(ranges: Rectangles) -> Iterator[Rectangles]:
     """The ranges as tasks, of which none has too many members."""
-    small: list[list[int]] = []
-    pairs = 0
-    for s_start, s_stop, begin, end in ranges.tolist():
-        for low in range(begin, end, _TASK_ROWS):
-            high = min(low + _TASK_ROWS, end)
-            small.append([s_start, s_stop, low, high])
-            pairs += (s_stop - s_start) * (high - low)
-            if pairs >= _MANY_PAIRS:
-                yield np.array(small, np.int64)
-                small, pairs = [], 0
-    if small:
-        yield np.array(small, np.int64)
+    pieces = -(-(ranges[:, 3] - ranges[:, 2]) // _TASK_ROWS)
+    begin = ranges[:, 2].repeat(pieces)
+    begin += _TASK_ROWS * (np.arange(len(begin)) - (np.cumsum(pieces) - pieces).repeat(pieces))
+    small = ranges.repeat(pieces, axis=0)
+    small[:, 2] = begin
+    small[:, 3] = np.minimum(begin + _TASK_ROWS, small[:, 3])
+    pairs = np.cumsum((small[:, 1] - small[:, 0]) * (small[:, 3] - small[:, 2]))
+    yield from np.split(small, np.flatnonzero(np.diff(pairs // MANY_PAIRS)) + 1)
 
 
-def _rows_of(sources: Sequence[_Source], which: Longs, places: Longs) -> Longs:
+def _rows_of(sources: Sequence[MetRows], which: Longs, places: Longs) -> Longs:
     """Packed positions as packed rows, given by which source each is meant."""
     s, t = unpacked_pairs(places).T.copy()
     if len(sources) == 1:

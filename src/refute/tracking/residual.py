@@ -28,7 +28,7 @@ def required(space: PredicateSpace, boxes: Words) -> Mask:
 
 
 def settled(sets: Sequence[Chosen], equal: Mask) -> Mask:
-    """Which boxes ask for all equalities of one of the sets, given what `required` tells of them."""
+    """Which boxes ask for all equalities of one of the sets, given what `required` says about them."""
     found = np.zeros(len(equal), np.bool_)
     for chosen in sets:
         found |= equal[:, sorted(chosen)].all(axis=1)

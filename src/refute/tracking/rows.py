@@ -144,7 +144,7 @@ class TrackedRows:
         self._lay(space)
 
     def take_in(self, coded: Coded, relation: Relation, slots: Longs) -> Longs:
-        """Adds rows, which the space can tell; their numbers."""
+        """Adds rows, which the space can distinguish; their numbers."""
         first, last = self.n, self.n + len(slots)
         self._reach(last)
         self.codes[first:last] = coded.codes
@@ -228,7 +228,7 @@ class TrackedRows:
         self._write_bits(0, self.n)
 
     def _write_bits(self, first: int, last: int) -> None:
-        """What rows tell of themselves in clues."""
+        """What rows say about themselves in clues."""
         part = slice(first, last)
         self.s_bits[part] = 0
         self.t_bits[part] = 0

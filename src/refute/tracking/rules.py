@@ -27,11 +27,11 @@ Ids = Callable[[Longs], list[Any]]
 class TrackedRules:
     """The minimal ones among the maximal boxes of a tracking.
 
-    Rules that follow from others are told apart incrementally, but for approximate ones, of which all are looked at.
+    Rules that follow from others are found incrementally, except approximate ones, which are all looked at.
     """
 
     def __init__(self, tracking: Tracking, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
-        """`kept` are the kinds of rules that are told, None for all."""
+        """`kept` are the kinds of rules that are listed, None for all."""
         self._kept = kept
         self._tuning = tuning
         self._budget = Budget(tracking.options)
@@ -42,7 +42,7 @@ class TrackedRules:
         self._all = tracking.boxes
         self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
-        if self._plain:  # where only mirror images say the same, each box tells for itself
+        if self._plain:  # where only mirror images say the same, each box speaks for itself
             self.boxes = self._all[leads_mirror(self._space, self._all)]
             return
         if tracking.options.error:
@@ -58,7 +58,7 @@ class TrackedRules:
         return len(self.boxes) if self._kept is None else len(self.constraints())
 
     def constraints(self) -> list[DenialConstraint]:
-        """All rules that are told."""
+        """All rules that are listed."""
         return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
 
     def changed(self, tracking: Tracking, change: TrackedChange, ids: Ids) -> RuleChanges:

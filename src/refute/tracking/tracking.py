@@ -9,6 +9,7 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -31,15 +32,15 @@ from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.cover import Cover
 from refute.tracking.known import KnownPoints, among
+from refute.tracking.pair_finder import finder_of
 from refute.tracking.planning import planned
-from refute.tracking.residual import Residual, required, settled
+from refute.tracking.residual import required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
 
 _FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
-_SPARE = 1 << 12  # rows that may be gone before they are forgotten
 
 
 class Tracking:
@@ -59,6 +60,7 @@ class Tracking:
         self.options = _plain(options)
         self._tuning = tuning
         self._ways = ways or Ways()
+        self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
         self.notes: tuple[str, ...] = ()
         if space is None:
@@ -79,15 +81,16 @@ class Tracking:
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
-        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._tuning)
+        self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._repairs)
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
+        counts = self._ways.incdc is None
         self.boxes = outcome.boxes
-        self.cover = Cover(space, self.rows, outcome.settled)
+        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
-        if outcome.counted:
+        if outcome.counted and counts:
             self.known.count(found, 1)
         else:
             tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
@@ -97,7 +100,7 @@ class Tracking:
             self.known.witness(pairs.random(_FIRST_PAIRS))
         assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = Residual(self.rows, self._ways.classes, self._ways.standing)
+        self.residual = finder_of(self.rows, self._ways)
         self._plan()
         self._work = self.cover.work + self.residual.work  # rows that a row meets
 
@@ -138,7 +141,7 @@ class Tracking:
         Where that fails, what is kept is not to be trusted.
         """
         moved = len(gone) + len(came)
-        many = moved > _SPARE and moved > self._ways.scratch * self.rows.n_alive
+        many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
         self._moved += moved
         if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)) or not self._fits():
             return self._anew(after)
@@ -154,6 +157,8 @@ class Tracking:
             self._widen(self.space.widened(coded.nulls))
         going = self.rows.numbers(np.sort(gone))
         self._drop(going)
+        if self._ways.incdc is not None and np.count_nonzero(self.known.suspects) > self._ways.suspects:
+            return self._anew(after)
         coming = np.empty(0, np.int64)
         seen: list[Evidence] = []
         if coded is not None:
@@ -208,7 +213,7 @@ class Tracking:
         self.known.widen(wider)
         self.rows.widen(wider)
         self.cover.lay(wider, [one.chosen for one in self.cover.sets])
-        self.maximal = Maximal(wider, longest, self._budget, self._tuning)
+        self.maximal = Maximal(wider, longest, self._budget, self._repairs)
         self.space = wider
         self._plan()
 
@@ -315,7 +320,7 @@ class Tracking:
             kept = self.known.points[~self.known.suspects & ~self.known.dead]
             point = self.known.points[open_ones.argmax()]
             around = self.maximal.around(point, kept) if len(kept) else self.space.full[None]
-            if not len(around):  # no box tells it from the others: whether it is there makes no difference
+            if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
             box, pair = searching.cheapest(around)
@@ -378,7 +383,7 @@ class Tracking:
     def _tidy(self) -> None:
         """Forgets rows that are gone, once they are as many as those that are there."""
         alive = self.rows.n_alive
-        if self.rows.n > 2 * alive + _SPARE:
+        if self.rows.n > 2 * alive + self._ways.spare:
             numbers = self.rows.compact()
             self.known.renumber(numbers)
             self.cover.reload()

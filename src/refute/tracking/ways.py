@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from refute.discovery.space.slots import Words
 from refute.relation import Relation
 from refute.tracking.codes import Longs
+from refute.tracking.incdc.thresholds import Thresholds
 
 After = Callable[[], tuple[Relation, Longs]]
 """Gives all rows as they are after a change, and their slots."""
@@ -17,14 +18,19 @@ After = Callable[[], tuple[Relation, Longs]]
 class Ways:
     """How much is kept and by which way pairs are found; no answer depends on it.
 
+    `spare`: rows that may be gone before they are forgotten; a change of fewer is never made as a search from scratch.
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
     `scratch`: the share of rows in a change from which everything is made anew. `moved`: the share of rows that came or
     went since the cover was chosen from which it is looked at again; it is chosen anew where rows meet more than
     `worse` times as many others as they did then, and as they would by another cover.
+    `incdc`: what the indexes of that paper are chosen by, where rows that come are to meet others by these alone and
+    nothing is counted. `suspects`: how many points may then lose their last witness before all pairs are searched anew
+    rather than one for each.
     """
 
+    spare: int = 1 << 12
     witnesses: int = 8
     classes: int = 40
     counted: bool | None = None
@@ -33,6 +39,8 @@ class Ways:
     scratch: float = 0.5
     moved: float = 0.5
     worse: float = 2.0
+    incdc: Thresholds | None = None
+    suspects: int = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
 from refute.detect.sweep.trees import dual_tree
 from refute.plan.problem import Problem, Rows
-from refute.plan.share import Share, tell, under, within
+from refute.plan.share import Share, announce, under, within
 from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
 
 Int64s = NDArray[np.int64]
@@ -29,7 +29,7 @@ def exists(
     """Some violating pair of row numbers, or None (Algorithms 1, 2 and 4; growing prefixes end it early)."""
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
         return None
     for scope, search in searches(points, options, first_rows=first_rows):
         found = search.find(within(share, scope))
@@ -62,7 +62,7 @@ def count(
     """
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
         return 0
     return sum(sign * tally.count(within(share, scope)) for scope, sign, tally in tallies(points, options))
 
@@ -84,7 +84,7 @@ def partners(problem: Problem, share: Share | None = None, options: RangeOptions
     of_s, of_t = np.zeros(problem.s.size, np.int64), np.zeros(problem.t.size, np.int64)
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
         return of_s, of_t
     for scope, sign, tally in tallies(points, options):
         s_found, t_found = tally.partners(within(share, scope))

@@ -22,7 +22,7 @@ from refute.detect.sweep.points import Points
 from refute.detect.sweep.trees import dual_tree
 from refute.kernels.range_search import running
 from refute.plan.first_rows import in_first_rows, prefix_sizes
-from refute.plan.share import Share, tell
+from refute.plan.share import Share, announce
 from refute.plan.step import OwnPairs, Step, named
 
 Pair = tuple[int, int]
@@ -112,7 +112,7 @@ class _Records:
 
     def find(self, share: Share | None) -> Pair | None:
         """The first clash."""
-        tell(share, self)
+        announce(share, self)
         points = self.points
         group = grouping(points)
         kind, compared = running.ANY, group
@@ -142,13 +142,13 @@ class _Boxes:
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
-        tell(share, self)
+        announce(share, self)
         threads = threads_of(share)
         return dual_tree(self.points, threads=threads).find(threads)
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
-        tell(share, self)
+        announce(share, self)
         threads = threads_of(share)
         total = dual_tree(self.points, threads=threads).count(threads=threads)
         assert total is not None
@@ -156,7 +156,7 @@ class _Boxes:
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
-        tell(share, self)
+        announce(share, self)
         threads = threads_of(share)
         found = dual_tree(self.points, threads=threads).partners(threads=threads)
         assert found is not None
@@ -177,7 +177,7 @@ class _RangeTrees:
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points."""
-        tell(share, self)
+        announce(share, self)
         points = self.points
         for part in expanded(points, halved=True):
             own = None
@@ -204,12 +204,12 @@ class _Queries:
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
-        tell(share, self)
+        announce(share, self)
         return sides(self.points).count(threads=threads_of(share))[0] - len(self.points.self_matches()[0])
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
-        tell(share, self)
+        announce(share, self)
         threads = threads_of(share)
         of_s, of_t = (sides(each).count(threads=threads)[1] for each in (self.points.mirrored(), self.points))
         return _without_selves(self.points, of_s, of_t)
@@ -229,12 +229,12 @@ class _Products:
 
     def count(self, share: Share | None) -> int:
         """The number of pairs of different rows."""
-        tell(share, self)
+        announce(share, self)
         return self._all() - len(self.points.self_matches()[0])
 
     def partners(self, share: Share | None) -> tuple[Int64s, Int64s]:
         """The number of partners of each point of s, and of t."""
-        tell(share, self)
+        announce(share, self)
         group, (s_sizes, t_sizes) = grouping(self.points), sizes(self.points)
         return _without_selves(self.points, t_sizes[group.s], s_sizes[group.t])
 

@@ -81,7 +81,7 @@ def greedy_hll(stages: Sequence[Stage], n: int, share: Share | None = None) -> l
 def stage_of(kind: Kind, comparison: Comparison, share: Share | None, *, sketched: bool = True) -> Stage:
     """The comparison as a stage, by hash or HSM, with its cardinality and build side.
 
-    Without `sketched` the cardinality is no more than a bound: enough for a single column without rivals in its class.
+    Without `sketched` the cardinality is only a bound: enough for a single column without rivals in its class.
     """
     label = comparison.label
     if comparison.s is comparison.t and not sketched:

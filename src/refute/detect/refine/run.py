@@ -15,7 +15,7 @@ from refute.detect.refine.order import plan
 from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose
 from refute.detect.refine.tuning import Tuning
 from refute.plan.problem import Problem
-from refute.plan.share import Share, tell
+from refute.plan.share import Share, announce
 from refute.plan.step import Step
 from refute.runtime.threads import carried
 
@@ -23,7 +23,7 @@ from refute.runtime.threads import carried
 def stream(problem: Problem, tuning: Tuning, share: Share | None) -> Iterator[ClusterPairs]:
     """The cluster pairs whose pairs of points satisfy all comparisons (self-pairs included), first ones early."""
     pipeline = plan(problem, Purpose.LIST, tuning, share)
-    tell(share, pipeline)
+    announce(share, pipeline)
     yield from _stream(pipeline, 0, all_pairs(problem), tuning)
 
 
@@ -62,7 +62,7 @@ class Collection:
 
     def into(self, collector: Collector) -> None:
         """Adds all violating pairs to the collector."""
-        tell(self._share, self)
+        announce(self._share, self)
         if self._dense:
             collector.take_self(*self._self_pairs)
             stages = self._pipeline.stages

@@ -25,7 +25,7 @@ from refute.kernels.dominance.clashes import clashes_of
 from refute.kernels.sort.distinct import sum_of_squared_counts
 from refute.language.differences import signed
 from refute.plan.problem import Comparison, Problem, Rows
-from refute.plan.share import Share, tell, within
+from refute.plan.share import Share, announce, within
 from refute.plan.step import Nothing, OwnPairs, Step, named, steps_within, term
 from refute.runtime.arrays import empty, full, give_back
 from refute.runtime.threads import together
@@ -40,7 +40,7 @@ def count(problem: Problem, share: Share | None = None, *, broken: bool = False,
     """The number of violating ordered pairs; with `broken` the caller has found that there is one."""
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
         return 0
     if not broken and _surely_none(points, share, tuning):
         return 0
@@ -61,7 +61,7 @@ def partners(
     s_partners, t_partners = full(problem.s.size, 0, np.int64), full(problem.t.size, 0, np.int64)
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
     elif broken or not _surely_none(points, share, tuning):
         _add_partners(points, s_partners, t_partners, share, tuning)
     return s_partners, t_partners
@@ -100,7 +100,7 @@ def _surely_none(points: Points, share: Share | None, tuning: Tuning) -> bool:
     if proof is None:
         return False
     share = within(share, _PROOF)
-    tell(share, proof)
+    announce(share, proof)
     return proof.first(share) == -1
 
 
@@ -113,7 +113,7 @@ def _add_partners(points: Points, s_partners: Longs, t_partners: Longs, share: S
 
 @dataclass(frozen=True, slots=True)
 class _Term(ABC):
-    """Points whose pairs of different rows are counted, with a sign; `scope` says what is asked of `!=` meanwhile.
+    """Points whose pairs of different rows are counted, with a sign; `scope` says what `!=` stands for meanwhile.
 
     With `per_point` it is asked for the partners of each point, else for their number.
     """
@@ -153,7 +153,7 @@ class _Squares(_Term):
 
     def count(self) -> int:
         """The number of pairs."""
-        tell(self._telling, self)
+        announce(self._telling, self)
         give_back(self.points.n_s)
         return _agreeing_squares(self.points.group, self.points.differ, self.points.n_s)
 
@@ -172,14 +172,14 @@ class _ClashPairs(_Term):
 
     def count(self) -> int:
         """The number of pairs."""
-        tell(self._telling, self)
+        announce(self._telling, self)
         return self._clashes().total
 
     def partners(self) -> tuple[Longs, Longs]:
         """The same numbers for both sides."""
         group = self.points.group
         assert group is not None
-        tell(self._telling, self)
+        announce(self._telling, self)
         clashes = self._clashes()
         found: Longs = empty(self.points.n_s, np.int64)
         clashes_of(group.s, clashes.table, found)
@@ -203,10 +203,10 @@ class _Dominance(_Term):
             yield from OwnPairs().steps()
 
     def count(self) -> int:
-        """The number of pairs; rows that match themselves are taken off."""
+        """The number of pairs; without those of a row with itself."""
         found = self._tally(self.points).count(self._telling)
         if self._own_pairs:
-            tell(self._telling, OwnPairs())
+            announce(self._telling, OwnPairs())
             found -= self.points.self_count()
         return found
 
@@ -229,7 +229,7 @@ class _Dominance(_Term):
             calls = [partial(self._count_per_t, *side, found) for side, found in zip(asked, founds, strict=True)]
             together(threads_for(self.share, points.n_s + points.n_t, self.tuning.parallel), calls)
         if self._own_pairs:
-            tell(self._telling, OwnPairs())
+            announce(self._telling, OwnPairs())
             s_self, t_self = points.self_matches()
             t_found[t_self] -= 1
             if s_found is not t_found:

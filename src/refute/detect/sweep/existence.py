@@ -10,7 +10,7 @@ from refute.detect.sweep.reduce import reduce
 from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.plan.first_rows import in_first_rows, prefix_sizes
 from refute.plan.problem import Problem
-from refute.plan.share import Share, apart, tell, under
+from refute.plan.share import Share, announce, apart, under
 from refute.plan.step import UNFOUND, Nothing, Step, steps_under, steps_within
 
 
@@ -55,7 +55,7 @@ def _find(problem: Problem, share: Share | None, tuning: Tuning) -> Pair | None:
     """Row numbers of some pair, or None."""
     points = reduce(problem, share)
     if points is None:
-        tell(share, Nothing())
+        announce(share, Nothing())
         return None
     found = choose_first_pair(points, share, tuning).find(share)
     if found is None:

@@ -24,7 +24,7 @@ from refute.kernels.dominance.sweeps import find_above, find_above_coded
 from refute.kernels.dominance.tables import NONE, first_clash, first_repeat
 from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
-from refute.plan.share import Share, tell, under, within
+from refute.plan.share import Share, announce, under, within
 from refute.plan.step import Step, named, steps_under, steps_within
 from refute.runtime.arrays import full
 
@@ -59,7 +59,7 @@ class _FirstPoint(FirstPair):
 
     def find(self, share: Share | None) -> Pair | None:
         """The first such point with its partner, by a scan."""
-        tell(share, self)
+        announce(share, self)
         t = self.first(share)
         if t < 0:
             return None
@@ -188,7 +188,7 @@ class Boxes(FirstPair):
 
     def find(self, share: Share | None) -> Pair | None:
         """Some pair of points, or None."""
-        tell(share, self)
+        announce(share, self)
         threads = threads_for(share, self.points.n_s + self.points.n_t, self.tuning.parallel)
         return dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading, threads=threads).find(threads)
 

@@ -18,7 +18,7 @@ from refute.detect.sweep.tuning import DEFAULT, Tuning
 from refute.kernels.dominance.clashes import flag_clashes
 from refute.kernels.dominance.sweeps import flag_two_orders
 from refute.plan.problem import Comparison, Problem, Rows
-from refute.plan.share import Share, tell
+from refute.plan.share import Share, announce
 from refute.plan.step import Step, named
 from refute.relation.arrays import exact_sum
 from refute.runtime.arrays import empty, full
@@ -48,7 +48,7 @@ def involved(problem: Problem, share: Share | None = None, *, tuning: Tuning = D
 
 
 def involved_steps(problem: Problem, share: Share | None = None, *, tuning: Tuning = DEFAULT) -> Iterator[Step]:
-    """The steps of `involved`; none is run, but all is made ready as for it."""
+    """The steps of `involved`; none is run, but all is prepared as for it."""
     points = _reduced(problem, share)
     if points is not None and clash_only(points):
         yield from _ClashFlags(points).steps()
@@ -78,7 +78,7 @@ class _ClashFlags:
 
     def total_and_flags(self, share: Share | None) -> tuple[int, Flags]:
         """The number of pairs, and which points are in one."""
-        tell(share, self)
+        announce(share, self)
         assert self.points.group is not None
         clashes = Clashes.of(self.points, self.points.group, share)
         found: Flags = empty(self.points.n_s, np.bool_)
@@ -100,7 +100,7 @@ class _TableFlags:
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""
-        tell(share, self)
+        announce(share, self)
         codes = codes_of(self.points, share)
         t_flags = Extrema.of(self.table, codes).flags()
         return Extrema.of(self.turned, None if codes is None else codes[::-1]).flags(), t_flags
@@ -121,7 +121,7 @@ class _SweptFlags:
 
     def flags(self, share: Share | None) -> tuple[Flags, Flags]:
         """Which points of s, and of t, have a partner."""
-        tell(share, self)
+        announce(share, self)
         points = self.points
         layout = Layout.of(points, self.dimensions, (self.value,), share)
         s_found, t_found = empty(points.n_s, np.bool_), empty(points.n_t, np.bool_)
@@ -132,7 +132,7 @@ class _SweptFlags:
 
 
 def _choose(points: Points, share: Share | None, tuning: Tuning) -> _TableFlags | _SweptFlags | None:
-    """The way to mark points that have a partner; None when that is no cheaper than counting partners."""
+    """The way to mark points that have a partner; None when that is not cheaper than counting partners."""
     if len(points.differ) > 1 or (points.differ and points.self_pairs):
         return None
     table = Table.of(points, share, tuning)

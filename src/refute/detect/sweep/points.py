@@ -1,4 +1,4 @@
-"""A problem made ready for the kernels: one group number per point, no comparison that says nothing."""
+"""A problem prepared for the kernels: one group number per point, no comparison that says nothing."""
 
 from __future__ import annotations
 

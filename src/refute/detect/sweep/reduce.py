@@ -21,7 +21,7 @@ from refute.runtime.arrays import empty
 T = TypeVar("T")
 
 _WIDEST = 2**62  # a combined key stays below it
-_SAMPLE = 4096  # values that tell whether there are many
+_SAMPLE = 4096  # values that show whether there are many
 _LOOSE = 4096  # group numbers from which those that are not in use are in the way
 _RANKED = 16  # ranks by a bitmap of this many bits per point are cheaper than hashes
 

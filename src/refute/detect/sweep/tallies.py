@@ -20,7 +20,7 @@ from refute.detect.sweep.tuning import Tuning
 from refute.kernels.dominance.sweeps import count_below, count_below_few
 from refute.kernels.sort.sorting import segment_sizes
 from refute.plan.problem import Comparison
-from refute.plan.share import Share, tell, under, within
+from refute.plan.share import Share, announce, under, within
 from refute.plan.step import Step, named, steps_under, steps_within
 from refute.runtime.arrays import empty, full
 
@@ -56,7 +56,7 @@ class GroupSizes(Tally):
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The sum of products."""
-        tell(share, self)
+        announce(share, self)
         return group_products(self.points, per_t)
 
 
@@ -74,7 +74,7 @@ class PackedLanes(Tally):
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
         assert per_t is None
-        tell(share, self)
+        announce(share, self)
         return count_in_lanes(self.points, self.dimensions, share, self.tuning)
 
 
@@ -95,7 +95,7 @@ class Sweep(Tally):
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
-        tell(share, self)
+        announce(share, self)
         layout = Layout.of(self.points, self.dimensions, (), share)
         tree = full(layout.cells, 0, np.int32)
         few = np.array([self.dimensions.cells_of_few(self.tuning.few)], np.int64)
@@ -129,7 +129,7 @@ class Dividing(Tally):
 
     def count(self, share: Share | None, per_t: Longs | None = None) -> int:
         """The number of pairs."""
-        tell(share, self)
+        announce(share, self)
         return count_by_dividing(self.points, per_t, share, self.tuning)
 
 
@@ -192,14 +192,14 @@ class BoxPairs(Tally):
 
     def partners(self, share: Share | None) -> tuple[Longs, Longs]:
         """The number of partners of each point of s, and of t, a row itself included where it matches itself."""
-        tell(share, self)
+        announce(share, self)
         found = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading).partners()
         assert found is not None
         return found
 
     def within(self, patience: int, share: Share | None, per_t: Longs | None) -> int | None:
         """The number of pairs; None when more than so many pairs of boxes would have to be looked at."""
-        tell(share, self)
+        announce(share, self)
         trees = dual_tree(self.points, leaf=self.tuning.leaf, leading=self.tuning.leading)
         if per_t is None:
             return trees.count(patience)

@@ -22,7 +22,7 @@ _FAR = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Codebook:
-    """The facts of some rows, and the layout in which they are told.
+    """The facts of some rows, and the layout in which they are written.
 
     `keeps_pairs` asks for evidence that has a pair of rows for each of its points.
     """
@@ -44,8 +44,8 @@ class Codebook:
 def codebook(relation: Relation, space: PredicateSpace, nulls: Nulls, *, keeps_pairs: bool = False) -> Codebook:
     """The facts that the space asks about this table as it is, without comparisons that can only come out one way."""
     layout = layout_of(space)
-    telling = [key for key in layout.pairs if not _never_equal(relation, key, layout.pairs[key], nulls)]
-    return Codebook(layout, facts_of(relation, layout, nulls, telling), keeps_pairs)
+    compared = [key for key in layout.pairs if not _never_equal(relation, key, layout.pairs[key], nulls)]
+    return Codebook(layout, facts_of(relation, layout, nulls, compared), keeps_pairs)
 
 
 def facts_of(
@@ -63,24 +63,24 @@ def facts_of(
         state = row_states(relation, slot).astype(np.int32)
         s_bits[row_field.word] |= state << np.int32(row_field.s_shift)
         t_bits[row_field.word] |= state << np.int32(row_field.t_shift)
-    told = {key: field for key, field in layout.pairs.items() if compared is None or key in compared}
-    codes = [_codes(relation, key, field, nulls) for key, field in told.items()]
+    fields = {key: field for key, field in layout.pairs.items() if compared is None or key in compared}
+    codes = [_codes(relation, key, field, nulls) for key, field in fields.items()]
     s = np.array([one for one, _ in codes], np.int32).reshape(len(codes), relation.n_rows)
     shared = all(one is other for one, other in codes)
     t = s if shared else np.array([other for _, other in codes], np.int32).reshape(s.shape)
     return Facts(
         s,
         t,
-        np.array([field.word for field in told.values()], np.int64),
-        np.array([field.less for field in told.values()], np.int32),
-        np.array([field.equal for field in told.values()], np.int32),
+        np.array([field.word for field in fields.values()], np.int64),
+        np.array([field.less for field in fields.values()], np.int32),
+        np.array([field.equal for field in fields.values()], np.int32),
         s_bits,
         t_bits,
     )
 
 
 def _never_equal(relation: Relation, key: tuple[str, str], field: PairField, nulls: Nulls) -> bool:
-    """Whether no two rows are equal here and order is not asked, so a comparison would tell nothing."""
+    """Whether no two rows are equal here and order does not matter, so a comparison would show nothing."""
     if field.less or key[0] != key[1]:
         return False
     encoded = relation.encode(key[0], ordered=False, dense=True)

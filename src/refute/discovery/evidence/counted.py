@@ -90,7 +90,7 @@ class Evidence:
         order, ties = _by_first_word(points)
         if (
             firsts is None and space.words > 1 and 4 * len(ties.places) > len(points)
-        ):  # better told apart by hashing than by order
+        ):  # better distinguished by hashing than by order
             points, counts = _distinct(points, counts)
             order, ties = _by_first_word(points)
         for word in range(1, space.words):
@@ -131,7 +131,7 @@ def turned_pairs(pairs: Firsts) -> Firsts:
 
 
 class _Ties(NamedTuple):
-    """The places of points that are not told apart yet from their neighbours, and the run of such that each is in."""
+    """The places of points not yet distinguished from their neighbours, and the run of such that each is in."""
 
     places: NDArray[np.int64]
     runs: NDArray[np.int64]
@@ -159,7 +159,7 @@ def _by_first_word(points: Words) -> tuple[Order, _Ties]:
 
 
 def _by_next_word(points: Words, word: int, order: Order, ties: _Ties) -> _Ties:
-    """What is still not told apart once the order of points that were not is made by one more word."""
+    """What is still tied once tied points are put in the order of one more word."""
     rows = order[ties.places]
     values = points[rows, word]
     if not len(rows) or values.min() == values.max():

@@ -22,14 +22,14 @@ class Everything:
 
     def run(self, budget: Budget) -> Outcome:
         """The rules of the table, exact or within the error that is allowed; none unless all pairs were seen."""
-        budget.tell("pairs")
+        budget.report("pairs")
         evidence, complete = self._pairs.everything(budget)
         if not complete:
             note = "time limit reached before all pairs were examined: no rule could be verified"
             return self._nothing(evidence, note)
         if self._options.error:
             return approximate(self._pairs, evidence, self._options, budget, self._tuning)
-        budget.tell("inversion", evidences=len(evidence))
+        budget.report("inversion", evidences=len(evidence))
         longest = self._options.max_predicates
         boxes, complete = inverted(
             self._pairs.space, evidence.states, budget, longest, mirrored=True, tuning=self._tuning

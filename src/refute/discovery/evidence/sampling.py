@@ -33,7 +33,7 @@ def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int64] | slice, NDArr
         keys = clues[:, 0].astype(np.int64) | (clues[:, -1].astype(np.int64) << 32 if clues.shape[1] == 2 else 0)
         _, first, counts = np.unique(keys, return_index=True, return_counts=True)
         return first, counts.astype(np.int64)
-    return slice(None), np.ones(len(clues), np.int64)  # points of many words are told apart by hashing, rows are not
+    return slice(None), np.ones(len(clues), np.int64)  # hashing distinguishes points of many words, not rows
 
 
 def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:

@@ -21,7 +21,7 @@ from refute.plan.compile import compared
 from refute.plan.problem import Comparison, Problem, ProblemSide, Rows
 from refute.relation import Encoded, Relation
 
-Admitted = dict[Hashable, NDArray[np.bool_]]  # what rows must be true to, by an identity for each
+Admitted = dict[Hashable, NDArray[np.bool_]]  # conditions that rows must meet, each by an identity
 
 _OPERATORS = {
     LESS: Operator.LT,

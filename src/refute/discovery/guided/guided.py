@@ -174,11 +174,11 @@ class Guided:
             return [], True
         masks = self._space.masks(self._open())
         masks = masks[self._requires_equal(masks)[:, sorted(chosen)].all(axis=1)]
-        telling = sorted(self._pairs.telling - chosen)
-        kinds, counts = np.unique(self._used(masks)[:, telling], axis=0, return_counts=True)
+        discerning = sorted(self._pairs.discerning - chosen)
+        kinds, counts = np.unique(self._used(masks)[:, discerning], axis=0, return_counts=True)
         parts, complete = [], True
         for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
-            read = frozenset(slot for slot, reads in zip(telling, kinds[number], strict=True) if reads)
+            read = frozenset(slot for slot, reads in zip(discerning, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
             if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness:
                 continue
@@ -253,7 +253,7 @@ class Guided:
 
     def _tell(self, phase: str) -> None:
         verified = len(self._boxes) - int(np.count_nonzero(self._is_open(self._boxes)))
-        self._budget.tell(phase, evidences=len(self._evidence), candidates=len(self._boxes), verified=verified)
+        self._budget.report(phase, evidences=len(self._evidence), candidates=len(self._boxes), verified=verified)
 
 
 def _contained(points: Words, known: Words) -> NDArray[np.bool_]:

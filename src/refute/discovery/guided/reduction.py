@@ -61,7 +61,7 @@ class Reduction:
         self._known: dict[Among, Rows] = {}
 
     @cached_property
-    def telling(self) -> Chosen:
+    def discerning(self) -> Chosen:
         """The slots that tell most rows apart."""
         return frozenset(
             k
@@ -71,7 +71,7 @@ class Reduction:
 
     def among(self, chosen: Chosen, read: Chosen) -> Among:
         """The rules with these equalities that, of the slots that tell most rows apart, read only the given ones."""
-        barred = self.telling - read - chosen
+        barred = self.discerning - read - chosen
         free = [k for k in read - chosen if self._has_ends(k, barred)]
         free.sort(key=lambda k: (self._has_order(k), self._values(self._space.slots[k].left.name), k))
         ends = free.pop() if free else None
@@ -80,7 +80,7 @@ class Reduction:
     def enough(self, masks: NDArray[np.uint8]) -> Rows | None:
         """The rows that stand for all in the one rule with these masks per slot; None if no choice of rows does."""
         used = masks != np.array([slot.kind.full for slot in self._space.slots], np.uint8)
-        among = self.among(frozenset(), self.telling & frozenset(np.flatnonzero(used).tolist()))
+        among = self.among(frozenset(), self.discerning & frozenset(np.flatnonzero(used).tolist()))
         equal = (masks & ~self._equal) == 0
         return self.rows(among) if among.settles(equal[None], used[None])[0] else None
 

@@ -42,9 +42,9 @@ Choice = tuple[int, int]  # a slot and the mask of its accepted states
 
 @dataclass(slots=True, eq=False)
 class PredicateNode:
-    """A node of the tree: the predicate that leads to it, whether a rule ends here, what follows, and the rules of it.
+    """A node of the tree: the predicate that leads to it, whether a rule ends here, what follows, and its rules.
 
-    Rules are told by the predicates that are not on the way to the node's parent: whole ones below the root.
+    Rules are given by the predicates that are not on the way to the node's parent: whole ones below the root.
     """
 
     choice: Choice | None
@@ -84,7 +84,7 @@ class Hydra:
         )
         nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
         checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
-        self._budget.tell("completion", evidences=len(self._evidence), candidates=len(checked))
+        self._budget.report("completion", evidences=len(self._evidence), candidates=len(checked))
         complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
         if not complete:
             return self.so_far()
@@ -111,7 +111,7 @@ class Hydra:
 
     def _random_sample(self) -> Evidence:
         """Section 4.2: every tuple with some random others."""
-        self._budget.tell("random sample")
+        self._budget.report("random sample")
         n = self._relation.n_rows
         parts = []
         step = max(1, _DRAW // self._tuning.partners)
@@ -125,7 +125,7 @@ class Hydra:
 
     def _focused_sample(self) -> None:
         """Section 4.3: the focus that last gave most unseen evidences per pair comes next."""
-        self._budget.tell("focused sample", evidences=len(self._evidence))
+        self._budget.report("focused sample", evidences=len(self._evidence))
         listed = foci(self._relation, self._space)
         queue = [(-np.inf, number) for number in range(len(listed))]
         heapq.heapify(queue)
@@ -161,7 +161,7 @@ class Hydra:
         """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
         n = self._relation.n_rows
         looked = 0
-        passing: list[PredicateNode] = []  # branches that are done but for the pairs that wait to be looked at
+        passing: list[PredicateNode] = []  # branches that are done except for pairs still to be looked at
         pending: list[ClusterRanges] = []
         waiting = 0
         for child in root.children:
@@ -234,7 +234,7 @@ class Hydra:
             tasks = [np.ascontiguousarray(part) for part in parts if len(part)]
             part, _ = rectangle_evidence(self._book, facts, tasks, self._budget, own)
             self._evidence = merged(self._space, [self._evidence, part])
-        self._budget.tell("completion", evidences=len(self._evidence))
+        self._budget.report("completion", evidences=len(self._evidence))
 
 
 def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> PredicateNode:

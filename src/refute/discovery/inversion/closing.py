@@ -59,8 +59,8 @@ class Closing:
         Crew(budget, lambda: None, close).run(range(0, len(boxes), _CHUNK))
         atoms, closures = atoms[possible], closures[possible]
         rules, mirrors = (_spread(space, atoms, asked, swap) for swap in (False, True))
-        telling = _telling(space, asked, self._known[self._asks[0], self._asks[1]])
-        further = np.asarray(((closures ^ rules) & telling).any(axis=1))
+        deciding = _deciding(space, asked, self._known[self._asks[0], self._asks[1]])
+        further = np.asarray(((closures ^ rules) & deciding).any(axis=1))
         return possible, Closures(rules, mirrors, closures, np.logical_or(further, _lopsided(space)))
 
 
@@ -105,13 +105,13 @@ def _spread(space: PredicateSpace, atoms: Atoms, asked: list[tuple[Term, Term]],
     return out
 
 
-def _telling(space: PredicateSpace, asked: list[tuple[Term, Term]], possible: Atoms) -> Atoms:
+def _deciding(space: PredicateSpace, asked: list[tuple[Term, Term]], possible: Atoms) -> Atoms:
     """The atoms by which boxes can differ: those possible for a pair of terms, and states of which no atom is possible.
 
     An impossible atom that shares its state with a possible one is in a box whenever that one is.
     """
     place = {pair: q for q, pair in enumerate(asked)}
-    telling = possible.copy()
+    deciding = possible.copy()
     for slot in space.slots:
         for left, right in ((slot.left, slot.right), (_swapped(slot.left), _swapped(slot.right))):
             turned = (left, right) not in place
@@ -119,8 +119,8 @@ def _telling(space: PredicateSpace, asked: list[tuple[Term, Term]], possible: At
             for state in slot.kind.states:
                 atoms = mirrored_atoms(state) if turned else state
                 if not atoms & possible[q]:
-                    telling[q] |= atoms
-    return telling
+                    deciding[q] |= atoms
+    return deciding
 
 
 def _known(terms: tuple[Term, ...], nullable: frozenset[str]) -> Atoms:

@@ -39,9 +39,9 @@ def sort_keys(space: PredicateSpace, boxes: Words) -> Words:
 
 
 def is_plain(space: PredicateSpace, nullable: frozenset[str]) -> bool:
-    """Whether maximal boxes imply nothing but their mirror images: no slot compares two columns, or tells in vain.
+    """Whether maximal boxes imply nothing but their mirror images: no slot compares two columns, or is idle.
 
-    A slot tells in vain where nulls are equal and its column holds none, so that `=` asks for more than `<=` there.
+    A slot is idle where nulls are equal and its column holds none, so that `=` asks for more than `<=` there.
     """
     return space.is_symmetric and not any(
         slot.kind.tells_nulls and slot.kind.nulls is Nulls.EQUAL and nullable.isdisjoint(slot.columns)

@@ -17,7 +17,7 @@ from refute.kernels.inversion.implied import Nested, RuleWords
 
 Numbers = NDArray[np.int64]
 _TRIVIAL = -1  # the number of a box that no pair could ever be in
-_FEW = 1024  # numbers that may be out of use before the others are given anew
+_FEW = 1024  # numbers that may be out of use before the others are renumbered
 
 
 class MinimalRules:

@@ -1,4 +1,4 @@
-"""Rules that hold but for an error: by pairs from counted evidence, by rows from the kernels of detection."""
+"""Rules that hold within an error: by pairs from counted evidence, by rows from the kernels of detection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def approximate(
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
     for g2 and g3 the search starts from the minimal rules of that wider limit and strengthens those that fail.
     """
-    budget.tell("inversion", evidences=len(evidence))
+    budget.report("inversion", evidences=len(evidence))
     n = pairs.n_rows
     rows = int(options.error * n)
     if options.measure is Measure.G1:
@@ -74,7 +74,7 @@ def _within_rows(
         measured += 1
         if measure.rows(box) <= most:
             accepted = [*(other for other in accepted if not _inside(other, box)), box]
-            budget.tell("measuring", candidates=len(queue), verified=len(accepted))
+            budget.report("measuring", candidates=len(queue), verified=len(accepted))
             continue
         for k, slot in enumerate(space.slots):
             for mask in slot.kind.strengthened(box[k]):

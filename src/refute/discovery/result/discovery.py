@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
+from refute.faults import needing
 from refute.language.constraint import DenialConstraint
 from refute.language.form import Form
 from refute.language.nulls import Nulls
@@ -26,6 +28,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from refute.language.rulebook import RuleBook
+
+
+class FoundRule(Protocol):
+    """What every rule that was found has, however it was searched."""
+
+    @property
+    def constraint(self) -> DenialConstraint:
+        """The rule itself; the first one, where it stands for several."""
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English."""
+
+    @property
+    def error(self) -> float:
+        """How far it is broken, by the measure of the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +94,60 @@ class Discovered:
         return self.text
 
 
-@dataclass(frozen=True)
-class Discovery:
-    """The rules of a table, best first; they are rendered as text only when needed.
+class Discovery(ABC):
+    """The rules of a table, best first.
 
     `complete` is False when the search was stopped early: then `rules` are those verified on all rows so far. `notes`
     say what was not searched. `almost` are rules that only a few pairs break, with those pairs.
     """
+
+    complete: bool
+    method: str
+    seconds: float
+    notes: tuple[str, ...]
+    almost: tuple[Discovered, ...]
+
+    @property
+    @abstractmethod
+    def rules(self) -> Sequence[FoundRule]:
+        """All rules, best first."""
+
+    @abstractmethod
+    def top(self, n: int) -> Sequence[FoundRule]:
+        """The n best rules."""
+
+    @abstractmethod
+    def book(self, n: int | None = None) -> RuleBook:
+        """The n best rules (all of them by default) as a rule book of proposed rules."""
+
+    @abstractmethod
+    def to_arrow(self, n: int | None = None) -> pa.Table:
+        """The n best rules (all of them by default), one per row."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[FoundRule]:
+        return iter(self.rules)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the search was stopped before it was complete."""
+        return not self.complete
+
+    def to_yaml(self, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
+        """The n best rules (all of them by default) as a rule file, each with `status: proposed`."""
+        return self.book(n).to_yaml(path)
+
+    def to_pandas(self, n: int | None = None) -> pd.DataFrame:
+        """The n best rules (all of them by default), one per row."""
+        with needing("to_pandas()"):
+            return self.to_arrow(n).to_pandas()
+
+
+@dataclass(frozen=True)
+class CompleteDiscovery(Discovery):
+    """Every minimal rule of a table, as boxes in a predicate space; they are rendered as text only when needed."""
 
     table: SearchedTable
     space: PredicateSpace
@@ -96,11 +165,6 @@ class Discovery:
 
     def __len__(self) -> int:
         return len(self.boxes)
-
-    @property
-    def partial(self) -> bool:
-        """Whether the search was stopped before it was complete."""
-        return not self.complete
 
     @cached_property
     def rules(self) -> list[Discovered]:
@@ -162,18 +226,10 @@ class Discovery:
         )
         return RuleBook(rules, tuple(Entry.of(rule) for rule in rules), Dataset(nulls=self.options.nulls))
 
-    def to_yaml(self, path: str | os.PathLike[str] | None = None, n: int | None = None) -> str:
-        """The n best rules (all of them by default) as a rule file, each with `status: proposed`."""
-        return self.book(n).to_yaml(path)
-
     def to_arrow(self, n: int | None = None) -> pa.Table:
         """The n best rules (all of them by default), one per row."""
         chosen = self.rules if n is None else self.top(n)
         return pa.table({name: pa.array([read(rule) for rule in chosen], kind) for name, kind, read in _COLUMNS})
-
-    def to_pandas(self, n: int | None = None) -> pd.DataFrame:
-        """The n best rules (all of them by default), one per row."""
-        return self.to_arrow(n).to_pandas()
 
 
 _COLUMNS: Sequence[tuple[str, pa.DataType, Callable[[Discovered], object]]] = (

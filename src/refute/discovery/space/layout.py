@@ -1,4 +1,4 @@
-"""Where a clue tells of each comparison: bits given out by the predicate space alone, whatever rows there are.
+"""Where a clue holds each comparison: bits given out by the predicate space alone, whatever rows there are.
 
 Clues of the same space therefore mean the same before and after rows come and go.
 """
@@ -27,8 +27,8 @@ class PairField:
 
     word: int
     equal: int
-    less: int  # 0 when order is not told
-    null: int  # 0 when nulls are not told
+    less: int  # 0 when order is not recorded
+    null: int  # 0 when nulls are not recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ClueLayout:
         return Reading(forward, words, shifts.astype(np.int32), into, bits)
 
     def _field(self, slot: Slot, *, turned: bool) -> tuple[int, int, int, list[int]]:
-        """Where a clue tells of a slot: word, first bit, how many bits, and the state for each value of these bits.
+        """Where a clue holds a slot: word, first bit, how many bits, and the state for each value of these bits.
 
         `turned` asks for the pair with its rows exchanged.
         """
@@ -129,7 +129,7 @@ class _Packer:
 
 
 def layout_of(space: PredicateSpace) -> ClueLayout:
-    """The layout of a space. Every comparison is told for both roles, so clues can be reversed."""
+    """The layout of a space. Every comparison is recorded for both roles, so clues can be reversed."""
     wanted: dict[tuple[str, str], tuple[bool, bool]] = {}
     for slot in space.slots:
         if slot.is_pair:

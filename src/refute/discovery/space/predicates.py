@@ -22,7 +22,7 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
     and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
-    `PredicateSpace.widened` lets it tell the nulls that come later.
+    `PredicateSpace.widened` lets it distinguish the nulls that come later.
     """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
@@ -109,7 +109,7 @@ def _columns(table: SearchedTable, options: Options) -> tuple[list[str], tuple[s
 
 
 def is_ordered(table: SearchedTable, name: str) -> bool:
-    """Whether discovery orders the column: numbers, dates and timestamps are ordered, all else only told apart."""
+    """Whether discovery orders the column: numbers, dates and timestamps, yes; all else is equal or not."""
     family = table.type_of(name).family
     return family.is_number or family.is_temporal
 

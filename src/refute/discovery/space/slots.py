@@ -50,9 +50,9 @@ class PredicateSpace:
     """An ordered set of slots. A box holds the accepted states of every slot as bits, a point one bit per slot.
 
     A space is made once, from the schema, the options and what the columns hold at that time: which columns are
-    compared with each other, and which slots tell nulls. After that nothing depends on the rows: the same space gives
+    compared with each other, and which slots distinguish nulls. After that nothing depends on the rows: one space gives
     boxes, points and clues the same meaning whatever rows come and go. Only the first null of a column needs more, a
-    state of its own, which `widened` gives, without a second look at any pair. To tell nulls everywhere from the start
+    state of its own, which `widened` gives, without a second look at any pair. To allow for nulls everywhere
     would be simpler, but costs: two to eight times the CPU for tables of many rules, as fewer spaces fit a cube.
     """
 
@@ -115,7 +115,7 @@ class PredicateSpace:
         return _LOWEST[one_hot]
 
     def widened(self, columns: Collection[str]) -> PredicateSpace:
-        """The space in which every slot that reads one of the columns tells nulls; this one where all do already."""
+        """The space in which every slot that reads one of the columns distinguishes nulls; this one where all do."""
         slots = tuple(
             replace(slot, kind=slot.kind.widened) if any(name in columns for name in slot.columns) else slot
             for slot in self.slots

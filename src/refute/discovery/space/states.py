@@ -1,7 +1,7 @@
 """How a comparison of two values can come out, and what predicates make of it.
 
 Two values are less, equal or greater, or one or both of them are null. A `Kind` groups these five atoms into the states
-that a slot of the predicate space tells apart, and knows the masks of states that conjunctions of its predicates
+that a slot of the predicate space distinguishes, and knows the masks of states that conjunctions of its predicates
 accept. A rule is then a box (a mask per slot), a pair of rows a point (a state per slot), and breaking, weakening and
 refining a rule are bit operations.
 """
@@ -60,7 +60,7 @@ class SlotKind:
 
     @cached_property
     def widened(self) -> SlotKind:
-        """The kind that tells nulls too, where they are to be told; the states of this one keep their numbers."""
+        """The kind that distinguishes nulls too, where they matter; the states of this one keep their numbers."""
         return kind_of(ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators)
 
     @cached_property
@@ -127,7 +127,7 @@ class SlotKind:
 
 @lru_cache(maxsize=256)
 def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Operator, ...]) -> SlotKind:
-    """The kind of a slot: order is told apart when some operator asks for it, nulls when there are some."""
+    """The kind of a slot: order matters when some operator asks for it, nulls when there are some."""
     chosen = tuple(op for op in operators if ordered or not op.is_order)
     ordered = any(op.is_order for op in chosen)
     if ordered:

@@ -76,46 +76,47 @@ def lower_to_share(rows: Longs, pairs: Ids, pair_groups: Ids, sums: Longs, total
 
 @njit(cache=True, nogil=True)
 def lower_to_lift(
-    rows: Longs, left: Ids, right: Ids, both: Ids, counts: tuple[Longs, Longs, Longs], share: Longs
+    rows: Longs, left: Ids, right: Ids, both: Ids, counts: tuple[Longs, Longs, Longs], times: Longs, share: Longs
 ) -> None:
-    """Lowers the `share` of rows whose two values meet less than half as often as by chance, to no less than a tenth.
+    """Lowers the `share` of rows whose two values meet less than half as often as by chance to a little over a half:
+    true tables have such values too, so two rows that agree outweigh a third.
 
-    `counts` are the numbers of rows with each value on the left, on the right, and with each combination. Where fewer
-    than five rows were expected nothing is known; that is held against a row only where most others are known well,
-    with fifty expected in the mean. O(points).
+    `counts` are the numbers of rows with each value on the left, on the right, and with each combination; `times` how
+    many rows a point is. Where fewer than five rows were expected, and fewer are there, nothing is known; that is held
+    against a row, to a tenth, only where most others are known well, with fifty expected in the mean. O(points).
     """
     lefts, rights, boths = counts
-    n = len(rows)
+    n = times.sum()
     total = 0
-    for i in range(n):
-        total += lefts[left[i]] * rights[right[i]] // n
+    for i in range(len(rows)):
+        total += times[i] * (lefts[left[i]] * rights[right[i]] // n)
     known = total >= 50 * n
-    for i in range(n):
+    for i in range(len(rows)):
         expected = lefts[left[i]] * rights[right[i]]  # times n
         seen = boths[both[i]] * n
         lift = 1 << 16
         if expected >= 5 * n:
             if 2 * seen < expected:
-                exact = seen < 1 << 46
-                lift = max((seen << 16) // expected if exact else seen // (expected >> 16), 6554)
-        elif known:
+                lift = 33_423
+        elif known and seen < 5 * n:
             lift = 6554
         if lift < share[rows[i]]:
             share[rows[i]] = lift
 
 
 @njit(cache=True, nogil=True)
-def use_matched(order: Longs, pairs: Ids, pair_groups: Ids, best: Ids, spare: Longs, used: Flags) -> None:
-    """Marks as used the rows of a matching: all that are not of the best pair of their group, and as many that are.
+def use_matched(order: Longs, pairs: Ids, pair_groups: Ids, best: Ids, spare: Longs, free: Longs, used: Longs) -> None:
+    """Tells as used the rows of a matching: all that are not of the best pair of their group, and as many that are.
 
     `order` lists the points (row number and point, two columns) in the order in which rows of the best pair are taken;
-    `spare` comes with the number to take in each group and is counted down. O(points).
+    `spare` comes with the number to take in each group and is counted down; `free` tells how many rows a row stands for
+    that can be used. O(points).
     """
     for at in range(len(order)):
         row, i = order[at, 0], order[at, 1]
         group = pair_groups[pairs[i]]
         if best[group] != pairs[i]:
-            used[row] = True
+            used[row] = free[row]
         elif spare[group] > 0:
-            spare[group] -= 1
-            used[row] = True
+            used[row] = min(spare[group], free[row])
+            spare[group] -= used[row]

@@ -18,7 +18,8 @@ def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], siz
     `points` is (3, n): group, x, y, with y in [0, size), sorted by group, then x, then y: ascending where the order of
     x is strict, else descending. An order that is not strict clashes on equal values too. With a strict x, equal points
     are harmless together and count as one heavy point; where neither is strict only the heaviest of them stays.
-    A Fenwick tree over y holds the heaviest chain that ends at or below each value: n log size.
+    A Fenwick tree over y holds the heaviest chain that ends at or below each value, of equals the one that comes first,
+    whatever other points there are: n log size.
     """
     x_strict, y_strict = strict
     n = points.shape[1]
@@ -45,7 +46,7 @@ def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], siz
             best, end = np.int64(0), -1
             at = y + 1 if y_strict else y
             while at > 0:
-                if tree[at] > best:
+                if tree[at] > best or (tree[at] == best and 0 <= ends[at] < end):
                     best, end = tree[at], ends[at]
                 at -= at & -at
             total[run] += best
@@ -73,6 +74,56 @@ def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], siz
                         heaviest = q
                 kept[heaviest] = True
             run = before[run]
+        first = last
+
+
+@njit(cache=True, nogil=True)
+def clashing_weights(points: Longs, weights: Longs, strict: tuple[bool, bool], size: int, found: Longs) -> None:
+    """Adds to `found`, for each point, what the points weigh with which it clashes; as above, one order is strict.
+
+    Two sweeps, of those with more in y that come before and those with less that come after: n log size.
+    """
+    x_strict, y_strict = strict
+    n = points.shape[1]
+    tree = np.zeros(size + 1, np.int64)
+    first = 0
+    while first < n:
+        last = first
+        while last < n and points[0, last] == points[0, first]:
+            last += 1
+        for backward in (False, True):
+            seen, at = 0, first
+            while at < last:  # a run of points with one x
+                to = at
+                i = last - 1 - (at - first) if backward else at
+                while to < last:
+                    j = last - 1 - (to - first) if backward else to
+                    if points[1, j] != points[1, i]:
+                        break
+                    to += 1
+                for adds in (not x_strict, x_strict):
+                    for k in range(at, to):
+                        j = last - 1 - (k - first) if backward else k
+                        y = size - 1 - points[2, j] if backward else points[2, j]
+                        if adds:
+                            seen += weights[j]
+                            place = y + 1
+                            while place <= size:
+                                tree[place] += weights[j]
+                                place += place & -place
+                        else:  # all that was seen, less what has too little in y
+                            place = y + 1 if y_strict else y
+                            less = 0
+                            while place > 0:
+                                less += tree[place]
+                                place -= place & -place
+                            found[j] += seen - less
+                at = to
+            for j in range(first, last):
+                place = (size - 1 - points[2, j] if backward else points[2, j]) + 1
+                while place <= size:
+                    tree[place] = 0
+                    place += place & -place
         first = last
 
 

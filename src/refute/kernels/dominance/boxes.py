@@ -2,8 +2,8 @@
 
 A forest has one k-d tree per group. `nodes[i]` is (start, stop, left child or -1), the right child follows the left;
 `boxes[i]` holds the least and the greatest value per dimension. Points are rows of a matrix: `k` values to compare by
-`<`, then values to compare by `!=`, then the position of the point, then its row for telling self pairs, which is left
-out where positions tell them. A side t has its values raised by a lag per dimension, so one forest serves `<=` and
+`<`, then values to compare by `!=`, then the position of the point, then its row for finding self pairs, which is left
+out where positions show them. A side t has its values raised by a lag per dimension, so one forest serves `<=` and
 `<` on both sides.
 """
 

@@ -1,7 +1,7 @@
 """Points that agree on a group and differ in a code, by one pass over a table of groups.
 
 A group's first code is its reference. Where a dependency nearly holds nearly all points have their group's reference,
-and only the few that stray from it have to be told apart.
+and only the few that stray from it have to be distinguished.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ block b in order, then how many there are and how many bytes all of its strings 
 has the eight bytes that follow these, which decide most comparisons without a look at the strings. `directory` has the
 blocks in order in its first column, `count` of them. The rest of row b, which is one cache line, is about block b: the
 places in `held` where its first string starts and ends, how many bytes the first strings of all blocks begin with in
-common (row 0 alone tells that), and 32 bytes of the string that follow these. The order is that of the bytes, which for
+common (row 0 alone shows that), and 32 bytes of the string that follow these. The order is that of the bytes, which for
 UTF-8 is that of code points.
 """
 
@@ -93,7 +93,7 @@ def sort(numbers: Longs, held: Bytes, starts: Longs) -> None:
             longest = max(longest, stop - start)
             shared = shared_bytes(held, begin, end, held, start, stop, shared)
         agreed += max(shared, 0)
-        by_length = longest <= 0  # nothing but zeros at their ends tells them apart
+        by_length = longest <= 0  # they differ only in zeros at their ends
         for i in range(first, last):
             start, stop = starts[numbers[i]], starts[numbers[i] + 1]
             words[i] = np.uint64(stop - start) if by_length else word_at(held, start + agreed, stop)

@@ -1,4 +1,4 @@
-"""A block of strings in order, and what its row of the directory tells: see `order.py`, which is made of these."""
+"""A block of strings in order, and what its row of the directory says: see `order.py`, which is made of these."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def see_head(held: Bytes, directory: Longs, block: int) -> None:
 
 @njit(cache=True, nogil=True)
 def see_common(held: Bytes, directory: Longs, count: int) -> None:
-    """Finds again what the first strings of all blocks begin with; they come in order, so the outermost tell."""
+    """Finds again what the first strings of all blocks begin with; they come in order, so the outermost decide."""
     first, last = directory[directory[0, AT_BLOCK]], directory[directory[count - 1, AT_BLOCK]]
     length = first[AT_END] - first[AT_START]
     common = shared_bytes(held, first[AT_START], first[AT_END], held, last[AT_START], last[AT_END], length)

@@ -25,7 +25,7 @@ class KeptRows(NamedTuple):
     """N rows of C columns as codes, one row after the other, and where the F comparisons of a clue read them as t."""
 
     codes: NDArray[np.int32]  # (N, C)
-    bits: NDArray[np.int32]  # (N, W) what a row tells of itself in the role of t
+    bits: NDArray[np.int32]  # (N, W) what a row says about itself in the role of t
     column: NDArray[np.int64]  # (F,)
 
 

@@ -1,4 +1,4 @@
-"""Points of evidence: read off clues, told apart, and looked up; for predicate spaces of any width."""
+"""Points of evidence: read off clues, distinguished, and looked up; for predicate spaces of any width."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = 128  # clues that are read chunk by chunk: they, their points and a chu
 
 
 class Reading(NamedTuple):
-    """How points are read off clues, by G chunks: the first `forward` tell of the pair (s, t), the others of (t, s).
+    """How points are read off clues, by G chunks: the first `forward` for the pair (s, t), the others for (t, s).
 
     A chunk is `(clue[word] >> shift) & 255`; `bits` is what each value of it sets in word `into` of the point.
     """

@@ -1,6 +1,6 @@
 """Clues of more than two words, counted; for predicate spaces of any width.
 
-Distinct clues stand in a list in the order in which they were met. A table of hashes and places tells which are known,
+Distinct clues stand in a list in the order in which they were met. A table of hashes and places shows which are known,
 so that it stays small beside them, grows without reading them, and is the only thing that is read at random.
 """
 
@@ -27,7 +27,7 @@ _ONE = np.uint64(1)
 
 
 class ListedClues(NamedTuple):
-    """A list of distinct clues, and the table that tells which are known; with room for more of both."""
+    """A list of distinct clues, and the table that shows which are known; with room for more of both."""
 
     cells: NDArray[np.uint64]  # (power of two,) a hash of 32 bits and a place in the list plus one; 0 in empty cells
     clues: NDArray[np.int32]  # (room, W)

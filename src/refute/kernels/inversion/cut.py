@@ -5,7 +5,7 @@ slot k can only lie inside a whole box that holds the point everywhere but in sl
 compared with.
 
 For each bit of a space, a stack of bits says which boxes have it, 64 boxes a word: so whether a box misses a point
-nowhere, once or more often is told for many boxes at a time.
+nowhere, once or more often is found for many boxes at a time.
 """
 
 from __future__ import annotations

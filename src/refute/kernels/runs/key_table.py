@@ -1,6 +1,6 @@
 """Slots by keys: open addressing over lines that hold the cells of a key and one more than its slot; 0 is free.
 
-A key stands at the place that the first bits of its hash tell, or behind it with no free place between. A table is made
+A key stands at the place that the first bits of its hash give, or behind it with no free place between. A table is made
 larger little by little: what is not yet in `lines` is in `old`, which is empty otherwise. Both have a power of two of
 lines.
 """

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.runs.places import Places, run_at
 from refute.kernels.runs.rows import BLOCK_BITS, FAN_BITS, Arrays, Lines, Longs, hashed
 
 FEW = 12  # lines that are looked through one by one
@@ -26,71 +27,99 @@ class Query(NamedTuple):
     follow each other: their group is looked up once.
     """
 
-    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell tells
+    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell ensures
     low: Lines  # (points, bounds)
     high: Lines  # (points, bounds)
     columns: Longs
-    differs: NDArray[np.bool_]
+    differs: Longs
 
 
 @njit(cache=True, nogil=True)
-def bound(lines: Lines, cells: Lines, kinds: Lines, low: Lines, high: Lines) -> None:
-    """Fills the bounds of points: what stands to each of these cells of theirs in a relation of these kinds.
+def count(runs: Places, newest: Lines, points: Lines, n_equal: int, asking: Lines, counts: Longs) -> None:
+    """Adds to `counts` the number of rows for each point, its own row too if it is there.
 
-    All points are bound once for each line of cells and kinds.
+    Rows are in runs and, the newest of them, lines in no order. `asking` is as `_query` takes it.
     """
-    least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    ways, n_bounds = cells.shape
-    for b in range(ways * n_bounds):
-        way, b = b // n_bounds, b % n_bounds
-        kind = kinds[way, b]
-        for point in range(len(lines)):
-            p = way * len(lines) + point
-            cell = lines[point, cells[way, b]]
-            low[p, b] = least if kind in (BELOW, AT_MOST) else cell
-            high[p, b] = greatest if kind in (ABOVE, AT_LEAST) else cell
-            if (kind == BELOW and cell == least) or (kind == ABOVE and cell == greatest):
-                low[p, b], high[p, b] = 1, 0
-            elif kind == BELOW:
-                high[p, b] = cell - 1
-            elif kind == ABOVE:
-                low[p, b] = cell + 1
-
-
-@njit(cache=True, nogil=True)
-def count(run: Arrays, query: Query, nobody: NDArray[np.uint8], nowhere: Lines, counts: Longs) -> None:
-    """Adds to `counts` the number of rows for each point; the point's own row is counted too, if it is in the run.
-
-    The two arrays before are empty.
-    """
-    group = (0, 0)
+    nobody, nowhere = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
+    query = _query(points, asking)
     spans = np.empty((2, len(query.lines)), np.int64)
-    _look_ahead(run, query.lines, spans)
-    for p in range(len(query.lines)):
-        if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
-            group = _group(run, query.lines, p, spans)
-        if group[0] < group[1]:
-            counts[p] += _visit_group(run, query, p, group, nobody, nowhere, 0)
+    for k in range(len(runs)):
+        run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
+        _look_ahead(run, query.lines, spans)
+        for p in range(len(query.lines)):
+            if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
+                group = _group(run, query.lines, p, spans)
+            if group[0] < group[1]:
+                counts[p] += _visit_group(run, query, p, group, nobody, nowhere, 0)
+    if len(newest):
+        for p in range(len(query.lines)):
+            counts[p] += _look_through(newest, n_equal, query, p, nobody, nowhere, 0)
 
 
 @njit(cache=True, nogil=True)
-def pairs(run: Arrays, query: Query, alive: NDArray[np.uint8], most: int, out: Lines) -> int:
+def pairs(
+    runs: Places,
+    newest: Lines,
+    points: Lines,
+    n_equal: int,
+    asking: Lines,
+    alive: NDArray[np.uint8],
+    most: int,
+    out: Lines,
+) -> int:
     """How many pairs there are of a point and the slot of an alive row. The first are put into `out` (2, room).
 
-    Stops once there are more than `most`.
+    Rows and `asking` are as in `count`. Stops once there are more than `most`.
     """
     total = 0
-    group = (0, 0)
+    query = _query(points, asking)
     spans = np.empty((2, len(query.lines)), np.int64)
-    _look_ahead(run, query.lines, spans)
-    for p in range(len(query.lines)):
-        if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, run.n_equal):
-            group = _group(run, query.lines, p, spans)
-        if group[0] < group[1]:
-            total += _visit_group(run, query, p, group, alive, out, total)
+    for k in range(len(runs)):
+        run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
+        _look_ahead(run, query.lines, spans)
+        for p in range(len(query.lines)):
+            if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
+                group = _group(run, query.lines, p, spans)
+            if group[0] < group[1]:
+                total += _visit_group(run, query, p, group, alive, out, total)
+                if total > most:
+                    return total
+    if len(newest):
+        for p in range(len(query.lines)):
+            total += _look_through(newest, n_equal, query, p, alive, out, total)
             if total > most:
                 break
     return total
+
+
+@njit(cache=True, nogil=True)
+def _query(points: Lines, asking: Lines) -> Query:
+    """What points ask, one of whose cells stands in a relation to a row's cell for each column of `asking`.
+
+    Its lines are: which cell of a row, whether that is to differ, and then, for every way in which points ask, which
+    cell of a point and the kind of the relation. All points ask in the first way, then all in the next.
+    """
+    least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    n, ways, n_bounds = len(points), (len(asking) - 2) // 2, asking.shape[1]
+    low, high = np.empty((ways * n, n_bounds), np.int64), np.empty((ways * n, n_bounds), np.int64)
+    lines = points if ways == 1 else np.empty((ways * n, points.shape[1]), np.int64)
+    for way in range(ways):
+        if ways > 1:
+            lines[way * n : (way + 1) * n] = points
+        for b in range(n_bounds):
+            column, kind = asking[2 + 2 * way, b], asking[3 + 2 * way, b]
+            for point in range(n):
+                p = way * n + point
+                cell = points[point, column]
+                low[p, b] = least if kind in (BELOW, AT_MOST) else cell
+                high[p, b] = greatest if kind in (ABOVE, AT_LEAST) else cell
+                if (kind == BELOW and cell == least) or (kind == ABOVE and cell == greatest):
+                    low[p, b], high[p, b] = 1, 0
+                elif kind == BELOW:
+                    high[p, b] = cell - 1
+                elif kind == ABOVE:
+                    low[p, b] = cell + 1
+    return Query(lines, low, high, asking[0], asking[1])
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -134,7 +163,7 @@ def _look_ahead(run: Arrays, groups: Lines, spans: Lines) -> int:
 
 @njit(cache=True, nogil=True)
 def _group(run: Arrays, groups: Lines, p: int, spans: Lines) -> tuple[int, int]:
-    """The lines of a point's group: mostly all that share its start, which their ends tell."""
+    """The lines of a point's group: mostly all that share its start, which their ends show."""
     lines, n_equal = run.lines, run.n_equal
     if n_equal == 0:
         return 0, len(lines)
@@ -299,21 +328,45 @@ def _look(
         met += 1
     for i in range(start, stop):
         held = not one or (low <= run.lines[i, column] and run.lines[i, column] <= high)
-        if not held:
-            continue
-        for b in range(met, len(query.columns)):
-            cell = run.lines[i, query.columns[b]]
-            if query.differs[b]:
-                held = held and cell != query.low[p, b]
-            else:
-                held = held and query.low[p, b] <= cell and cell <= query.high[p, b]
-        if held:
-            slot = run.lines[i, last]
-            if len(alive) == 0:
-                total += 1 if slot >= 0 else -1
-            elif slot >= 0 and slot != own and alive[slot] != 0:
-                if filled + total < out.shape[1]:
-                    out[0, filled + total] = p
-                    out[1, filled + total] = slot
-                total += 1
+        if held and _within(run.lines, i, query, p, met):
+            total += _told(run.lines[i, last], own, p, alive, out, filled + total)
     return total
+
+
+@njit(cache=True, nogil=True)
+def _look_through(
+    newest: Lines, n_equal: int, query: Query, p: int, alive: NDArray[np.uint8], out: Lines, filled: int
+) -> int:
+    """How many of these lines, which are few and in no order, are of a point's group and lie within its bounds."""
+    total, last = 0, newest.shape[1] - 1
+    own = query.lines[p, query.lines.shape[1] - 1]
+    for i in range(len(newest)):
+        if _same_group(newest, i, query.lines, p, n_equal) and _within(newest, i, query, p, 0):
+            total += _told(newest[i, last], own, p, alive, out, filled + total)
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _within(lines: Lines, i: int, query: Query, p: int, met: int) -> bool:
+    """Whether a line lies within a point's bounds, the first of which are met."""
+    held = True
+    for b in range(met, len(query.columns)):
+        cell = lines[i, query.columns[b]]
+        if query.differs[b]:
+            held = held and cell != query.low[p, b]
+        else:
+            held = held and query.low[p, b] <= cell and cell <= query.high[p, b]
+    return held
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _told(slot: int, own: int, p: int, alive: NDArray[np.uint8], out: Lines, place: int) -> int:
+    """What a line of this slot adds to a number; with `alive`, its pair is put out, if there is room."""
+    if len(alive) == 0:
+        return 1 if slot >= 0 else -1
+    if slot < 0 or slot == own or alive[slot] == 0:
+        return 0
+    if place < out.shape[1]:
+        out[0, place] = p
+        out[1, place] = slot
+    return 1

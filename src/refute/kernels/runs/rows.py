@@ -38,7 +38,7 @@ class Arrays(NamedTuple):
     levels: Longs
     nets: Longs  # how many rows there are before each line, those taken back subtracted; empty if none is
     n_equal: int
-    shift: int  # 64 less the bits of a hash that `starts` tells apart, at least one
+    shift: int  # 64 less the bits of a hash that `starts` distinguishes, at least one
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -150,7 +150,7 @@ def _mark_values(values: Ints, seen: Flags) -> None:
 
 @njit(cache=True, nogil=True)
 def _marked(values: Ints, seen: Flags, found: Positions) -> int:
-    """Puts the positions of marked values into `found`, which has room for one more, and tells how many they are."""
+    """Puts the positions of marked values into `found`, which has room for one more, and returns how many they are."""
     total = 0
     for i in range(len(values)):
         found[total] = i
@@ -160,7 +160,7 @@ def _marked(values: Ints, seen: Flags, found: Positions) -> int:
 
 @njit(cache=True, nogil=True)
 def _still_marked(values: Ints, seen: Flags, found: Positions) -> int:
-    """Keeps those positions whose values are marked, at the front, and tells how many they are."""
+    """Keeps those positions whose values are marked, at the front, and returns how many they are."""
     total = 0
     for i in range(len(found)):
         place = found[i]

@@ -16,7 +16,7 @@ from refute.runtime.arrays import empty, full
 Ints = NDArray[np.signedinteger]
 Words = NDArray[np.uint64]
 
-SAMPLE = 1 << 13  # values that tell whether they repeat
+SAMPLE = 1 << 13  # values that show whether they repeat
 REPEATS = 8  # times that a sampled value must occur on average, before hashing is cheaper than a sort
 BITMAP = 64  # a bitmap of the values that occur may have this many bits per value before a sort is cheaper
 

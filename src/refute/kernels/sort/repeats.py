@@ -19,7 +19,7 @@ Words = NDArray[np.uint64]
 BLOCK = 1 << 16  # keys that are made at a time
 _BUCKET = 1 << 13  # hashes of a bucket, about
 _MOST_BITS = 11  # of buckets: 2,048 write streams stay within the caches
-_SAMPLE = 1 << 12  # keys that tell whether many repeat
+_SAMPLE = 1 << 12  # keys that show whether many repeat
 _HASH = 32  # bits of a hash within its bucket
 _FEW = 16  # keys per repeated one from which on buckets are cheaper than a filter over all keys
 

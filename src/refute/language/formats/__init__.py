@@ -1,4 +1,4 @@
-"""Rule formats of other tools, and our own: read, write, and tell apart by content."""
+"""Rule formats of other tools, and our own: read, write, and recognise by content."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise FormatError([RuleMistake(f"not {title}: {error.msg}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
-        told = error if isinstance(error, RuleError) else "it is nested too deeply"
-        raise FormatError([RuleMistake(f"not {title}: {told}")]) from None
+        reason = error if isinstance(error, RuleError) else "it is nested too deeply"
+        raise FormatError([RuleMistake(f"not {title}: {reason}")]) from None
     if not isinstance(data, dict):
         raise FormatError([RuleMistake(f"not {title}: expected an object in curly brackets", 1)])
     return data

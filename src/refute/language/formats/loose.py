@@ -121,7 +121,7 @@ def check_name(name: str) -> str:
 
 
 def _split(body: str, separator: str, quotes: bool) -> Iterator[str]:
-    """The parts between separators; with `quotes`, a separator inside a quoted constant is none."""
+    """The parts between separators; with `quotes`, one inside a quoted constant does not count."""
     start = 0
     pattern = f"(?P<quoted>{_QUOTED})|{separator}" if quotes else f"(?P<quoted>(?!))|{separator}"
     for match in re.finditer(pattern, body, re.IGNORECASE):

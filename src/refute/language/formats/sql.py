@@ -10,7 +10,7 @@ from refute.language.rulebook import RuleBook
 
 
 def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) -> str:
-    """One query per rule under a comment with its name; rows are told by the book's key, else by a number."""
+    """One query per rule under a comment with its name; rows are identified by the book's key, else by a number."""
     queries = []
     for rule in book:
         name = (table or TableFacts()).name

@@ -9,7 +9,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.render.text import quote_name, render_constant
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderRule, RowRule, recognise
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderRule, RowRule, recognise
 
 _IS = {
     Operator.EQ: "is",
@@ -47,6 +47,8 @@ _AMOUNT = {
 def render_english(constraint: DenialConstraint) -> str:
     """A sentence such as `Two rows with the same zip have the same city.`"""
     match recognise(constraint):
+        case NotNull(columns):
+            return f"In every row, {_names(columns)} has a value."
         case Key(columns):
             return f"No two rows have the same {_names(columns)}."
         case FunctionalDependency((), right):

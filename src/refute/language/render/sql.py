@@ -36,7 +36,7 @@ class Dialect(Enum):
 class SqlWriter:
     """Writes queries over one table.
 
-    `table` is a name, or its parts (schema and name). `key` names the columns that tell rows apart; without it,
+    `table` is a name, or its parts (schema and name). `key` names the columns that identify rows; without it,
     listings number the rows. `floats` names the columns that may hold NaN, which counts as null.
     """
 

@@ -9,8 +9,9 @@ from decimal import Decimal
 
 from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
 from refute.language.constraint import DenialConstraint
+from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Value
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "null", "true", "false")
@@ -26,6 +27,8 @@ def render_text(constraint: DenialConstraint) -> str:
 def render_sugar(sugar: Sugar) -> str:
     """`unique(id)`, `zip -> city`, `order(hired asc, salary asc) by team`, `no_overlap(a, b)` or `row(qty >= 0)`."""
     match sugar:
+        case NotNull(columns):
+            return f"not_null({_names(columns)})"
         case Key(columns):
             return f"unique({_names(columns)})"
         case FunctionalDependency(left, right):
@@ -67,7 +70,16 @@ def render_condition(condition: Condition) -> str:
         case And(parts):
             return " and ".join(_nested(part) for part in parts)
         case Or(parts):
-            return " or ".join(_nested(part) for part in parts)
+            return _one_of(parts) or " or ".join(_nested(part) for part in parts)
+
+
+def _one_of(parts: tuple[Condition, ...]) -> str | None:
+    """`state in ('NY', 'CA')`, where that says the same; None elsewhere."""
+    found = [part.predicate for part in parts if isinstance(part, Compare) and part.predicate.op is Operator.EQ]
+    values = [one.right for one in found if isinstance(one.right, Constant)]
+    if not 1 < len(values) == len(parts) or len({one.left for one in found}) > 1:
+        return None
+    return f"{quote_bare(found[0].left.name)} in ({', '.join(map(render_constant, values))})"
 
 
 def render_constant(constant: Constant) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from refute.language.conditions import And, Condition, IsNull
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind, parse_condition
 from refute.language.render.text import render_condition
@@ -38,8 +39,8 @@ class Entry:
             source=source,
             severity=rule.severity,
             tolerance=rule.tolerance,
-            nulls=None if rule.nulls is default_nulls else rule.nulls,
-            where=None if rule.where is None else render_condition(rule.where),
+            nulls=None if rule.nulls is default_nulls or kind is RuleKind.NOT_NULL else rule.nulls,
+            where=None if (where := _written(rule, kind)) is None else render_condition(where),
             description=rule.description,
             tags=rule.tags,
             status=rule.status,
@@ -50,14 +51,15 @@ class Entry:
         """The rules it stands for: `name` alone, or `name[city]`, `name[2]`, ... where it stands for several."""
         parts = expand(self.kind, self.source)
         where = None if self.where is None else parse_condition(self.where)
+        absent = self.kind is RuleKind.NOT_NULL
         return tuple(
             Rule(
                 name=self.name if len(parts) == 1 else f"{self.name}[{label}]",
                 constraint=constraint,
                 severity=self.severity,
                 tolerance=self.tolerance,
-                nulls=self.nulls or default_nulls,
-                where=where,
+                nulls=Nulls.EQUAL if absent else self.nulls or default_nulls,
+                where=_null_rows(constraint.columns[0], where) if absent else where,
                 description=self.description,
                 tags=self.tags,
                 status=self.status,
@@ -84,3 +86,15 @@ class Entry:
             self.kind.value: self.source,
             **{key: value for key, value in options.items() if value},
         }
+
+
+def _null_rows(name: str, where: Condition | None) -> Condition:
+    """The rows that a column must not be null in, where it is."""
+    return IsNull(name) if where is None else And((IsNull(name), where))
+
+
+def _written(rule: Rule, kind: RuleKind) -> Condition | None:
+    """The condition as written: without what `not_null` has added to it."""
+    if kind is not RuleKind.NOT_NULL:
+        return rule.where
+    return rule.where.parts[1] if isinstance(rule.where, And) else None

@@ -8,7 +8,7 @@ from functools import lru_cache
 from refute.language.constraint import DenialConstraint
 from refute.language.parser import RuleKind, parse_kind, parse_statement
 from refute.language.render.text import quote_bare, render_condition, render_sugar, render_text
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderRule, RowRule, Sugar, recognise
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderRule, RowRule, Sugar, recognise
 
 _KINDS: dict[type[Sugar], RuleKind] = {
     Key: RuleKind.UNIQUE,
@@ -16,18 +16,21 @@ _KINDS: dict[type[Sugar], RuleKind] = {
     OrderRule: RuleKind.ORDER,
     NoOverlap: RuleKind.NO_OVERLAP,
     RowRule: RuleKind.ROW,
+    NotNull: RuleKind.NOT_NULL,
 }
 _TEXTS = 1024  # read once: a rule is asked for by its text, and often again
 
 
 @lru_cache(maxsize=_TEXTS)
 def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], ...]:
-    """The constraints a text stands for, each with a label: the column a dependency fixes, else a number from 1."""
+    """The constraints a text stands for, each with a label: the column it is about, else a number from 1."""
     found = parse_kind(kind, source)
     if isinstance(found, DenialConstraint):
         return (("1", found),)
     constraints = found.constraints()
-    labels = dict.fromkeys(found.right) if isinstance(found, FunctionalDependency) else range(1, len(constraints) + 1)
+    labels: Iterable[object] = range(1, len(constraints) + 1)
+    if isinstance(found, FunctionalDependency | NotNull):
+        labels = dict.fromkeys(found.right if isinstance(found, FunctionalDependency) else found.columns)
     return tuple((str(label), constraint) for label, constraint in zip(labels, constraints, strict=True))
 
 
@@ -35,7 +38,7 @@ def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], .
 def classify(text: str) -> tuple[RuleKind, str]:
     """The key under which a rule's text belongs in a rule file, and the value it has there."""
     found = parse_statement(text)
-    return (RuleKind.DC, text) if isinstance(found, DenialConstraint) else (_KINDS[type(found)], _value(found))
+    return (RuleKind.DC, text) if isinstance(found, DenialConstraint) else (kind_of(found), source_of(found))
 
 
 def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[RuleKind, str]:
@@ -43,13 +46,13 @@ def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[
     if source and [item for _, item in expand(kind, source)] == [constraint]:
         return kind, source
     sugar = short_form(constraint)
-    return (RuleKind.DC, render_text(constraint)) if sugar is None else (_KINDS[type(sugar)], _value(sugar))
+    return (RuleKind.DC, render_text(constraint)) if sugar is None else (kind_of(sugar), source_of(sugar))
 
 
 def short_form(constraint: DenialConstraint) -> Sugar | None:
     """The short form with exactly the constraint's comparisons, in whatever order; None when there is none.
 
-    A form that only means the same with `s` and `t` exchanged is none, as it would turn the pairs around.
+    A form that only means the same with `s` and `t` exchanged does not count, as it would turn the pairs around.
     """
     sugar = recognise(constraint)
     if sugar is None or [set(found.predicates) for found in sugar.constraints()] != [set(constraint.predicates)]:
@@ -62,10 +65,15 @@ def join_names(names: Iterable[str]) -> str:
     return ", ".join(quote_bare(name) for name in names)
 
 
-def _value(sugar: Sugar) -> str:
+def kind_of(sugar: Sugar) -> RuleKind:
+    """The key of a rule file under which a short form belongs."""
+    return _KINDS[type(sugar)]
+
+
+def source_of(sugar: Sugar) -> str:
     """The text of a short form without the word that is already its key."""
     if isinstance(sugar, RowRule):
         return render_condition(sugar.condition)
-    if isinstance(sugar, Key):
+    if isinstance(sugar, Key | NotNull):
         return join_names(sugar.columns)
     return render_sugar(sugar).removeprefix(_KINDS[type(sugar)].value)

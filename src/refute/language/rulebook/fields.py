@@ -164,6 +164,7 @@ KIND_FIELDS = (
     Field("order", "Two columns in the same order, e.g. (salary asc, rate asc) by state.", _TEXT, _text),
     Field("no_overlap", "Intervals that do not overlap, e.g. (from, to) by room.", _TEXT, _text),
     Field("row", "A condition that every row must satisfy, e.g. qty >= 0.", _TEXT, _text),
+    Field("not_null", "Columns that are never null.", _TEXT_OR_LIST, _text_or_names),
 )
 RULE_FIELDS = (
     Field("name", "The name of the rule, unique in the file.", _TEXT, _text),

@@ -22,10 +22,10 @@ def suggest_name(constraint: DenialConstraint) -> str:
         equal = [item.left.name for item in same_column if item.op is Operator.EQ]
         other = [item for item in same_column if item.op is not Operator.EQ]
         if equal and not other:
-            return _slug(("unique", *equal))
+            return slug(("unique", *equal))
         if equal and len(other) == 1 and other[0].op is Operator.NE:
-            return _slug((*equal, "fixes", other[0].left.name))
-    return _slug(constraint.columns)
+            return slug((*equal, "fixes", other[0].left.name))
+    return slug(constraint.columns)
 
 
 def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
@@ -44,6 +44,7 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     return result
 
 
-def _slug(words: Iterable[str]) -> str:
+def slug(words: Iterable[str]) -> str:
+    """Words as one name of letters, digits and underscores."""
     text = "_".join(filter(None, (_CUT.sub("_", word).strip("_") for word in words))) or "rule"
     return text if len(text) <= _MOST else text[:_MOST].rstrip("_")

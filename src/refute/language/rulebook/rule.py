@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from refute.faults import several_rules
-from refute.language.conditions import Condition
+from refute.language.conditions import And, Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
+from refute.language.render.english import render_english
+from refute.language.render.text import quote_name, render_condition
 from refute.language.rulebook.tolerance import STRICT, Tolerance
 
 
@@ -56,6 +58,17 @@ class Rule:
         if len(book) != 1:
             raise several_rules(book.names, "give one of them")
         return book[0]
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English, with the condition that says which rows it is about."""
+        where = self.where
+        if self.kind is RuleKind.NOT_NULL:  # whose condition is a part of what it says
+            sentence = f"In every row, {quote_name(self.constraint.columns[0])} has a value."
+            where = where.parts[1] if isinstance(where, And) else None
+        else:
+            sentence = render_english(self.constraint)
+        return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
 
     def allows(self, violations: int, rows: int, n_rows: int) -> bool:
         """Whether a table of `n_rows` rows with these counts passes the rule within its tolerance."""

@@ -41,6 +41,17 @@ class Limit:
             f"{shown} is not a limit: write a whole number such as 10, or a share such as 0.1%", value=shown
         )
 
+    @classmethod
+    def share(cls, found: int, total: int) -> Limit:
+        """The shortest share that allows `found` of `total`, and not one more."""
+        digits = 0
+        while True:
+            scale = 10**digits
+            rounded = -(-found * 100 * scale // total)  # up
+            if rounded * total < (found + 1) * 100 * scale:
+                return cls(Fraction(rounded, scale), percent=True)
+            digits += 1
+
     def allows(self, found: int, total: int) -> bool:
         """Whether `found` of `total` stays within the limit."""
         return found * 100 <= self.amount * total if self.percent else found <= self.amount

@@ -132,7 +132,7 @@ class Directory:
         before = self._log
         if before.tail.length > START:
             number, path = before.number + 1, self.folder / _log_name(before.number + 1)
-            before.cut()  # once another follows, all of it counts
+            before.cut()  # once another follows, the whole log counts
             try:
                 self._log = Log.create(path, number, before.tail.commits, before.tail.version)
             except BaseException:
@@ -143,7 +143,7 @@ class Directory:
         self._rows = self._bytes = 0
 
     def _write_whole(self, state: State) -> None:
-        """Writes all there is, as a commit: what logs do not tell."""
+        """Writes all there is, as a commit: what logs do not hold."""
         self._wait()
         commits = self.commits + 1
         with _explained(self.folder):
@@ -152,7 +152,7 @@ class Directory:
         self._log.tail = self._log.tail._replace(commits=commits, version=state.version)
 
     def _start(self, state: State) -> None:
-        """Writes the state of this moment while work goes on. What fails is told later: logs have all there is."""
+        """Writes the state of this moment while work goes on. What fails is reported later: logs have all there is."""
         try:
             self._begin_log()
             moment, number, commits = Moment.of(state), self._log.number, self.commits
@@ -201,8 +201,8 @@ class Directory:
             with _explained(self.folder):
                 body = self._shelf.write(moment)
                 body |= {"log": log, "commits": commits}
-                told = zip(moment.rules, moment.stores, strict=True)
-                body["counts"] = {rule.name: str(store[0]) for rule, store in told}
+                counted = zip(moment.rules, moment.stores, strict=True)
+                body["counts"] = {rule.name: str(store[0]) for rule, store in counted}
                 write_manifest(self.folder, body)
         except BaseException:
             with contextlib.suppress(DataError):  # there is none yet
@@ -299,7 +299,7 @@ def _refuse_others(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Tells as EngineError what the disk refuses."""
+    """Raises what the disk refuses as EngineError."""
     try:
         yield
     except OSError as error:

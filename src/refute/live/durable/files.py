@@ -22,8 +22,8 @@ _CHUNK = 1 << 22
 
 def write_file(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Writes a table to a new file, which is on the disk when this returns; its size and checksum."""
-    told = json.dumps({"version": VERSION, **facts}).encode()
-    marked = table.replace_schema_metadata({FORMAT: told})
+    stated = json.dumps({"version": VERSION, **facts}).encode()
+    marked = table.replace_schema_metadata({FORMAT: stated})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, marked.schema) as writer:
         writer.write_table(marked)
     with open(path, "rb") as stream:

@@ -154,15 +154,15 @@ def _frame_at(path: Path, held: bytes, start: int) -> tuple[Commit, int] | None:
         return None
     payload = held[body:end]
     if zlib.crc32(payload) != crc:
-        if end == len(held) and payload.endswith(_UNWRITTEN):  # the machine stopped, and part of it is not there
+        if end == len(held) and payload.endswith(_UNWRITTEN):  # the machine stopped, and part of the frame is missing
             return None
         raise DataError(f"{path} is damaged at byte {start:,}: its checksum does not match", path=str(path))
     return _unpacked(commit, payload), end
 
 
 def _head(payload: bytes, commit: int) -> bytes:
-    told = _FRAME.pack(_FRAME_MAGIC, zlib.crc32(payload), len(payload), commit, 0)[:-4]
-    return told + struct.pack("<I", zlib.crc32(told))
+    head = _FRAME.pack(_FRAME_MAGIC, zlib.crc32(payload), len(payload), commit, 0)[:-4]
+    return head + struct.pack("<I", zlib.crc32(head))
 
 
 def sync_folder(path: Path) -> None:

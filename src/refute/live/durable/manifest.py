@@ -17,8 +17,8 @@ NAME = "manifest.json"
 
 def write_manifest(folder: Path, body: dict[str, Any]) -> None:
     """Puts a manifest in the place of the one that is there, whole or not at all."""
-    told = json.dumps(body, sort_keys=True)
-    write_text(folder / NAME, json.dumps({"refute": VERSION, "crc": _checksum(told), "state": told}) + "\n")
+    state = json.dumps(body, sort_keys=True)
+    write_text(folder / NAME, json.dumps({"refute": VERSION, "crc": _checksum(state), "state": state}) + "\n")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

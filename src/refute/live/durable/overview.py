@@ -64,7 +64,7 @@ def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
             raise DataError(f"{path} is damaged: it has {size:,} bytes instead of {entry['bytes']:,}", path=str(path))
         if (verify or entry is body["rules"]) and checksum(path) != entry["crc"]:
             raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
-    told = described(folder)
+    stated = described(folder)
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
     logs = [size for name, size in sizes.items() if name.startswith("log-")]
     if not logs:
@@ -72,16 +72,16 @@ def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
     return Overview(
         folder,
         VERSION,  # newer ones are refused, and there is no older one
-        tuple(told["key"]),
-        told["method"],
-        told["rows"],
-        told["commits"],
-        told["in_log"],
+        tuple(stated["key"]),
+        stated["method"],
+        stated["rows"],
+        stated["commits"],
+        stated["in_log"],
         sum(logs),
         sum(sizes.values()),
         len(sizes),
         tuple(RuleBook.of(folder / body["rules"]["file"])),
-        told["counts"],
+        stated["counts"],
     )
 
 

@@ -32,7 +32,7 @@ _MOST_PARTS = 16  # files of one encoding; more are written as one
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """All that makes up a state, as it is now: nothing of it changes when the state does."""
+    """All that makes up a state, as it is now: it does not change when the state does."""
 
     rules: tuple[Any, ...]
     key: tuple[str, ...]
@@ -171,8 +171,8 @@ class Shelf:
             self._next += 1
             strings = pa.LargeListArray.from_arrays(pa.array([0, len(state.strings)], pa.int64()), state.strings)
             labels = pa.LargeListArray.from_arrays(pa.array([0, len(state.labels)], pa.int64()), state.labels)
-            told = write_file(path, pa.table({"strings": strings, "labels": labels}), {"facts": state.facts})
-            entries = [*entries, {"file": path.name, **told}]
+            written = write_file(path, pa.table({"strings": strings, "labels": labels}), {"facts": state.facts})
+            entries = [*entries, {"file": path.name, **written}]
         self._encoded["\0".join(names)] = SavedEncoding(encoding, entries, state.facts)
         return {"columns": list(names), "parts": entries}
 

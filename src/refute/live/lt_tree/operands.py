@@ -63,7 +63,7 @@ class Operands:
     """The operands of one row at a time, each looked up once.
 
     `rising` is a column by which the rows come in ascending order, in batch mode. Operands that compare its values with
-    a tree are then not made anew but extended, row by row (section 5.5). Where rules share nothing, `shared` is False.
+    a tree are then extended, not rebuilt, row by row (section 5.5). Where rules share nothing, `shared` is False.
     """
 
     def __init__(self, columns: ColumnIndexes, *, shared: bool = True, rising: int | None = None) -> None:

@@ -10,7 +10,7 @@ from pyroaring import BitMap
 from refute.errors import DataError
 from refute.live.index import Longs
 
-MOST = 1 << 32  # slots that a bitmap of 32 bits tells apart
+MOST = 1 << 32  # slots that a bitmap of 32 bits can hold
 
 
 def as_set(slots: Longs) -> BitMap:

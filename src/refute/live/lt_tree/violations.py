@@ -87,7 +87,7 @@ class PairStore:
             s = BitMap() if s is None else s
             beside_s |= t
             beside_t |= s
-            collected.add(slot, t, s - rows)  # a pair of two rows that go is told by its s
+            collected.add(slot, t, s - rows)  # a pair of two rows that go is found from its s
         _without(self._s, beside_s - rows, rows)
         _without(self._t, beside_t - rows, rows)
         return collected.found()

@@ -24,7 +24,7 @@ def mixed_codes(columns: Sequence[Steps | Floats]) -> tuple[list[Ints], int] | N
     """Ordered codes of numbers of both kinds; None when the whole ones go beyond 59 bits in their common unit.
 
     A float goes next to the nearest step of the whole numbers' unit, below, at or above it; floats that share that
-    place are told apart by their own order.
+    place are put in their own order.
     """
     whole = [column for column in columns if isinstance(column, Steps)]
     per_unit = max((column.unit.denominator for column in whole), default=1)

@@ -61,7 +61,7 @@ class Pieces:
         return together(self.threads, [partial(work, *group) for group in groups])
 
     def room(self, dtype: type[np.int32] | type[np.int64]) -> tuple[list[Ints], list[Ints]]:
-        """A new array for each column, and for each piece the part of it that is its own."""
+        """A new array for each column, and for each piece its own part of that array."""
         columns: list[Ints] = []
         parts: list[Ints] = []
         for lengths in self._lengths():

@@ -21,7 +21,7 @@ from refute.relation.encode.string_table import StringTable
 
 MOST_BITS = 62
 MOST_WORDS = 8  # packing reads every string once per word; longer ones go to the dictionary
-SAMPLE = 4096  # strings looked at to tell whether they repeat
+SAMPLE = 4096  # strings looked at to see whether they repeat
 _WORD = 8
 _WORTH_HASHING = 2  # times that a string must occur on average
 _FEW = 1 << 16  # rows below which hashing is the cheaper way, repeats or not

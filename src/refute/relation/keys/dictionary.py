@@ -67,7 +67,7 @@ class Dictionary:
         return found
 
     def state(self, since: Facts | None, kinds: str) -> EncodingState:
-        """What is remembered, but for what an earlier state had; strings are not copied."""
+        """What is remembered, except what an earlier state had; strings are not copied."""
         order = self._order
         facts: Facts = {
             "version": VERSION,
@@ -117,7 +117,7 @@ class Dictionary:
     def labels(self, numbers: Longs, strings: Strings) -> Longs:
         """The label of each string, given the numbers that `find` or `add` gave for them.
 
-        What is not known gets the odd number above the label of the last known string below it: it compares rightly
+        What is not known gets the odd number above the label of the last known string below it: it compares correctly
         with everything known, is equal to nothing that is, but may be equal to others that are not. Those of null mean
         nothing.
         """

@@ -59,10 +59,10 @@ class Space(Protocol):
         """The keys of an array's rows; with `extend`, values that are not known become so first."""
 
     def key_of(self, value: object, *, ordered: bool) -> int | None:
-        """The key of one value, as Python has it, of the type that `keys` met last; None where only `keys` knows it."""
+        """The key of one value, as Python has it; None where only `keys` knows it."""
 
     def state(self, since: Facts | None, kinds: str) -> EncodingState:
-        """What is remembered, but for what an earlier state had."""
+        """What is remembered, except what an earlier state had."""
 
     def restore(self, state: EncodingState) -> None:
         """Takes over a whole state of a space of the same types."""
@@ -115,6 +115,7 @@ class Whole(_Fixed):
     def __init__(self, numbers: WholeNumbers, shift: int) -> None:
         self._numbers = numbers
         self._shift = shift
+        self._per_one = int(1 / numbers.unit) if numbers.unit.numerator == 1 else None  # units of a whole number
         self._usual: tuple[pa.DataType, bool] | None = None  # the last type, and whether it is stored as keys are
 
     def keys(self, array: pa.Array, *, ordered: bool, extend: bool) -> Placed:
@@ -138,8 +139,11 @@ class Whole(_Fixed):
         return Placed(scaled(steps.values, steps.valid, factor, shift), steps.valid, NOWHERE)
 
     def key_of(self, value: object, *, ordered: bool) -> int | None:
-        """The number itself, where it is stored as keys are."""
-        return value if type(value) is int and self._usual is not None and self._usual[1] else None
+        """The number of units of a whole number; None for one that is out of range."""
+        if type(value) is not int or self._per_one is None:
+            return None
+        key = value * self._per_one + (self._shift if ordered else 0)
+        return key if -_SIGN <= key < _SIGN else None
 
     def _is_plain(self, kind: pa.DataType) -> bool:
         """Whether numbers of a type are stored as their keys are."""

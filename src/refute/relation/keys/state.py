@@ -58,8 +58,8 @@ class EncodingState:
             return self
         first_string = int(facts["known"])
         first_label = int(facts["labelled"]) if facts["generation"] == self.facts["generation"] else 0
-        told = {**self.facts, "first_string": first_string, "first_label": first_label}
-        return EncodingState(self.strings.slice(first_string), self.labels.slice(first_label), told)
+        facts = {**self.facts, "first_string": first_string, "first_label": first_label}
+        return EncodingState(self.strings.slice(first_string), self.labels.slice(first_label), facts)
 
     @classmethod
     def joined(cls, states: Iterable[EncodingState]) -> EncodingState:
@@ -92,7 +92,7 @@ class EncodingState:
 
 
 def nothing_known(kinds: str) -> EncodingState:
-    """The state of an encoding whose types alone tell keys."""
+    """The state of an encoding whose types alone determine keys."""
     counts = dict.fromkeys(("first_string", "first_label", "known", "labelled", "recent", "generation", "span"), 0)
     return EncodingState(
         pa.array([], pa.large_binary()), pa.array([], pa.int64()), {"version": VERSION, "kinds": kinds, **counts}

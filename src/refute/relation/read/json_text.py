@@ -26,7 +26,7 @@ _OPENS = ord("{")
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """The bytes of a file without a byte order mark, and what a look over all lines told."""
+    """The bytes of a file without a byte order mark, and what a look at all lines showed."""
 
     data: bytes
     longest: int  # bytes of the longest line

@@ -78,7 +78,7 @@ class FrameSource(ABC):
 
     @abstractmethod
     def _has_objects(self, position: int) -> bool:
-        """Whether a column holds Python objects, of which only looking at each tells the type."""
+        """Whether a column holds Python objects, whose types only a look at each one shows."""
 
     @abstractmethod
     def _objects(self, position: int) -> Sequence[object]:

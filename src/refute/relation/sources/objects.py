@@ -23,7 +23,7 @@ from refute.relation.types import READABLE, ColumnType, Family
 
 _UINT64 = range(2**64)
 _WITH_NULLS = {Family.FLOAT, Family.DECIMAL, Family.TIMESTAMP, Family.DURATION}
-_FEW = 100  # objects that tell whether there may be nulls only
+_FEW = 100  # objects that show whether there may be nulls only
 _MOST_DIGITS = 76  # of decimals that Arrow holds
 _FAMILIES: tuple[tuple[type | tuple[type, ...], Family], ...] = (  # the first that fits: a datetime is a date as well
     ((bool, np.bool_), Family.BOOLEAN),
@@ -160,7 +160,7 @@ def _moments(objects: Sequence[object]) -> pa.Array | None:
     if len({_has_zone(cell) for cell in cells if cell is not None}) > 1:
         return None
     zone = "UTC" if any(_has_zone(cell) for cell in cells if cell is not None) else None
-    # Arrow converts these exactly, and faster, but for offsets of parts of a second.
+    # Arrow converts these exactly, and faster, except for offsets with fractions of a second.
     if all(cell is None or (type(cell) is dt.datetime and _has_whole_offset(cell)) for cell in cells):
         return pa.array(cells, pa.timestamp("us", zone))
     return ticks(cells, lambda unit: pa.timestamp(unit, zone))

@@ -59,7 +59,7 @@ class ArrowSource:
 
 
 def source_of(table: object) -> Source:
-    """The source for a table; raises DataError for what is none. Looks only at packages that are loaded already."""
+    """The source for a table; raises DataError for anything else. Looks only at packages that are loaded already."""
     if isinstance(table, pa.RecordBatch):
         return ArrowSource(pa.Table.from_batches([table]))
     if isinstance(table, pa.RecordBatchReader):

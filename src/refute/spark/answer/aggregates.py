@@ -24,7 +24,7 @@ _WIDE = "decimal(38,0)"
 
 class GroupedExtent(NamedTuple):
     """How far a rule is violated, how many rows stood on both sides, and what is true of the rows of a violation; None
-    where that was not told along the way."""
+    where that was not seen along the way."""
 
     violations: int
     rows: int
@@ -137,29 +137,29 @@ class GroupCounts:
 
     def _aligned_extent(self) -> GroupedExtent:
         """The extent of a rule with the same columns and conditions on both sides, and values that clash."""
-        told = [*self._equal, *self._differ]
+        kept = [*self._equal, *self._differ]
         if len(self._differ) > 1:
             groups = self._with_partners().withColumnRenamed("cs", "c")
             pairs, clash = f"{self._wide('c')} * {self._wide('ps')}", "ps > 0"
         elif self._differ:
             groups = self._by_value(self._equal, self._differ[0])
-            pairs, clash, told = self._apart, "values > 1", [*self._equal, "low", "high"]
+            pairs, clash, kept = self._apart, "values > 1", [*self._equal, "low", "high"]
         else:
             groups = self._groups().withColumnRenamed("cs", "c")
             pairs, clash = f"{self._wide('c')} * ({self._wide('c')} - 1)", "c > 1"
         broken = (self._total(f"case when {clash} then {pairs} end"), f"sum(case when {clash} then c end)", "sum(c)")
-        some = f"any_value(struct({', '.join(told)})) filter (where {clash})"
+        some = f"any_value(struct({', '.join(kept)})) filter (where {clash})"
         (found,) = groups.selectExpr(*broken, some).collect()
         violations, rows, admitted = (int(number or 0) for number in found[:3])
         return GroupedExtent(violations, rows, admitted, None if found[3] is None else self._found_clash(found[3]))
 
-    def _found_clash(self, told: SparkRow) -> Conditions:
+    def _found_clash(self, values: SparkRow) -> Conditions:
         """What is true of the rows of a violation among those with these values."""
         if len(self._differ) == 1:
-            shared = {name: told[name] for name in self._equal}
-            low, high = ({**shared, self._differ[0]: told[end][0]} for end in ("low", "high"))
+            shared = {name: values[name] for name in self._equal}
+            low, high = ({**shared, self._differ[0]: values[end][0]} for end in ("low", "high"))
             return self._has(Row.S, SparkRow(**low)), self._has(Row.T, SparkRow(**high))
-        return self._clash(told)
+        return self._clash(values)
 
     def _included_and_excluded(self) -> int:
         """The violations of a rule with several `!=`: the pairs that differ in the last one, whatever the others are,

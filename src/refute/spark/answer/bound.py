@@ -48,7 +48,7 @@ class BoundRule:
 
     @property
     def counts_groups(self) -> bool:
-        """Whether the sizes of groups alone answer the rule, which Spark's own aggregates tell."""
+        """Whether the sizes of groups alone answer the rule, which Spark's own aggregates give."""
         found = self.pairing
         return found is not None and not found.order and found.exact and len(found.differ) <= MOST_DIFFERENCES
 

@@ -15,7 +15,7 @@ EXTREMES = (Extremes, LabelledExtremes)  # which verify rules by less than their
 
 
 def way_of(bound: BoundRule) -> Way:
-    """The way that a rule goes; rows are counted for it where nothing else tells how many there are."""
+    """The way that a rule goes; rows are counted for it where nothing else shows how many there are."""
     ways = (way(bound) for way in WAYS)
     return next(way for way in ways if way.suits(bound.most_rows) and way.is_open)
 

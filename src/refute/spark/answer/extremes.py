@@ -63,7 +63,7 @@ class Extremes:
         return None
 
     def broken_groups(self) -> Iterator[DataFrame]:
-        """Frames of groups with a violation: those that the extremes tell, then those told without one row each."""
+        """Frames of groups with a violation: those that the extremes show, then those found without one row each."""
         crossed = self._groups().where(self._crosses(*PAIRS[0]))
         if not self._pairing.self_pairs:
             yield crossed.withColumn(CASE, F.lit(0))

@@ -25,7 +25,7 @@ from refute.spark.source.frames import first_rows
 from refute.spark.source.source import SparkSource
 from refute.spark.worker import ROW_COLUMN
 
-_FEW = 256  # rows that tell how wide texts are
+_FEW = 256  # rows that show how wide texts are
 _TRIED = 4096  # rows that are fetched without asking how long their texts are: Spark refuses what is too much
 _TRIED_BYTES = 1 << 20
 _VARIABLE = "${"

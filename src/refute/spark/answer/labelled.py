@@ -1,6 +1,6 @@
 """Verification of rules with one order predicate and one `!=` as plain Spark aggregates.
 
-What stands under `!=` is a row's label. The extremes of a group's labels tell whether any pair is in order; where the
+What stands under `!=` is a row's label. The extremes of a group's labels show whether any pair is in order; where the
 best of both sides have the same label, the best among all other labels decide: whoever pairs with another label pairs
 with one of these. No Python worker runs.
 """
@@ -38,7 +38,7 @@ class LabelledExtremes(Extremes):
         return len(pairing.order) == len(pairing.differ) == 1 and not pairing.self_pairs and pairing.exact
 
     def broken_groups(self) -> Iterator[DataFrame]:
-        """Frames of groups with a violation: those whose extremes differ in their labels, then those told by the
+        """Frames of groups with a violation: those whose extremes differ in their labels, then those found by the
         extremes among all other labels."""
         labels = self._by_label()
         crossed = self._extremes(labels, self._keys, BEST).where(self._crosses(*PAIRS[0]))

@@ -72,7 +72,7 @@ class RuleRows:
         return violating_rows(frame, self._engine.plain_types, self._plain)
 
     def count_violating(self) -> tuple[int, Clash | None]:
-        """How many rows break a rule about one row, and one of them; in one pass where Spark tells by itself."""
+        """How many rows break a rule about one row, and one of them; in one pass where Spark can do it by itself."""
         condition = violates(self._engine.plain_types, self._plain)
         if condition is None or self._out is None:
             return self.violating(identified=False).count(), self.some_violating()

@@ -69,7 +69,7 @@ class DistinctRows:
 
 
 class RuleSummary:
-    """What the distinct values that a rule reads tell of it; there may be values of other columns beside them."""
+    """What the distinct values that a rule reads say about it; there may be values of other columns beside them."""
 
     def __init__(self, rule: Rule, names: tuple[str, ...], distinct: DistinctRows) -> None:
         self._rule = rule
@@ -102,7 +102,7 @@ class RuleSummary:
         assert self.table is not None
         if not self.partners.violations:
             return None
-        # Two rows of equal values tell as much as any number of them.
+        # Two rows of equal values show as much as any number of them.
         times = np.minimum(self.table.column(_COUNT).to_numpy(), 2)
         rows = self.table.drop_columns([_COUNT]).take(pa.array(np.repeat(np.arange(len(times)), times)))
         witness = Detector(Relation.of(rows)).verify(self._rule).witness

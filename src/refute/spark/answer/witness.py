@@ -61,7 +61,7 @@ class Clash:
 def clash_of(
     frame: DataFrame, names: Sequence[str], conditions: Conditions, out: SparkColumn | None = None
 ) -> tuple[dict[str, Any], dict[str, Any], Totals | None]:
-    """Two distinct rows of the frame, the first true to one condition, the second to the other: there must be such.
+    """Two distinct rows of the frame, the first meets one condition, the second the other: they must exist.
 
     One job numbers the rows and keeps the first and the last that are `s`, and those that are `t`: some two of these
     are a pair. With `out`, true of rows that a null keeps out, the same job counts all rows, and those.

@@ -1,4 +1,4 @@
-"""Discovery where the rows are: what tasks look at, and what of it comes to the driver."""
+"""Discovery where the rows are: what tasks look at, and which part comes to the driver."""
 
 from refute.spark.discovery.search import GATHERED, discover_on_spark
 

@@ -1,6 +1,6 @@
 """The columns of a space in forms that are small to ship and compare as before.
 
-Whole numbers take the narrowest type that holds them. Texts are only told apart, so a hash stands for each, once it is
+Whole numbers take the narrowest type that holds them. Texts are equal or not, so a hash stands for each, once it is
 known that no two of the table's texts have the same one; where they are few, a small number stands for the hash.
 """
 

@@ -232,7 +232,7 @@ class SparkPairs:
         return witnesses
 
     def _against_all(self, rows: pa.Table, budget: Budget) -> tuple[Evidence, ...]:
-        """The evidence of the given rows against all rows, but for those looked at before; none if it is too much."""
+        """The evidence of the given rows against all rows, except those looked at before; none if it is too much."""
         fresh = [row for row in _single_rows(rows) if packed(row) not in self._peeled]
         known = len(self._peeled) + len(fresh)
         if not fresh or known * self.n_rows > self._tuning.peeled_pairs:

@@ -22,7 +22,7 @@ from refute.spark.discovery.looking import NUMBER, answer
 
 Names = tuple[str, ...]
 _TIMES = "times"
-_ENOUGH = 2  # equal rows that tell as much as any number of them
+_ENOUGH = 2  # equal rows that show as much as any number of them
 TOO_MANY = -1  # the sign of a set with too many distinct values, in place of a box's number
 
 

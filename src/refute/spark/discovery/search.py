@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
 from refute.discovery.options import Options, SearchMethod
-from refute.discovery.result.discovery import Discovery
+from refute.discovery.result.discovery import CompleteDiscovery
 from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import search
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.errors import OptionError
+from refute.errors import EngineError, OptionError
+from refute.language.conditions import Condition, columns_of
+from refute.language.parser import parse_condition
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
-from refute.spark.budget import SparkBudget
+from refute.spark.answer.single import chosen_rows
+from refute.spark.budget import SparkBudget, shown_bytes
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
@@ -27,6 +32,7 @@ from refute.spark.session.jobs import stoppable
 from refute.spark.session.warning import calm
 from refute.spark.source.keeping import Kept, kept
 from refute.spark.source.opening import open_source, session_of
+from refute.spark.source.renaming import by_code_point, renamed_condition
 from refute.spark.source.source import SparkSource
 from refute.spark.source.types import empty_relation
 from refute.spark.worker import ROW_COLUMN
@@ -44,19 +50,20 @@ def discover_on_spark(
     persist: bool = False,
     tuning: Tuning = STANDARD,
     spark_tuning: SparkTuning = SPARK_STANDARD,
-) -> Discovery:
-    """The rules of a path, catalog table or DataFrame; with `where`, of the rows for which this SQL is true.
+) -> CompleteDiscovery:
+    """The rules of a path, catalog table or DataFrame; with `where`, of the rows that this condition selects.
 
     Up to `gather` bytes of rows are searched in this process; answers do not depend on it. With `persist` the columns
     that are looked at are kept on the executors from the first look at them; else where it pays.
     """
     session = session_of(table)
     with calm(), kept() as place:
-        source = stoppable(session, "discover", lambda: _opened(table, options, where, place if persist else None))
+        opened = stoppable(session, "discover", lambda: _opened(table, options, where, place if persist else None))
+        source = opened.source
         with plain_failures(source.name):
             if options.columns is not None:
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
-            here = stoppable(session, "discover", lambda: _here(source, options, where, gather))
+            here = stoppable(session, "discover", lambda: _here(opened, options, gather))
             if here is not None:
                 return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is SearchMethod.HYDRA:
@@ -67,41 +74,92 @@ def discover_on_spark(
                     value="hydra",
                     table=source.name,
                 )
-            frame = source.frame if where is None else source.frame.where(where)
-            if not persist and (source.is_costly or where is not None):
-                frame = place.keep(frame.select(*map(quoted, _readable(source, options))))
+            names = opened.readable(options)
+            frame = source.frame if opened.chosen is None else opened.rows(source.frame, names)
+            if not persist and (source.is_costly or opened.chosen is not None):
+                frame = place.keep(frame.select(*map(quoted, names)))
             held = SparkTable(frame, place, options.columns, spark_tuning)
             return search(held, options, kinds, tuning=tuning)
 
 
-def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> SparkSource:
-    """The table with the same rows each time: those columns that are looked at, or all where SQL may read them. With a
-    place for it, it is kept there."""
+def rows_here(table: Any, options: Options, where: str | None = None, *, gather: int = GATHERED) -> Relation:
+    """The rows of a table in this process; raises EngineError where they take more than so many bytes."""
+    session = session_of(table)
+    with calm():
+        opened = stoppable(session, "propose", lambda: _opened(table, options, where, None))
+        source = opened.source
+        with plain_failures(source.name):
+            if options.columns is not None:
+                options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
+            here = stoppable(session, "propose", lambda: _here(opened, options, gather))
+            if here is None:
+                raise EngineError(
+                    f"proposals are searched in this process, and the rows of {source.name} take more than the "
+                    f"{shown_bytes(gather)} that may come here; raise driver_bytes (--driver-bytes), or name fewer "
+                    "columns or rows",
+                    table=source.name,
+                    most=gather,
+                )
+            return here
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A table with the same rows each time, the names of its own columns, and the condition on rows to be searched."""
+
+    source: SparkSource
+    own: list[str]
+    chosen: Condition | None
+
+    def readable(self, options: Options) -> list[str]:
+        """The columns that are searched."""
+        if options.columns is None:
+            return self.own
+        return [name for name in self.source.frame.columns if name in options.columns] or self.own
+
+    def rows(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
+        """These columns of the chosen rows; where some are left out, texts are compared by their code points."""
+        if self.chosen is None:
+            return frame.select(*map(quoted, names))
+        needed = frame.select(*map(quoted, dict.fromkeys([*names, *columns_of(self.chosen)])))
+        plain = by_code_point(needed, needed.schema)
+        return chosen_rows(plain, empty_relation(plain), self.chosen).select(*map(quoted, names))
+
+
+def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> _Opened:
+    """The table, of the columns that are looked at where these are known. With a place for it, it is kept there."""
     source = open_source(table)
-    wanted = set(options.columns or ())
-    narrow = where is None and wanted <= set(source.frame.columns)
-    names = _readable(source, options) if narrow else source.frame.columns
-    return source.settled(names) if place is None else source.kept(place, names)
+    own = source.frame.columns
+    chosen = None if where is None else _condition(source, where)
+    wanted = set(options.columns or own)
+    names = [name for name in own if name in wanted or not wanted <= set(own)]
+    names += [name for name in (() if chosen is None else columns_of(chosen)) if name not in names]
+    return _Opened(source.settled(names) if place is None else source.kept(place, names), own, chosen)
 
 
-def _readable(source: SparkSource, options: Options) -> list[str]:
-    names = [name for name in source.frame.columns if options.columns is None or name in options.columns]
-    return names or source.frame.columns
+def _condition(source: SparkSource, where: str) -> Condition:
+    """What `where` means for this table; raises an error where it does not fit."""
+    own = source.frame.columns
+    meant = {name: source.spelled(name) for name in columns_of(parse_condition(where))}
+    known = [*own, *(name for name, spelled in meant.items() if name not in own and spelled in source.frame.columns)]
+    condition = renamed_condition(parse_condition(where, known), meant)
+    empty_relation(source.frame).condition_mask(condition)  # which says what cannot be compared
+    return condition
 
 
-def _here(source: SparkSource, options: Options, where: str | None, most: int) -> Relation | None:
+def _here(opened: _Opened, options: Options, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
-    types, names = empty_relation(source.frame), _readable(source, options)
+    source, names = opened.source, opened.readable(options)
+    types = empty_relation(source.frame)
     gathering = Gathering(source, types, SparkBudget(driver_bytes=most), MethodName.AUTO)
     measured = [name for name in names if types.type_of(name).family is not Family.UNSUPPORTED]
     if most <= 0 or not gathering.fits(measured, source.most_rows()):
         return None
     ordered = bool(options.almost) and source.has_identity
     frame = source.identified() if ordered else source.frame
-    chosen = (frame if where is None else frame.where(where)).select(*map(quoted, names), *[ROW_COLUMN] * ordered)
     try:
-        rows = chosen.toArrow()
+        rows = opened.rows(frame, [*names, ROW_COLUMN] if ordered else names).toArrow()
     except (PySparkException, Py4JError) as error:
         if is_too_much(error):
             return None

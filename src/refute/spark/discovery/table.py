@@ -39,7 +39,7 @@ _UNNAMED = (Family.TIME, Family.DURATION)  # values that no rule can write down
 
 @dataclass(frozen=True, slots=True)
 class Basics:
-    """What one pass over the rows tells of a column."""
+    """What one pass over the rows shows about a column."""
 
     nulls: int
     low: int | None  # of whole numbers
@@ -100,7 +100,7 @@ class SparkTable:
         return self.basics(name).mean
 
     def basics(self, name: str) -> Basics:
-        """What one pass over the rows tells of a column."""
+        """What one pass over the rows shows about a column."""
         return self._basics[1][name]
 
     @cached_property

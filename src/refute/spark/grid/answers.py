@@ -64,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What one pass over the blocks tells: some rows, how many there are, and how many a null keeps out."""
+    """What one pass over the blocks gives: some rows, how many there are, and how many a null keeps out."""
 
     sample: pa.Table
     totals: Totals
@@ -256,7 +256,7 @@ class Divided:
         return pairs[0]
 
     def _settled_pairs(self, limit: int | None) -> DataFrame:
-        """The pairs that cells alone settle; each pair of cells has one at least, so no work is in vain."""
+        """The pairs that cells alone settle; each pair of cells has one at least, so no work is wasted."""
         settled, division = self._settled, self.division
         cells = self._cell_pairs(limit)
         salts = 1 if division.cuts else _SALTS

@@ -20,7 +20,7 @@ from refute.relation.types import ColumnType, Family
 
 Keys = NDArray[Any]  # of int64 or float64
 _MOST_DIGITS = 18  # of a decimal whose last digits 64 bits count
-_EXACT_DIGITS = 15  # of a decimal that a float holds but for the last rounding
+_EXACT_DIGITS = 15  # of a decimal that a float holds up to the last rounding
 
 
 class Domain(Enum):
@@ -60,7 +60,7 @@ class Axis:
         return tiles * 2 + tiles % 2 if self.settles_ties and upper else tiles * 2
 
     def fitted(self, sample: pa.Table) -> Axis:
-        """The axis for a table like the sample: texts are told apart after what the sampled ones have in common."""
+        """The axis for a table like the sample: texts are compared after what the sampled ones have in common."""
         if self.domain is not Domain.TEXT:
             return self
         ends: list[bytes] = []

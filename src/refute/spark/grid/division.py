@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 LIGHT_BUCKETS = 1024
 _LARGE = 4  # a group of more than a quarter of a task's rows is cut into tiles
 _PER_TASK = 4  # tiles of an axis for each task, so tasks come out even
-_LEAST_SAMPLED = 8  # rows of a sample below which it tells nothing of a group
+_LEAST_SAMPLED = 8  # rows of a sample below which it says nothing about a group
 _MOST_CELLS = 1 << 24  # of one group, that come to the driver or are summed there
 
 

@@ -111,7 +111,7 @@ class Groups:
 
     @classmethod
     def of(cls, keys: tuple[EqualityKey, ...], rows: pa.Table) -> Groups:
-        """The groups of these rows, but for those that share a hash, which nothing tells apart quickly."""
+        """The groups of these rows, except those that share a hash, which nothing separates quickly."""
         found, first, times = np.unique(hashes(keys, rows, of_t=False), return_index=True, return_counts=True)
         return cls(keys, rows.take(pa.array(first[times == 1])).combine_chunks(), found[times == 1])
 

@@ -1,4 +1,4 @@
-"""The columns that rules read, in blocks: one pass over a table, for all that is then asked of it."""
+"""The columns that rules read, in blocks: one pass over a table, for all questions that follow."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import logging
 import re
@@ -12,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
-from refute.errors import DataError, EngineError, RefuteError, SchemaError
+from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError
 from refute.faults import missing_file, missing_table, mixed_files, ragged_row, short, unknown_column, unreadable
 from refute.spark.session.probe import found_wanting, remedy
 from refute.spark.session.warning import calm
@@ -47,7 +48,7 @@ def plain_failures(what: str | None = None) -> Iterator[None]:
 
 
 def explained(error: Exception, what: str | None = None) -> RefuteError:
-    """The error of Refute that tells what an error of Spark is about."""
+    """The error of Refute that says what an error of Spark is about."""
     text = str(error)
     for pattern, build in _KNOWN:
         found = re.search(pattern, text)
@@ -93,7 +94,7 @@ def _file(text: str, what: str | None) -> str:
 
 
 def _gist(text: str) -> str:
-    """The line that tells the cause: the last `Caused by`, else what Java or Spark says first."""
+    """The line that names the cause: the last `Caused by`, else what Java or Spark says first."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
@@ -219,10 +220,10 @@ def _cancelled(found: re.Match[str], text: str, what: str | None) -> RefuteError
 
 
 def _import(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    told = found_wanting()
-    if told is None:
-        told = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
-    return EngineError(told, reason=found.group(0))
+    lacking = found_wanting()
+    if lacking is None:
+        lacking = f"a Python worker of Spark failed to import what it needs ({short(found.group(0))}); {remedy()}"
+    return EngineError(lacking, reason=found.group(0))
 
 
 def _python_version(found: re.Match[str], text: str, what: str | None) -> RefuteError:
@@ -244,7 +245,12 @@ def _no_program(found: re.Match[str], text: str, what: str | None) -> RefuteErro
 
 
 def _in_worker(found: re.Match[str], text: str, what: str | None) -> RefuteError:
-    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip())
+    facts: dict[str, object] = {}
+    note = re.compile(rf"^{FACTS_NOTE}(.*)$", re.MULTILINE).search(text, found.end())
+    if note:
+        with contextlib.suppress(ValueError, SyntaxError):  # some fact is more than numbers, texts and lists of these
+            facts = ast.literal_eval(note.group(1))
+    return _RAISED.get(found.group(1), EngineError)(found.group(2).strip(), **facts)
 
 
 _RAISED: dict[str, type[RefuteError]] = {kind.__name__: kind for kind in (DataError, EngineError, SchemaError)}

@@ -101,10 +101,10 @@ def _version(executable: Path) -> str | None:
         found = None
     if found is None:
         try:
-            told = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=60, check=True)
+            version = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=60, check=True)
         except (OSError, subprocess.SubprocessError):
             return None
-        found = re.search(r'version "([\d._]+)', told.stderr + told.stdout)
+        found = re.search(r'version "([\d._]+)', version.stderr + version.stdout)
     return found.group(1) if found else None
 
 

@@ -91,7 +91,7 @@ class JobCrew:
         self._around = _Around(stopped, _description(session) if outer is None else outer.description)
 
     def submit(self, what: str, run: Callable[..., T], *args: Any) -> Future[T]:
-        """The future of what `run` gives in a thread of the crew; `what` tells users what its jobs are for."""
+        """The future of what `run` gives in a thread of the crew; `what` says for users what its jobs are for."""
         future: Future[T] = Future()
         context = copy_context()
 
@@ -173,7 +173,7 @@ class JobCrew:
 
 
 def stoppable(session: SparkSession, what: str, run: Callable[[], T]) -> T:
-    """What `run` gives; Ctrl-C ends its jobs before KeyboardInterrupt goes on. `what` tells what its jobs are for."""
+    """What `run` gives; Ctrl-C ends its jobs before KeyboardInterrupt goes on. `what` says what its jobs are for."""
     if _AROUND.get() is not None:
         return run()
     with JobCrew(session, 1) as crew:

@@ -46,13 +46,13 @@ def found_wanting() -> str | None:
         session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
         asked = F.udf(_look(NEEDED), "string", useArrow=False)
         rows = session.range(0, _TASKS, 1, _TASKS).select(asked("id").alias("worker")).distinct().collect()
-    except (PySparkException, Py4JError, RuntimeError, ConnectionError):  # the failure that led here tells more
+    except (PySparkException, Py4JError, RuntimeError, ConnectionError):  # the failure that led here says more
         return None
     return sentence([_worker(row["worker"]) for row in rows])
 
 
 def sentence(workers: Sequence[Worker]) -> str | None:
-    """What these workers lack, told of the one that lacks most; None where all have what they need."""
+    """What the one of these workers lacks that lacks most; None where all have what they need."""
     ours = _worker(_look(("refute",))(0)).packages["refute"]
     lacking = sorted(workers, key=lambda worker: (-len(worker.missing), worker.host, worker.python))
     for worker in lacking:
@@ -70,12 +70,12 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _worker(told: str) -> Worker:
-    return Worker(**json.loads(told))
+def _worker(text: str) -> Worker:
+    return Worker(**json.loads(text))
 
 
 def _look(names: Sequence[str]) -> Callable[[int], str]:
-    """What tells about the Python that runs it. A nested function travels as code, so a worker needs no Refute."""
+    """What describes the Python that runs it. A nested function travels as code, so a worker needs no Refute."""
 
     def look(task: int) -> str:
         import importlib

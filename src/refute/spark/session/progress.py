@@ -1,4 +1,4 @@
-"""How far Spark is: the stages and tasks of the jobs under way, told while they run."""
+"""How far Spark is: the stages and tasks of the jobs under way, shown while they run."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ class Stages:
     read_bytes: int = 0
 
     def __str__(self) -> str:
-        told = f"{self.running} stage{'' if self.running == 1 else 's'}, {self.done} of {self.tasks} tasks"
-        return f"{told}, {self.read_bytes / 2**20:,.0f} MB read" if self.read_bytes else told
+        said = f"{self.running} stage{'' if self.running == 1 else 's'}, {self.done} of {self.tasks} tasks"
+        return f"{said}, {self.read_bytes / 2**20:,.0f} MB read" if self.read_bytes else said
 
 
 @contextlib.contextmanager
-def watching(tell: Callable[[Stages], None], session: SparkSession | None = None) -> Iterator[None]:
-    """Tell how far Spark is, again and again, from another thread.
+def watching(show: Callable[[Stages], None], session: SparkSession | None = None) -> Iterator[None]:
+    """Shows how far Spark is, again and again, from another thread.
 
     Only for a session that is the caller's own: a classic one is asked through its context's status tracker, a Connect
-    session through its progress handler. Nothing is told where there is no session.
+    session through its progress handler. Nothing is shown where there is no session.
     """
     chosen = session if session is not None else running_session()
     if chosen is None:
         yield
     elif is_connect(chosen):
-        with _handled(chosen, tell):
+        with _handled(chosen, show):
             yield
     else:
-        with _polled(chosen, tell):
+        with _polled(chosen, show):
             yield
 
 
 @contextlib.contextmanager
-def _handled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[None]:
+def _handled(session: SparkSession, show: Callable[[Stages], None]) -> Iterator[None]:
     def handle(*, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         known = list(stages or ())
         tasks = sum(stage.num_tasks for stage in known)
         finished = sum(stage.num_completed_tasks for stage in known)
         running = sum(stage.num_completed_tasks < stage.num_tasks for stage in known)
         if running and not done:
-            tell(Stages(running, tasks, finished, sum(stage.num_bytes_read for stage in known)))
+            show(Stages(running, tasks, finished, sum(stage.num_bytes_read for stage in known)))
 
-    handler: Any = handle  # Spark calls it by keyword, and asks of it no more than that
+    handler: Any = handle  # Spark calls it by keyword, and needs no more than that
     session.registerProgressHandler(handler)
     try:
         yield
@@ -68,7 +68,7 @@ def _handled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[
 
 
 @contextlib.contextmanager
-def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[None]:
+def _polled(session: SparkSession, show: Callable[[Stages], None]) -> Iterator[None]:
     tracker = session.sparkContext.statusTracker()
     ended = threading.Event()
 
@@ -79,7 +79,7 @@ def _polled(session: SparkSession, tell: Callable[[Stages], None]) -> Iterator[N
             except Py4JError:  # Spark has ended meanwhile
                 return
             if found.running:
-                tell(found)
+                show(found)
 
     thread = threading.Thread(target=poll, name="refute-progress", daemon=True)
     thread.start()

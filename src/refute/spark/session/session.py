@@ -191,7 +191,7 @@ def _require_answer(host: str, port: int, what: str) -> None:
 
 
 def require_free(port: int) -> None:
-    """Raise EngineError where something listens at a port of this machine already."""
+    """Raise EngineError where something already listens at a port on this machine."""
     try:
         socket.create_server(("", port)).close()
     except OSError as error:
@@ -203,7 +203,7 @@ def require_free(port: int) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """The line of an error that tells the cause: the last `Caused by`, else the first line."""
+    """The line of an error that names the cause: the last `Caused by`, else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]

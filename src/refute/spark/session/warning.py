@@ -10,7 +10,7 @@ from collections.abc import Iterator
 # Written unlike anybody else would, so taking a filter away never takes one that a user has set.
 _UNNEEDED: tuple[tuple[str, type[Warning]], ...] = (
     (r"(?:)PySpark does not yet fully support pandas", FutureWarning),
-    # A Connect session tells of settings that belong to the JVM, which took them when it started.
+    # A Connect session warns of settings that belong to the JVM, which took them when it started.
     (r"(?:)Failed to set spark\.", UserWarning),
 )
 

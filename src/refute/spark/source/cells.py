@@ -26,7 +26,7 @@ _UNREAD = "unread"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Text files opened: the typed frame, and the layout of its rows where a pass has told it."""
+    """Text files opened: the typed frame, and the layout of its rows where a pass has found it."""
 
     frame: DataFrame
     layout: FileLayout | None
@@ -34,7 +34,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a pass over all cells tells: the layout of the rows, and the columns that have no cell at all."""
+    """What a pass over all cells finds: the layout of the rows, and the columns that have no cell at all."""
 
     layout: FileLayout
     empty: tuple[str, ...]
@@ -49,7 +49,7 @@ def unread(names: Iterable[str]) -> Column:
 def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row]) -> None:
     """Raises DataError where bytes of the files are not UTF-8: Spark would take all of them for the same letter.
 
-    `rows` have what `unread` tells. A file may hold that letter itself, so where it is seen the bytes are looked at.
+    `rows` have what `unread` gives. A file may hold that letter itself, so where it is seen the bytes are looked at.
     """
     if not any(row[_UNREAD] for row in rows):
         return
@@ -92,9 +92,9 @@ def cast(name: str, kind: CellType) -> Column:
 
 def announce(path: str, types: Mapping[str, str]) -> None:
     """Warn of types that nobody gave."""
-    told = ", ".join(f"{name} {kind}" for name, kind in types.items())
+    inferred = ", ".join(f"{name} {kind}" for name, kind in types.items())
     warnings.warn(
-        f"the column types of {path!r} were inferred: {told}. Pass a schema to set them",
+        f"the column types of {path!r} were inferred: {inferred}. Pass a schema to set them",
         InferredTypesWarning,
         stacklevel=2,
     )

@@ -28,7 +28,7 @@ from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, 
 
 _NO_CELL = "\ue000\ue001"  # what Spark shall take for null instead of the empty string: text that no file has
 SPLIT_BYTES = 16 << 20  # of a file, from which on it pays to read it in parts, by several tasks
-_SAMPLE = 1000  # rows that tell which types a column cannot have
+_SAMPLE = 1000  # rows that show which types a column cannot have
 
 _SPARK_TYPES = {
     CsvType.INTEGER: "bigint",

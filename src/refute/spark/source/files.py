@@ -54,7 +54,7 @@ class Listing:
 
     @property
     def paths(self) -> list[str]:
-        """The files that have a byte, as Spark wants to hear of them: without a meaning for `*` and its like."""
+        """The files that have a byte, as Spark wants them: without a meaning for `*` and its like."""
         return [literally(file) for file in self.filled]
 
     @property
@@ -99,7 +99,7 @@ def check_files_agree(session: SparkSession, listing: Listing) -> None:
 
 
 def _names(session: SparkSession, file: str, kind: FileFormat) -> list[str]:
-    """The columns of one file; none where it cannot be read, of which Spark tells more later."""
+    """The columns of one file; none where it cannot be read, of which Spark says more later."""
     try:
         if kind is FileFormat.PARQUET:
             return list(pq.read_schema(file).names)
@@ -109,12 +109,12 @@ def _names(session: SparkSession, file: str, kind: FileFormat) -> list[str]:
 
 
 def rows_by_footers(frame: DataFrame) -> int | None:
-    """The rows of the Parquet files that a frame reads, as the files themselves tell; None where they are not here,
+    """The rows of the Parquet files that a frame reads, as the files themselves say; None where they are not here,
     or many. Some of them may be gone for the frame."""
     here = _files_here(frame)
     try:
         return None if here is None else sum(int(pq.read_metadata(file).num_rows) for file in here)
-    except (pa.ArrowException, OSError):  # Spark will tell better what is wrong with the file
+    except (pa.ArrowException, OSError):  # Spark will say better what is wrong with the file
         return None
 
 

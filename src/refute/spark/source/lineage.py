@@ -1,4 +1,4 @@
-"""What a DataFrame is made of, as Spark's plans tell: whether it is a plain scan of files, and whether its rows are the
+"""What a DataFrame is made of, as Spark's plans show: whether it is a plain scan of files, and whether its rows are the
 same each time it is evaluated.
 
 A plan is read by EXPLAIN, the only public way on classic sessions and Connect alike that leaves the standard output
@@ -78,7 +78,7 @@ class Lineage:
 
     @classmethod
     def of(cls, text: str) -> Lineage:
-        """The plans in the text of EXPLAIN EXTENDED; none of them where it cannot be told which is which."""
+        """The plans in the text of EXPLAIN EXTENDED; none of them where it is unclear which is which."""
         parts = _HEADER.split(text)
         names, plans = parts[1::2], parts[2::2]
         wanted = ("Analyzed Logical Plan", "Optimized Logical Plan", "Physical Plan")
@@ -115,7 +115,7 @@ class Lineage:
 
     @cached_property
     def is_repeatable(self) -> bool:
-        """Whether every evaluation gives the same rows, in whatever order, as far as the plans tell."""
+        """Whether every evaluation gives the same rows, in whatever order, as far as the plans show."""
         lines = _operators(self.optimized)
         if not lines or _CUTTING & set(map(_name, _operators(self.analyzed))):
             return False

@@ -1,6 +1,6 @@
 """The position of every row in the files it comes from: the same for any cut into tasks, run or retry.
 
-Parquet tells each row's number in its file; that none is missing is seen by counting. Other files are read in blocks,
+Parquet gives each row's number in its file; that none is missing is seen by counting. Other files are read in blocks,
 each by one task from its first row to its last, so within a block Spark's running ids are consecutive: one pass
 learns the first id and the number of rows of each block. Should Spark later cut the files in another way, the first
 row that shows it ends the job with an error.
@@ -102,7 +102,7 @@ def layout_of(frame: DataFrame, kind: str) -> FileLayout:
 
 
 def with_row_numbers(frame: DataFrame, name: str) -> DataFrame:
-    """The scan of a single Parquet file with one more column: the number of each row, which such a file tells."""
+    """The scan of a single Parquet file with one more column: the number of each row, which such a file gives."""
     return frame.select("*", frame.metadataColumn("_metadata").getField("row_index").alias(name))
 
 

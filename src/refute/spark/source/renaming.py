@@ -37,7 +37,7 @@ def is_collated(kind: DataType) -> bool:
 def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:
     """The rule over columns of other names."""
     predicates = tuple(_predicate(predicate, names) for predicate in rule.constraint.predicates)
-    where = None if rule.where is None else _condition(rule.where, names)
+    where = None if rule.where is None else renamed_condition(rule.where, names)
     return replace(rule, constraint=DenialConstraint(predicates), where=where)
 
 
@@ -49,15 +49,16 @@ def _predicate(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
     )
 
 
-def _condition(condition: Condition, names: Mapping[str, str]) -> Condition:
+def renamed_condition(condition: Condition, names: Mapping[str, str]) -> Condition:
+    """The condition over columns of other names."""
     match condition:
         case Compare(predicate):
             return Compare(_predicate(predicate, names))
         case IsNull(name, negated):
             return IsNull(names[name], negated)
         case Not(part):
-            return Not(_condition(part, names))
+            return Not(renamed_condition(part, names))
         case And(parts):
-            return And(tuple(_condition(part, names) for part in parts))
+            return And(tuple(renamed_condition(part, names) for part in parts))
         case Or(parts):
-            return Or(tuple(_condition(part, names) for part in parts))
+            return Or(tuple(renamed_condition(part, names) for part in parts))

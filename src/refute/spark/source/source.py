@@ -147,7 +147,7 @@ class SparkSource:
                 self._repeatable[known] = True
                 self._is_held = True
                 for lineage in lineages_of(self.frame, known):
-                    self._format, self._format_known = lineage.scanned, True  # which the same plan tells
+                    self._format, self._format_known = lineage.scanned, True  # which the same plan shows
                     self._names_one_path = lineage.names_one_path
                     self._is_held = self._is_held and lineage.is_held
                     if not lineage.is_repeatable:
@@ -210,6 +210,16 @@ class SparkSource:
                 found._numbered = numbered
             found._format_known = found._is_steady = found._is_held = True
             return found
+
+    def chosen(self, ids: DataFrame, *, there: bool) -> SparkSource:
+        """The rows with ids that are in a frame of these alone, or those that are not there."""
+        wanted = ids.select(F.col(ROW_COLUMN).alias(_OFTEN))
+        matches = F.col(ROW_COLUMN) == F.col(_OFTEN)
+        numbered = self.identified().join(wanted, matches, "left_semi" if there else "left_anti")
+        found = SparkSource(numbered.drop(ROW_COLUMN), self.name, self.key)
+        found._numbered = None if self.key else numbered
+        found._format_known = found._is_steady = found._key_checked = True
+        return found
 
     def forget_layout(self) -> None:
         """Learn again where rows are when that is next needed."""

@@ -1,0 +1,104 @@
+"""`propose` as users call it: the rules that a table speaks for, although some rows break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from refute.api.discovery import selected
+from refute.api.tables import (
+    ENGINES,
+    IN_PROCESS,
+    as_key,
+    check_driver_bytes,
+    engine_for,
+    given_schema,
+    is_monitor,
+    is_path,
+    on_spark,
+    spark_table,
+)
+from refute.detect.engine import Engine
+from refute.discovery.options import Options, Progress, chosen, options_of, several
+from refute.faults import needing, unknown_choice, wrong_value
+from refute.language.rulebook import Rule
+from refute.proposing.candidates import RuleShape
+from refute.proposing.result import Proposals
+from refute.proposing.search import search_heads
+from refute.relation import Relation
+from refute.relation.read.files import read_local
+from refute.report.suspects import Suspects
+
+
+def propose(
+    table: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    where: str | None = None,
+    kinds: Iterable[str | RuleShape] | None = None,
+    max_left: int = 2,
+    key: str | Sequence[str] | None = None,
+    engine: str | None = None,
+    schema: Any = None,
+    header: bool = True,
+    threads: int | None = None,
+    driver_bytes: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Proposals:
+    """The rules that people would write, found on data that is not clean, best first; takes seconds.
+
+    A rule is proposed where far fewer rows break it than would by chance. Rules have readable shapes (`kinds`): `key`,
+    `functional dependency` with up to `max_left` columns on the left, `order rule` within groups, `no overlap`,
+    `comparison` of two columns of a row, `domain`, `not null`. Within these shapes and limits the search is complete.
+    `tendencies` are those that too much speaks against. On Ctrl-C, or after `time_limit` seconds, the rules found so
+    far are returned, marked as partial. For every minimal rule that holds exactly, see `discover`.
+    """
+    options = options_of(columns=columns, threads=threads, time_limit=time_limit, seed=seed, progress=progress)
+    shapes = tuple(RuleShape) if kinds is None else tuple(chosen(RuleShape, kind, "kinds") for kind in several(kinds))
+    if isinstance(max_left, bool) or not isinstance(max_left, int):
+        raise wrong_value("max_left", "a whole number", max_left)
+    if engine is not None and engine not in ENGINES:
+        raise unknown_choice("engine", engine, ENGINES)
+    check_driver_bytes(driver_bytes)
+    if where is not None and not isinstance(where, str):
+        raise wrong_value("where", "a condition as text", where)
+    given = given_schema(table, schema, header)
+    table = table.table() if is_monitor(table) else table
+    if on_spark(table, engine):
+        rows = _fetched(table, given, options, where, driver_bytes)
+    else:
+        rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)
+    heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
+    return Proposals(heads, EngineTable(engine_for(rows.arrow, key=as_key(key), threads=threads)))
+
+
+def _fetched(table: Any, given: Any, options: Options, where: str | None, driver_bytes: int | None) -> Relation:
+    """The rows of a Spark table in this process."""
+    with needing("Spark", "spark", IN_PROCESS):
+        from refute.spark.discovery.search import GATHERED, rows_here
+        from refute.spark.source.opening import open_source
+
+    held = spark_table(table) if given is None else open_source(table, schema=given).frame
+    return rows_here(held, options, where, gather=GATHERED if driver_bytes is None else driver_bytes)
+
+
+class EngineTable:
+    """The table of proposals, by the engine that answers for it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self._engine.n_rows
+
+    def broken_rows(self, rules: Sequence[Rule]) -> list[int]:
+        """How many rows take part in a violation of each rule."""
+        return [one.finding.rows or 0 for one in self._engine.measure(rules, counts=True)]
+
+    def suspects(self, rules: Sequence[Rule]) -> Suspects:
+        """The rows to blame, as `refute.suspects` gives them."""
+        return Suspects(self._engine.suspects(rules))

@@ -1,0 +1,110 @@
+"""Groups of rows that agree: refined by one more column, and the rows in them that another column blames.
+
+A grouping lists the rows of groups with at least two rows, group after group (`order`), and where each group begins
+(`starts`, with the end last). Codes are numbers of values, -1 for null; rows that are null take no part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+
+Ids = NDArray[np.int32]
+Longs = NDArray[np.int64]
+UNIT = 1024
+"""Parts of a row in which sums of fractions are kept: whole numbers add up to the same in any order."""
+
+
+@njit(cache=True, nogil=True)
+def refine(order: Ids, starts: Longs, codes: Ids, counts: Longs) -> tuple[Ids, Longs]:
+    """The grouping in which rows agree on one more column, a group's parts beside each other. O(rows).
+
+    `counts` has room for every code twice over and comes and goes as zeros.
+    """
+    half = len(counts) // 2
+    rows = np.empty(len(order), np.int32)
+    ends = np.empty(len(order) // 2 + 1, np.int64)
+    ends[0] = 0
+    filled, groups = 0, 0
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                counts[code] += 1
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0 and counts[code] >= 2:
+                if counts[half + code] == 0:
+                    counts[half + code] = filled + 1
+                    filled += counts[code]
+                    groups += 1
+                    ends[groups] = filled
+                rows[counts[half + code] - 1] = order[at]
+                counts[half + code] += 1
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                counts[code] = 0
+                counts[half + code] = 0
+    return rows[:filled].copy(), ends[: groups + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -> tuple[int, int, int]:
+    """Rows of groups where at least two have a value, the fewest rows to remove so that each group has one value, and
+    how many rows do not have the most common value of all.
+
+    Ends as soon as more than `limit` are to blame, as their number only grows. `counts` as for `refine`. O(rows).
+    """
+    half = len(counts) // 2
+    rows, blame = 0, 0
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
+        present, most = 0, 0
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                present += 1
+                counts[code] += 1
+                most = max(most, counts[code])
+        if present >= 2:
+            rows += present
+            blame += present - most
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                counts[code] = 0
+                if present >= 2:
+                    counts[half + code] += 1
+        if blame > limit:
+            break
+    common = 0
+    for code in range(half):
+        common = max(common, counts[half + code])
+        counts[half + code] = 0
+    return rows, blame, rows - common
+
+
+@njit(cache=True, nogil=True)
+def clustering(order: Ids, starts: Longs, codes: Ids, counts: Longs) -> int:
+    """The sum over groups of b (b - 1) / (m - 1), for b of m rows to blame, in parts of UNIT. O(rows)."""
+    total = 0
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
+        present, most = 0, 0
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                present += 1
+                counts[code] += 1
+                most = max(most, counts[code])
+        for at in range(first, last):
+            code = codes[order[at]]
+            if code >= 0:
+                counts[code] = 0
+        if present >= 2:
+            total += (present - most) * (present - most - 1) * UNIT // (present - 1)
+    return total

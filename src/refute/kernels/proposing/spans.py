@@ -1,0 +1,54 @@
+"""Spans inside groups: the fewest to remove so that no two of a group overlap."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.compiled import njit
+from refute.kernels.proposing.chance import drawn, mixed
+
+Ids = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def overlap_blame(ends: Longs, starts: Longs, bounds: Longs, limit: int) -> int:
+    """The fewest spans to remove; ends as soon as there are more than `limit`. Sorts parts of its arrays.
+
+    Groups lie between `bounds`. Of spans that overlap, the one that ends first leaves most room. O(n log n).
+    """
+    blame = 0
+    for group in range(len(bounds) - 1):
+        first, last = bounds[group], bounds[group + 1]
+        order = np.argsort(ends[first:last])
+        free = np.iinfo(np.int64).min
+        for at in range(last - first):
+            span = first + order[at]
+            if starts[span] >= free:
+                free = ends[span]
+            else:
+                blame += 1
+        if blame > limit:
+            return blame
+    return blame
+
+
+@njit(cache=True, nogil=True)
+def sort_parts(values: Longs, bounds: Longs) -> None:
+    """Sorts the values between each two bounds. O(n log n)."""
+    for part in range(len(bounds) - 1):
+        values[bounds[part] : bounds[part + 1]] = np.sort(values[bounds[part] : bounds[part + 1]])
+
+
+@njit(cache=True, nogil=True)
+def deal(values: Longs, seed: np.uint64) -> None:
+    """Puts values into a random order that depends on what they are, and not on where they were."""
+    values[:] = np.sort(values)
+    state = mixed(seed + np.uint64(len(values)))
+    for at in range(len(values) - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        other = drawn(state, at + 1)
+        held = values[at]
+        values[at] = values[other]
+        values[other] = held

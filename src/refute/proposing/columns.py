@@ -1,0 +1,111 @@
+"""A table as proposals look at it: the columns as numbers of values, and which rows stand for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refute.kernels.proposing.groups import refine
+from refute.relation import Family, Relation
+
+Ids = NDArray[np.int32]
+Longs = NDArray[np.int64]
+ORDERED = frozenset(
+    {Family.INTEGER, Family.FLOAT, Family.DECIMAL, Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.TIME}
+)
+_WHOLE = 5  # columns that make a row as a whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumn:
+    """One column: the number of each row's value, -1 for null; numbers ascend as values do if it is `ordered`."""
+
+    name: str
+    family: Family
+    values: Ids
+    size: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its values have an order that rules speak of."""
+        return self.family in ORDERED
+
+    @property
+    def present(self) -> int:
+        """How many rows have a value."""
+        return int(np.count_nonzero(self.values >= 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Rows that agree, of groups with at least two rows: `order` has them group after group, `starts` where each
+    begins, with the end last."""
+
+    order: Ids
+    starts: Longs
+
+    @classmethod
+    def whole(cls, n_rows: int) -> Grouping:
+        """All rows as one group."""
+        return cls(np.arange(n_rows, dtype=np.int32), np.array([0, n_rows] if n_rows > 1 else [0], np.int64))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are in a group."""
+        return len(self.order)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Longs:
+        """How many rows each group has."""
+        return np.diff(self.starts)
+
+    def refined(self, column: CodedColumn) -> Grouping:
+        """The grouping in which rows agree on one more column; rows that are null in it have no group."""
+        return Grouping(*refine(self.order, self.starts, column.values, room(column)))
+
+
+def room(column: CodedColumn) -> Longs:
+    """What kernels count the values of a column in."""
+    return np.zeros(2 * max(column.size, 1), np.int64)
+
+
+def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list[CodedColumn]:
+    """The columns that rules can read, in their order."""
+    found = []
+    for name in names:
+        family = relation.type_of(name).family
+        if family in (Family.UNSUPPORTED, Family.NULL, Family.DURATION):
+            continue
+        encoded = relation.encode(name, ordered=family in ORDERED, dense=True, threads=threads)
+        found.append(CodedColumn(name, family, encoded.values.astype(np.int32, copy=False), encoded.size))
+    return found
+
+
+def distinct_rows(columns: Sequence[CodedColumn], n_rows: int) -> Ids | None:
+    """The first of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+
+    Columns that are different in almost every row do not count, or no rows would be equal; rows of few columns repeat
+    each other as a matter of course. Otherwise what is repeated as a whole says nothing more, and chance would not
+    repeat it, so rules over it would look far better than they are.
+    """
+    alike = Grouping.whole(n_rows)
+    others = [column for column in columns if column.size < 0.9 * n_rows]
+    if len(others) < _WHOLE:
+        return None
+    for column in sorted(others, key=lambda one: -one.size):
+        values = column.values + np.int32(1)  # null is a value here
+        alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1))
+        if 2 * (alike.n_rows - alike.n_groups) < n_rows:
+            return None
+    firsts = np.minimum.reduceat(alike.order, alike.starts[:-1]) if alike.n_groups else alike.order
+    alone = np.ones(n_rows, np.bool_)
+    alone[alike.order] = False
+    return np.sort(np.concatenate([np.flatnonzero(alone).astype(np.int32), firsts]))

@@ -1,0 +1,212 @@
+"""Proposals as users see them: rules in words, with the rows to blame beside those that chance would blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from refute.discovery.result.discovery import Discovered, Discovery
+from refute.language.constraint import DenialConstraint
+from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status
+from refute.language.rulebook.naming import distinct
+from refute.language.rulebook.tolerance import STRICT, Limit, Tolerance
+from refute.proposing.candidates import Candidate
+from refute.proposing.listing import Head
+from refute.proposing.scores import Figures
+from refute.proposing.search import Heads
+
+
+class ProposedTable(Protocol):
+    """The table of proposals, for what is asked of it later."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    def broken_rows(self, rules: Sequence[Rule]) -> list[int]:
+        """How many rows take part in a violation of each rule."""
+
+    def suspects(self, rules: Sequence[Rule]) -> Any:
+        """The rows to blame, as `refute.suspects` gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One rule that the data speaks for: `blame` of its `support` rows would have to go, `chance` by chance.
+
+    `members` are rules that say much the same, or follow from it. `tendency` tells that too much speaks against it to
+    call it a rule.
+    """
+
+    candidate: Candidate
+    members: tuple[Proposal, ...]
+    tendency: bool
+    rank: float
+    _table: ProposedTable = field(repr=False, compare=False)
+
+    @property
+    def constraint(self) -> DenialConstraint:
+        """The rule itself; the first one, where it stands for several."""
+        return self.candidate.constraints[0]
+
+    @property
+    def kind(self) -> str:
+        """Its shape in words: `key`, `functional dependency`, `order rule` and so on."""
+        return self.candidate.shape.value
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written."""
+        return str(self.candidate)
+
+    @property
+    def sentence(self) -> str:
+        """The rule in English."""
+        return self.candidate.sentence
+
+    @property
+    def evidence(self) -> str:
+        """What speaks for it: `33 of 966 rows break it, by chance 848 would`."""
+        figures = self.candidate.figures
+        blame = f"{figures.blame:,}" if figures.blame else "None"
+        rows = f"{blame} of {figures.rows:,} rows break{'s' if figures.blame == 1 else ''} it"
+        return rows if figures.chance is None else f"{rows}, by chance {round(figures.chance):,} would"
+
+    @property
+    def figures(self) -> Figures:
+        """What was counted for it."""
+        return self.candidate.figures
+
+    @property
+    def support(self) -> int:
+        """How many rows meet its premise."""
+        return self.figures.rows
+
+    @property
+    def blame(self) -> int:
+        """The fewest rows to remove so that it holds."""
+        return self.figures.blame
+
+    @property
+    def chance(self) -> float | None:
+        """How many rows would have to go by chance; None where there is no chance to compare with."""
+        return self.figures.chance
+
+    @property
+    def error(self) -> float:
+        """The share of rows to blame."""
+        return self.figures.error
+
+    @property
+    def score(self) -> float:
+        """How sure it is that more than chance speaks for it, between 0 and 1."""
+        return self.figures.score
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules it stands for, as `refute.check` takes them."""
+        return self.candidate.entry("proposed").rules()
+
+    @property
+    def suspects(self) -> Any:
+        """The rows to blame, with the values that they should have; found when asked for."""
+        return self._table.suspects(self.rules)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Proposals(Discovery):
+    """The rules that the data speaks for, best first; `tendencies` are those that too much speaks against."""
+
+    heads: Heads = field(repr=False)
+    table: ProposedTable = field(repr=False)
+    method: str = "propose"
+    almost: tuple[Discovered, ...] = ()
+
+    @property
+    def complete(self) -> bool:  # type: ignore[override]
+        """Whether the search came to its end."""
+        return self.heads.complete
+
+    @property
+    def seconds(self) -> float:  # type: ignore[override]
+        """How long the search took."""
+        return self.heads.seconds
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What was not searched, or counted otherwise."""
+        return self.heads.notes
+
+    @cached_property
+    def rules(self) -> list[Proposal]:
+        """The rules, best first."""
+        return [self._proposal(head, tendency=False) for head in self.heads.rules]
+
+    @cached_property
+    def tendencies(self) -> list[Proposal]:
+        """What holds more often than by chance, and is broken too often to be a rule; best first."""
+        return [self._proposal(head, tendency=True) for head in self.heads.tendencies]
+
+    def top(self, n: int) -> list[Proposal]:
+        """The n best rules."""
+        return self.rules[:n]
+
+    def __len__(self) -> int:
+        return len(self.heads.rules)
+
+    def __repr__(self) -> str:
+        return f"Proposals({len(self)} rules, {len(self.heads.tendencies)} tendencies)"
+
+    def book(self, n: int | None = None) -> RuleBook:
+        """The n best rules (all by default), each with the tolerance that lets today's rows pass, and no more."""
+        chosen = self.rules if n is None else self.top(n)
+        names = distinct(proposal.candidate.name for proposal in chosen)
+        entries = [one.candidate.entry(name, _together(one)) for one, name in zip(chosen, names, strict=True)]
+        tolerated = self._tolerated(entries)
+        written = tuple(
+            replace(entry, tolerance=limit, description=f"{one.sentence} {one.evidence}.", status=Status.PROPOSED)
+            for one, entry, limit in zip(chosen, entries, tolerated, strict=True)
+        )
+        return RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
+
+    def _tolerated(self, entries: Sequence[Entry]) -> list[Tolerance]:
+        rules = [entry.rules() for entry in entries]
+        broken = iter(self.table.broken_rows([rule for part in rules for rule in part]))
+        most = [max(next(broken) for _ in part) for part in rules]
+        n_rows = self.table.n_rows
+        return [Tolerance(rows=Limit.share(rows, n_rows)) if rows else STRICT for rows in most]
+
+    def to_arrow(self, n: int | None = None) -> pa.Table:
+        """The n best rules (all by default), one per row; without `n`, tendencies after them."""
+        chosen = [*self.rules, *self.tendencies] if n is None else self.top(n)
+        return pa.table({name: pa.array([read(one) for one in chosen], kind) for name, kind, read in _COLUMNS})
+
+    def _proposal(self, head: Head, *, tendency: bool) -> Proposal:
+        members = tuple(Proposal(one, (), tendency, head.rank, self.table) for one in head.members)
+        return Proposal(head.candidate, members, tendency, head.rank, self.table)
+
+
+def _together(proposal: Proposal) -> tuple[str, ...]:
+    """The columns that are written in one entry with the first one, as each says little alone."""
+    return tuple(one.candidate.right[0] for one in proposal.members) if proposal.candidate.is_plain else ()
+
+
+_COLUMNS: Sequence[tuple[str, pa.DataType, Callable[[Proposal], object]]] = (
+    ("rule", pa.string(), lambda one: one.text),
+    ("kind", pa.string(), lambda one: one.kind),
+    ("sentence", pa.string(), lambda one: one.sentence),
+    ("support", pa.int64(), lambda one: one.support),
+    ("blame", pa.int64(), lambda one: one.blame),
+    ("chance", pa.float64(), lambda one: one.chance),
+    ("error", pa.float64(), lambda one: one.error),
+    ("score", pa.float64(), lambda one: one.score),
+    ("tendency", pa.bool_(), lambda one: one.tendency),
+    ("members", pa.list_(pa.string()), lambda one: [member.text for member in one.members]),
+)

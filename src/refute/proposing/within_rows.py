@@ -1,0 +1,175 @@
+"""Rules about one row: two columns that compare the same way in nearly every row, and what a column may hold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from refute.language.conditions import And, Condition, Or
+from refute.language.operators import Operator
+from refute.language.predicate import Column, Constant, Predicate, Row
+from refute.proposing.candidates import Candidate, RuleShape, against, comparison
+from refute.proposing.columns import CodedColumn
+from refute.proposing.scores import Figures, Limits
+from refute.relation import Family, Relation
+
+Task = Callable[[], list[Candidate]]
+_MOST_VALUES = 12  # of a domain that people would list
+_ROWS_PER_VALUE = 30  # without which a list of values is an accident
+_OFTEN = 5  # rows that make a value one of a domain
+_RARE = 10  # times as common is the value that another is a slip of
+_LETTERS_PER_SLIP, _LONGEST = 8, 200
+_SPANS = ((0, 1), (0, 100))  # what shares and percentages lie between
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithinRows:
+    """What is needed to search rules about one row."""
+
+    relation: Relation
+    columns: Sequence[CodedColumn]
+    n_rows: int
+    limits: Limits
+
+    def comparisons(self) -> Iterator[Task]:
+        """What compares two columns of which one may be equal to, or at most, the other in nearly every row."""
+        realms: dict[str, list[CodedColumn]] = {}
+        for column in self.columns:
+            if column.family is not Family.BOOLEAN and column.size > 1:
+                realms.setdefault(column.family.realm, []).append(column)
+        for members in realms.values():
+            for left, right in itertools.combinations(members, 2):
+                yield partial(self.compared, left, right)
+
+    def compared(self, left: CodedColumn, right: CodedColumn) -> list[Candidate]:
+        """The comparisons of two columns that are good enough."""
+        return list(self._comparison(left, right))
+
+    def _comparison(self, left: CodedColumn, right: CodedColumn) -> Iterator[Candidate]:
+        joint = self.relation.encode_joint((left.name, right.name), ordered=left.ordered and right.ordered, dense=True)
+        a, b = (one.values for one in joint)
+        both = (a >= 0) & (b >= 0)
+        a, b = a[both], b[both]
+        n = len(a)
+        if n < max(self.limits.chance, self.limits.support * self.n_rows):
+            return
+        size = joint[0].size
+        of_a, of_b = (np.bincount(values, minlength=size).astype(np.float64) for values in (a, b))
+        equal_by_chance = float((of_a * of_b).sum() / n)
+        equal = int(np.count_nonzero(a == b))
+        found = self._judged(left, Operator.EQ, right, Figures(n, n, n - equal, n - equal_by_chance))
+        if found is not None:
+            yield found
+            return
+        if not (left.ordered and right.ordered):
+            return
+        below = int(np.count_nonzero(a < b))
+        below_by_chance = float((of_a * (n - np.cumsum(of_b))).sum() / n)
+        above, above_by_chance = n - equal - below, n - equal_by_chance - below_by_chance
+        strict = equal == 0 and equal_by_chance >= self.limits.chance
+        for op, blame, chance in (
+            (Operator.LT if strict else Operator.LE, above, above_by_chance),
+            (Operator.GT if strict else Operator.GE, below, below_by_chance),
+        ):
+            found = self._judged(left, op, right, Figures(n, n, blame, chance))
+            if found is not None:
+                yield found
+
+    def _judged(self, left: CodedColumn, op: Operator, right: CodedColumn, figures: Figures) -> Candidate | None:
+        least = max(self.limits.chance, self.limits.order_chance * figures.rows)
+        fits = (figures.chance or 0.0) >= least and figures.error <= self.limits.row_error
+        if not fits or figures.score < self.limits.rule:
+            return None
+        names, condition = (left.name, right.name), comparison(left.name, op, right.name)
+        return Candidate(RuleShape.COMPARISON, (), names, figures, op.symbol, condition)
+
+    def domains(self, keys: Collection[str]) -> Iterator[Task]:
+        """What looks at what each column may hold; which numbers a key has says nothing."""
+        for column in self.columns:
+            yield partial(self.held, column, is_key=column.name in keys)
+
+    def held(self, column: CodedColumn, *, is_key: bool) -> list[Candidate]:
+        """What a column may hold: no nulls, a few values, numbers that are never negative, a span that people know."""
+        missing = self.n_rows - column.present
+        found: list[Candidate] = []
+        if column.size and missing <= self.limits.key_error * self.n_rows:
+            figures = Figures(self.n_rows, self.n_rows, missing, None)
+            found.append(Candidate(RuleShape.NOT_NULL, (), (column.name,), figures))
+        if column.size > 1 and column.present >= self.limits.chance * 10 and not is_key:
+            found += [*self._values(column), *self._span(column)]
+        return found
+
+    def _values(self, column: CodedColumn) -> Iterator[Candidate]:
+        if column.family is not Family.STRING or column.size > column.present // 2:
+            return
+        counts = np.bincount(column.values[column.values >= 0], minlength=column.size)
+        known = self._apart(column, np.flatnonzero(counts >= _OFTEN), counts)
+        if not 2 <= len(known) <= _MOST_VALUES or column.present < _ROWS_PER_VALUE * len(known):
+            return
+        figures = Figures(column.present, len(known), int(column.present - counts[known].sum()), None)
+        if figures.error <= self.limits.row_error:
+            yield Candidate(RuleShape.DOMAIN, (), (column.name,), figures, "one of", self._one_of(column, known))
+
+    def _apart(self, column: CodedColumn, known: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The values without those that look like another one written wrong: a few letters off, and far less common."""
+        if len(known) > 4 * _MOST_VALUES or column.family is not Family.STRING:
+            return known
+        common = list(zip(known, self._texts(column, known), strict=True))
+        kept = [
+            not any(_RARE * counts[code] <= counts[other] and _is_slip(text, like) for other, like in common)
+            for code, text in common
+        ]
+        return known[np.array(kept, np.bool_)]
+
+    def _texts(self, column: CodedColumn, codes: np.ndarray) -> list[str]:
+        """The values that some codes stand for."""
+        order = np.argsort(column.values, kind="stable")
+        firsts = order[np.searchsorted(column.values[order], codes)]
+        return [self.relation.column(column.name)[int(row)].as_py() for row in firsts]
+
+    def _one_of(self, column: CodedColumn, known: np.ndarray) -> Condition:
+        return Or(tuple(against(column.name, Operator.EQ, value) for value in sorted(self._texts(column, known))))
+
+    def _span(self, column: CodedColumn) -> Iterator[Candidate]:
+        if not column.family.is_number:
+            return
+        missed = self._outside(column)
+        most = self.limits.key_error * column.present
+        negative = missed(Operator.LT, 0)
+        if negative > most or column.size < 3:
+            return
+        for low, high in _SPANS:
+            if missed(Operator.GT, high) <= most and missed(Operator.GT, high / 2) > most and column.size > high:
+                figures = Figures(column.present, column.size, negative + missed(Operator.GT, high), None)
+                parts = (against(column.name, Operator.GE, low), against(column.name, Operator.LE, high))
+                yield Candidate(RuleShape.DOMAIN, (), (column.name,), figures, "between", And(parts))
+                return
+        figures = Figures(column.present, column.size, negative, None)
+        condition = against(column.name, Operator.GE, 0)
+        yield Candidate(RuleShape.DOMAIN, (), (column.name,), figures, "not negative", condition)
+
+    def _outside(self, column: CodedColumn) -> Callable[[Operator, float], int]:
+        def missed(op: Operator, bound: float) -> int:
+            value = int(bound) if float(bound).is_integer() else bound
+            predicate = Predicate.of(Column(Row.S, column.name), op, Constant(value))
+            return int(np.count_nonzero(self.relation.mask(predicate)))
+
+        return missed
+
+
+def _is_slip(text: str, like: str) -> bool:
+    """Whether a text is another with a few letters wrong: one in eight, and at least one."""
+    most = max(1, len(like) // _LETTERS_PER_SLIP)
+    if text == like or abs(len(text) - len(like)) > most or len(like) > _LONGEST:
+        return False
+    above = list(range(len(like) + 1))  # letters to change, up to each letter
+    for row, letter in enumerate(text, start=1):
+        line = [row]
+        for place, other in enumerate(like, start=1):
+            line.append(min(above[place] + 1, line[-1] + 1, above[place - 1] + (letter != other)))
+        above = line
+    return above[-1] <= most

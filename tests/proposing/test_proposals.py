@@ -1,0 +1,292 @@
+"""Proposals: complete within their shapes, right about rows to blame, silent about what is only chance."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import refute as rf
+from refute.discovery.options import Options
+from refute.discovery.work import Budget
+from refute.errors import DataError, OptionError, SchemaError
+from refute.language.rulebook import Status
+from refute.proposing.candidates import Candidate, RuleShape
+from refute.proposing.columns import read_columns
+from refute.proposing.scores import Limits
+from refute.proposing.search import ProposalSearch
+from refute.relation import Relation
+from thorough import THOROUGH
+
+SEEDS = range(200 if THOROUGH else 12)
+LOOSE = Limits(rule=0.5, tendency=0.2, support=0.01, chance=2.0, order_support=0.05, order_chance=0.01)
+
+
+def people(n: int = 600, seed: int = 0, dirt: float = 0.02) -> pa.Table:
+    """A made-up table with a key, a dependency, an order in groups, spans, a comparison and a domain; some dirty."""
+    rng = np.random.default_rng(seed)
+    zips = rng.integers(0, 40, n)
+    city = np.array([f"city {z // 2}" for z in zips], object)
+    wrong = rng.random(n) < dirt
+    city[wrong] = [f"ctiy {k}" for k in range(int(wrong.sum()))]
+    state = zips // 8
+    salary = rng.integers(0, 5000, n)
+    rate = salary // 50 + state
+    room = rng.integers(0, 12, n)
+    start = np.zeros(n, np.int64)
+    for one in range(12):
+        mine = np.flatnonzero(room == one)
+        start[mine] = rng.permutation(len(mine)) * 10
+    sex = rng.choice(["m", "f"], n)
+    return pa.table(
+        {
+            "id": rng.permutation(n) + 1,
+            "zip": [f"{z:05}" for z in zips],
+            "city": city.tolist(),
+            "state": state,
+            "salary": salary,
+            "rate": rate,
+            "room": room,
+            "start": start,
+            "end": start + rng.integers(3, 10, n),
+            "sex": sex.tolist(),
+            "noise": rng.integers(0, 30, n),
+        }
+    )
+
+
+def texts(found: rf.Discovery) -> set[str]:
+    """All rules and what stands under them."""
+    return {one.text for head in found.rules for one in (head, *head.members)}  # type: ignore[attr-defined]
+
+
+def test_the_rules_of_a_dirty_table_are_proposed_and_noise_is_not() -> None:
+    found = rf.propose(people())
+    said = texts(found)
+    assert {
+        "unique(id)",
+        "zip -> city",
+        "zip -> state",
+        "order(salary asc, rate asc) by state",
+        "no_overlap(start, end) by room",
+        "row(sex in ('f', 'm'))",
+        "not_null(zip)",
+    } <= said
+    assert {"row(end > start)", "row(end >= start)"} & said
+    assert not any("noise" in text for text in said if not text.startswith(("not_null", "row(noise >= 0)")))
+    by_text = {one.text: one for one in found.rules}
+    city = by_text["zip -> city"]
+    assert city.kind == "functional dependency"
+    assert 0 < city.blame == rf.suspects(people(), "zip -> city").count < (city.chance or 0) / 10
+    assert "rows break it, by chance" in city.evidence
+    assert city.suspects.count == city.blame
+    assert next(iter(city.suspects)).cells[0].suggestion.startswith("city ")
+    assert city.sentence == "Two rows with the same zip have the same city."
+
+
+def random_table(seed: int) -> pa.Table:
+    """A small table of few values with dependencies, ties, nulls and some dirt."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 120))
+    base = rng.integers(0, int(rng.integers(2, 12)), n)
+    columns: dict[str, Any] = {"a": base, "b": base // 2 + rng.integers(0, 2, n) * (rng.random(n) < 0.1)}
+    columns["c"] = rng.integers(0, 4, n)
+    columns["d"] = (columns["b"] * 4 + columns["c"]) % 7
+    columns["e"] = np.cumsum(rng.integers(0, 3, n))
+    columns["f"] = columns["e"] + rng.integers(0, 5, n)
+    columns["g"] = [f"v{v}" for v in columns["d"]]
+    table = {name: pa.array(values) for name, values in columns.items()}
+    for name in ("b", "g"):
+        mask = rng.random(n) < 0.1
+        table[name] = pa.array([None if hidden else v for v, hidden in zip(table[name].to_pylist(), mask, strict=True)])
+    return pa.table(table)
+
+
+def candidates(table: pa.Table, limits: Limits, *, pruned: bool, max_left: int = 2) -> list[Candidate]:
+    relation = Relation.of(table)
+    columns = read_columns(relation, relation.names, 1)
+    search = ProposalSearch(relation, columns, Budget(Options(threads=1)), max_left, limits=limits, pruned=pruned)
+    return sorted(search.candidates(), key=str)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_lost_by_what_is_left_out(seed: int) -> None:
+    table, limits = random_table(seed), LOOSE if seed % 2 else Limits(chance=4.0)
+    width = 3 if seed % 3 == 0 else 2
+    everything = candidates(table, limits, pruned=False, max_left=width)
+    assert candidates(table, limits, pruned=True, max_left=width) == everything
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_to_blame_are_as_few_as_suspects(seed: int) -> None:
+    table = random_table(seed)
+    for one in candidates(table, LOOSE, pruned=True):
+        if one.shape is not RuleShape.NO_OVERLAP:
+            assert rf.suspects(table, rf.RuleBook(rules := one.entry("x").rules(), ())).count == one.figures.blame, (
+                rules
+            )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_list_does_not_depend_on_the_order_of_rows(seed: int) -> None:
+    table = random_table(seed) if seed % 2 else people(200, seed)
+    shuffled = table.take(np.random.default_rng(seed).permutation(table.num_rows))
+    first, second = (rf.propose(one).to_arrow() for one in (table, shuffled))
+    assert first.equals(second)
+
+
+def shuffled(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            name: table[name].take(rng.permutation(table.num_rows)) if name in names else table[name]
+            for name in table.column_names
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_columns_say_nothing(seed: int) -> None:
+    table = people(seed=seed)
+    alone = {"key", "domain", "not null"}  # which shuffling leaves true
+    nothing = rf.propose(shuffled(table, table.column_names, seed))
+    assert {one.kind for one in nothing.rules} <= alone
+    assert nothing.tendencies == []
+    for name in table.column_names:
+        found = rf.propose(shuffled(table, [name], seed))
+        for head in (*found.rules, *found.tendencies):
+            for one in (head, *head.members):
+                assert one.kind in alone or name not in one.candidate.columns, one.text
+
+
+def test_a_left_side_that_explains_no_more_than_a_part_of_it_is_left_out() -> None:
+    said = texts(rf.propose(people()))
+    assert "zip -> city" in said
+    assert not any(text.startswith(("zip, ", "salary, zip")) and text.endswith("-> city") for text in said)
+
+
+def test_orders_between_two_keys_are_not_said() -> None:
+    n = 400
+    table = pa.table({"id": range(n), "row": [i * 3 for i in range(n)], "team": [i % 8 for i in range(n)]})
+    assert not any("order" in text for text in texts(rf.propose(table)))
+
+
+def test_rows_that_repeat_others_count_once_and_that_is_said() -> None:
+    few: dict[str, list[Any]] = {
+        "a": [1, 2, 3, 4],
+        "b": ["x", "y", "x", "y"],
+        "c": [1, 1, 2, 2],
+        "d": [5, 6, 5, 6],
+        "e": [0, 1, 1, 0],
+    }
+    found = rf.propose(pa.table({name: values * 300 for name, values in few.items()}))
+    assert any("only 4 of 1,200 rows differ" in note for note in found.notes)
+    assert not any("->" in text for text in texts(found))
+
+
+def test_what_is_written_lets_the_same_rows_pass_and_dirtier_ones_fail(tmp_path: Path) -> None:
+    table, file = people(), tmp_path / "rules.yaml"
+    found = rf.propose(table)
+    found.to_yaml(file)
+    book = rf.load_rules(file)
+    assert {rule.status for rule in book} == {Status.PROPOSED}
+    report = rf.check(table, book)
+    assert report.ok
+    assert any(not result.finding.holds for result in report), "some are tolerated"
+    dirty = table.to_pylist()
+    for row in dirty[:60]:
+        row["city"], row["zip"] = "nowhere", row["zip"]
+    again = rf.check(pa.Table.from_pylist(dirty, table.schema), book)
+    assert "zip_fixes_city" in {result.name for result in again if not result.passed}
+
+
+def test_a_null_breaks_a_rule_that_there_is_none(tmp_path: Path) -> None:
+    table, file = people(), tmp_path / "rules.yaml"
+    rf.propose(table, kinds=["not null"]).to_yaml(file)
+    assert "not_null: id, " in file.read_text() or "not_null: " in file.read_text()
+    rows = table.to_pylist()
+    rows[7]["zip"] = None
+    report = rf.check(pa.Table.from_pylist(rows, table.schema), file)
+    failed = [result for result in report if not result.passed]
+    assert [(one.name, one.finding.rows) for one in failed] == [("never_null[zip]", 1)]
+    assert list(report.violations("never_null[zip]")) == [(7,)]
+    assert failed[0].rule.sentence == "In every row, zip has a value."
+
+
+def test_kinds_and_columns_limit_what_is_proposed() -> None:
+    table = people()
+    assert {one.kind for one in rf.propose(table, kinds="key").rules} == {"key"}
+    assert texts(rf.propose(table, columns=["zip", "city"], kinds=["functional dependency"])) == {"zip -> city"}
+    assert "zip -> city" not in texts(rf.propose(table, where="zip = '00001'"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"columns": ["zap"]}, SchemaError, "no column 'zap'"),
+        ({"kinds": ["keys"]}, OptionError, "kinds"),
+        ({"max_left": 4}, OptionError, "max_left must be 1, 2 or 3"),
+        ({"max_left": "2"}, OptionError, "max_left must be a whole number"),
+        ({"time_limit": 0}, OptionError, "time_limit"),
+        ({"engine": "sparc"}, OptionError, "engine"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        rf.propose(people(50), **options)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}),
+        pa.table({"a": [1], "b": ["x"]}),
+        pa.table({"a": pa.array([None] * 50, pa.int64()), "b": [1] * 50}),
+        pa.table({"a": [float("nan")] * 30, "b": [[1]] * 30}),
+        pa.table({"a": pa.nulls(20)}),
+    ],
+    ids=["empty", "one row", "constants", "nothing to read", "null type"],
+)
+def test_tables_with_nothing_to_say_say_nothing_false(table: pa.Table, tmp_path: Path) -> None:
+    found = rf.propose(table)
+    if len(found):
+        found.to_yaml(tmp_path / "rules.yaml")
+        assert rf.check(table, tmp_path / "rules.yaml").ok
+
+
+def test_a_search_that_is_stopped_gives_what_it_found() -> None:
+    seen: list[str] = []
+    found = rf.propose(people(3000), time_limit=1e-6, progress=lambda step: seen.append(step.phase))
+    assert found.partial
+    assert any("stopped" in note for note in found.notes)
+    assert seen
+
+
+def test_progress_names_what_was_found() -> None:
+    seen: list[str] = []
+    rf.propose(people(), progress=lambda step: seen.append(step.phase))
+    assert any("zip -> state" in phase for phase in seen)
+
+
+@pytest.mark.parametrize("make", [lambda t: t.to_pandas(), lambda t: __import__("polars").from_arrow(t)])
+def test_other_tables_give_the_same(make: Callable[[pa.Table], Any]) -> None:
+    table = people(300)
+    assert texts(rf.propose(make(table))) == texts(rf.propose(table))
+
+
+def test_proposals_are_short_in_a_notebook_and_iterate() -> None:
+    found = rf.propose(people(300))
+    assert repr(found).startswith("Proposals(")
+    assert [one.text for one in found] == [one.text for one in found.rules]
+    assert isinstance(found, rf.Discovery)
+    assert found.to_pandas().columns[0] == "rule"
+    with pytest.raises(OptionError, match="not proposals"):
+        rf.Tracker(found)
+    random.seed(0)
+    with pytest.raises((DataError, SchemaError, OptionError)):
+        rf.propose(people(20), key="nothing")
