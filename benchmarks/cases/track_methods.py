@@ -2,9 +2,9 @@
 
 What the experiments of IncDC's paper show, on tables that are here: what 10, 20 and 30 % more rows cost and how many
 boxes they change (Table 10 there), how many indexes there are and their memory (Table 11), which share of the new pairs
-they let through (`met`, Figure 14a), and their chains before, after 30 % more rows, and built anew (Figure 14d). Rows
-that go, of which the paper has none, are measured too. Times are CPU milliseconds of this process. All contestants must
-end with the same boxes.
+they let through (`met`, Figure 14a; a pair counts for every index that gives it), and their chains before, after 30 %
+more rows, and built anew (Figure 14d). Rows that go, of which the paper has none, are measured too. Times are CPU
+milliseconds of this process. All contestants must end with the same boxes.
 """
 
 from __future__ import annotations

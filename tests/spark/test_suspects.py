@@ -111,11 +111,11 @@ def test_rows_that_stand_for_others_blame_as_all_do(
     assert there.lower_bound <= here.count
 
 
-def test_of_groups_that_all_differ_those_in_question_come(spark_kind: SparkSession) -> None:
+def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession) -> None:
     rules = ["zip -> city", "zip -> state", "not (s.zip = t.zip and s.salary < t.salary and s.rate > t.rate)"]
     table = errors_in(seed=5, zips=SIZE)
     here = rf.suspects(table, rules, key="id")
-    there = rf.suspects(spark_kind.createDataFrame(table), rules, key="id", driver_bytes=FEW_BYTES)
+    there = rf.suspects(connect.createDataFrame(table), rules, key="id", driver_bytes=FEW_BYTES)
     assert here.count > 0
     assert there.notes[1].startswith("no values are suggested for city")
     assert [line._replace(cells=()) for line in there] == [line._replace(cells=()) for line in here]

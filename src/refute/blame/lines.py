@@ -28,6 +28,7 @@ _LINE = (
     ("clears", pa.int64()),
     ("cells", pa.list_(CELL)),
 )
+REASON = pa.struct(list(_LINE))
 Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
 
 

@@ -1,4 +1,4 @@
-"""Which suspects a report shows unasked: those that are found in about a second. What it costs is told by the rules and
+"""Which suspects a report shows unasked: those found in about a second. What it costs follows from the rules and
 the number of rows: each rule looks at all rows several times, most often where no group and no order decides."""
 
 from __future__ import annotations
