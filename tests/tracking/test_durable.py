@@ -15,6 +15,7 @@ import refute as rf
 from refute.durable.files import VERSION
 from refute.errors import DataError, EngineError, OptionError, RefuteError, SchemaError
 from refute.tracking.tracking import Tracking
+from refute.tracking.ways import Ways
 from tracking.committing_tracker import begun, carry_out, check_whole, table_of
 
 KINDS = ("manifest", "rows", "alive", "values", "codes", "points", "log")
@@ -185,3 +186,22 @@ def test_identifiers_of_values_are_the_same_in_every_run_and_never_given_again(t
         assert isinstance(tracking, Tracking)
         (encoding,) = tracking.rows.encodings.values()
     assert encoding.codes(pa.array(["a", "b", "c", "d", "e"])).values.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_work_of_the_start_and_how_much_moved_since_are_known_when_opened(tmp_path: Path) -> None:
+    """So that a cover is chosen anew also where a tracker is opened for every batch."""
+    n = 60
+    rows = pa.table({"id": range(n), "zip": [i % 12 for i in range(n)], "city": [i % 12 // 2 for i in range(n)]})
+    ways = Ways(counted=False)
+    with rf.Tracker.open(tmp_path / "tracker", rows, key="id", columns=["zip", "city"], ways=ways) as tracker:
+        tracking = tracker._ready()
+        assert isinstance(tracking, Tracking)
+        work = tracking.work
+    assert work > 0
+    for batch in range(1, 4):
+        with rf.Tracker.open(tmp_path / "tracker", ways=ways) as tracker:
+            tracker.insert([{"id": n + 2 * batch + i, "zip": 3, "city": 1} for i in range(2)])
+            tracker.delete([batch])
+            tracking = tracker._ready()
+            assert isinstance(tracking, Tracking)
+            assert (tracking.moved, tracking.work) == (3 * batch, work)

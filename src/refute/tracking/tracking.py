@@ -31,6 +31,7 @@ from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints
 from refute.tracking.meeting.cover import Cover
 from refute.tracking.meeting.pair_finder import finder_of
+from refute.tracking.meeting.planning import planned
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
@@ -76,6 +77,8 @@ class Tracking(Judging):
         """Searches all pairs of the rows in a space, and keeps what is found; or keeps what was saved of them."""
         self.space = space
         self.planned = relation.n_rows if saved is None else saved.planned
+        self.moved = 0 if saved is None else saved.moved
+        """Rows that came or went since the cover was chosen, or held against another."""
         types = {name: relation.column(name).type for name in relation.names}
         kept = self._encodings if saved is None else saved.encodings  # a value has one number for good
         self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=kept)
@@ -93,6 +96,8 @@ class Tracking(Judging):
             self._search(relation, len(numbers))
         self.residual = finder_of(self.rows, self._ways)
         self._plan()
+        self.work = self.cover.work + self.residual.work if saved is None else saved.work
+        """How many rows a row met when the cover was chosen."""
 
     def _search(self, relation: Relation, rows: int) -> None:
         """Searches all pairs of the rows, which are tracked already."""
@@ -101,8 +106,8 @@ class Tracking(Judging):
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
         counts = self._ways.incdc is None
-        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         self.boxes = outcome.boxes
+        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
         if outcome.counted and counts:
@@ -129,7 +134,8 @@ class Tracking(Judging):
         """
         moved = len(gone) + len(came)
         many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
-        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
+        self.moved += moved
+        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)) or not self._fits():
             return self._anew(after)
         coded = None
         if len(came):
@@ -152,10 +158,19 @@ class Tracking(Judging):
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
             seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
-        step = self._judged(seen, coming, after)
+        step = self._judged(seen, coming, after, went=len(going) > 0)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
         return step
+
+    def _fits(self) -> bool:
+        """Whether rows meet about as few others as when the cover was chosen, or as by one that would be chosen now."""
+        if self.moved <= self._ways.moved * self.rows.n_alive or self.is_counted or not len(self.boxes):
+            return True
+        self.moved = 0
+        plan = planned(self.space, self.rows, self.boxes)
+        best = self.rows.n_alive if plan is None else plan.work
+        return self.cover.work + self.residual.work <= self._ways.worse * max(best, self.work)
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""

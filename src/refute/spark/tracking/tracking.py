@@ -181,7 +181,7 @@ class SparkTracking(Judging):
         going = Relation.of(moved.going)
         for name in names:
             self._nulls[name] += relation.null_count(name) - going.null_count(name)
-        step = self._judged([found.gained, found.seen], came, self._here)
+        step = self._judged([found.gained, found.seen], came, self._here, went=len(gone) > 0)
         self._budget.raise_if_interrupted()
         return step
 

@@ -125,8 +125,19 @@ class RowGroups:
             place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int32)])
             self._pool = self._pool._replace(place=place)
         self._of[rows] = groups
+        if len(rows) == 1 and groups[0] >= 0 and self._pool.size[groups[0]] < self._pool.room[groups[0]]:
+            self._add_one(rows[0], groups[0])
+            return
         self._make_room(groups[groups >= 0])
         add_members(self._pool, rows, groups)
+
+    def _add_one(self, row: np.int64, group: np.int64) -> None:
+        """Takes a row into a group that has room; for one alone a kernel takes longer to call than to run."""
+        pool = self._pool
+        at = pool.start[group] + pool.size[group]
+        pool.rows[at] = row
+        pool.place[row] = at
+        pool.size[group] += 1
 
     def drop(self, rows: Longs) -> None:
         """Lets rows go."""

@@ -27,6 +27,11 @@ class PairFinder(Protocol):
         """The memory in use."""
         ...
 
+    @property
+    def work(self) -> float:
+        """How many rows a row that comes meets on average, as far as the choice of counted sets depends on it."""
+        ...
+
     def plan(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> None:
         """Makes sure that pairs in all boxes are found when rows come."""
         ...

@@ -58,6 +58,11 @@ class Residual:
         kept = 0 if self._probes is None else self._probes.nbytes
         return kept + sum(one.nbytes for one in self._classes.values())
 
+    @property
+    def work(self) -> float:
+        """How many rows a row that comes meets on average, but for those that it comes to stand for."""
+        return 0.0 if self._probes is None else self._probes.work
+
     def plan(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> None:
         """Makes sure that pairs in all boxes are found when rows come."""
         equal = required(space, boxes)

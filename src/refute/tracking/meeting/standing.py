@@ -113,8 +113,11 @@ class StandIns:
     def _take_in(self, rows: Longs) -> None:
         if not len(rows):
             return
-        states = self._rows.states[rows[:, None], self._states].astype(np.int32)
-        groups = self._keys.of(np.concatenate([self._rows.codes_of(rows, self._columns), states], axis=1))
+        codes = self._rows.codes_of(rows, self._columns)
+        if len(self._states):
+            states = self._rows.states[rows[:, None], self._states].astype(np.int32)
+            codes = np.concatenate([codes, states], axis=1)
+        groups = self._keys.of(codes)
         if self._keys.known > len(self._low):
             more = np.full(self._keys.room - len(self._low), -1, np.int64)
             self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])

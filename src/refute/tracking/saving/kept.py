@@ -68,6 +68,8 @@ class TrackerMoment:
     space: PredicateSpace
     sets: tuple[Chosen, ...]
     planned: int
+    moved: int
+    work: float
     refits: int
     encodings: dict[tuple[str, ...], tuple[Encoding, EncodingState]]
     knowledge: Knowledge
@@ -81,6 +83,8 @@ class TrackerMoment:
             "space": space_as_json(self.space),
             "sets": [sorted(chosen) for chosen in self.sets],
             "planned": self.planned,
+            "moved": self.moved,
+            "work": self.work,
             "refits": self.refits,
             "encodings": [shelf.encoding(_ENCODED, names, *one) for names, one in self.encodings.items()],
             "known": write_knowledge(shelf, self.knowledge),
@@ -116,7 +120,7 @@ class KeptTracker:
         told = [shelf.read_encoding(_ENCODED, entry, types, verify=verify) for entry in body["encodings"]]
         sets = tuple(frozenset(chosen) for chosen in body["sets"])
         known = read_knowledge(shelf.folder, body["known"], verify=verify)
-        found._saved = SavedTracking(known, sets, body["planned"], dict(told))
+        found._saved = SavedTracking(known, sets, body["planned"], body["moved"], body["work"], dict(told))
         found._coding = TrackedRows(found.space, found.asked.options.nulls, types, encodings=dict(told))
         return found
 
@@ -174,6 +178,8 @@ class KeptTracker:
             tracking.space,
             tuple(one.chosen for one in tracking.cover.sets),
             tracking.planned,
+            tracking.moved,
+            tracking.work,
             self.refits,
             {names: (one, one.state()) for names, one in tracking.rows.encodings.items()},
             self._next,
@@ -189,7 +195,8 @@ class KeptTracker:
             if len(change.table):
                 self._coding.coded(Relation.of(change.table))
         known = applied(self._saved.knowledge, commit.beside)
-        self._saved = SavedTracking(known, self._saved.sets, self._saved.planned, self._saved.encodings)
+        moved = self._saved.moved + sum(len(change.gone) + len(change.table) for change in commit.changes)
+        self._saved = replace(self._saved, knowledge=known, moved=moved)
 
     def committed(self) -> None:
         """Hears that it is on the disk as it is now."""
@@ -202,9 +209,10 @@ class KeptTracker:
 
 
 def _basis(tracking: Tracking) -> tuple[object, ...]:
-    """What must stay the same for points of two moments to be compared."""
+    """What must stay the same for a difference of points, boxes and rules to say all."""
     encodings = tracking.rows.encodings
-    return tracking.space, tuple(one.chosen for one in tracking.cover.sets), *encodings.values()
+    sets = tuple(one.chosen for one in tracking.cover.sets)
+    return tracking.space, sets, tracking.planned, tracking.work, *encodings.values()
 
 
 TRACKER: Sort[KeptTracker] = Sort(

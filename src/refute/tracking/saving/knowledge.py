@@ -59,7 +59,9 @@ class SavedTracking:
 
     knowledge: Knowledge
     sets: tuple[Chosen, ...]  # the counted sets of equalities
-    planned: int
+    planned: int  # rows that there were when these were chosen
+    moved: int  # rows that came or went since
+    work: float  # rows that a row met by them
     encodings: Mapping[tuple[str, ...], Encoding]
 
     @property
