@@ -32,7 +32,7 @@ class Query(NamedTuple):
     high: Lines  # (points, bounds)
     columns: Longs
     differs: Longs
-    turned: int  # points from here on ask in a second way: of a pair, they are told after the row
+    turned: int  # points from here on ask in a second way: of a pair, they come after the row
 
 
 @njit(cache=True, nogil=True)
