@@ -61,12 +61,13 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of Java and its Python workers, whose threads are many
     before = os.environ.get("PYSPARK_SUBMIT_ARGS")
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
         options = [*ClassArchive.of(java).options(), *BRIEF]
-        session = start("local[2]", java, options, settings={"spark.driver.memory": "1g"})
+        session = start("local[2]", java, options, settings={"spark.driver.memory": "768m"})
     finally:
         if before is None:
             del os.environ["PYSPARK_SUBMIT_ARGS"]

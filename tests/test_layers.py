@@ -21,6 +21,7 @@ ROWS = (
     ("language",),
     ("kernels",),
     ("relation",),
+    ("durable",),
     ("index",),
     ("plan",),
     ("blame",),

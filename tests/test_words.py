@@ -24,11 +24,9 @@ OWN_FACTS = {"RuleBookError", "FormatError", "RuleSyntaxError"}
 
 # Messages that speak of nothing that varies, by the words they begin with.
 WITHOUT_FACTS = {
-    "the monitor is closed",
     "the monitor has no rows yet",
     "the rows of this discovery are on Spark",
     "this discovery was stopped before all rules were found",
-    "this monitor is in memory only",
     "the saved encoding is damaged",
     "the saved encoding is incomplete",
     "a number is out of range",

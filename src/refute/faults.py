@@ -147,9 +147,9 @@ def unmatched_glob(path: str) -> DataError:
     return DataError(f"no file matches {path!r}", path=path)
 
 
-def no_monitor(folder: str, manifest: str, hint: str = "") -> DataError:
-    """The error for a folder where no monitor was ever committed."""
-    return DataError(f"{folder!r} does not hold a monitor: it has no {manifest}{hint}", path=folder)
+def nothing_kept(noun: str, folder: str, manifest: str, hint: str = "") -> DataError:
+    """The error for a folder where no monitor, or whatever the noun says, was ever committed."""
+    return DataError(f"{folder!r} does not hold a {noun}: it has no {manifest}{hint}", path=folder)
 
 
 def unreadable(path: str, reason: str, *, line: int | None = None, kind: type[RefuteError] = DataError) -> RefuteError:

@@ -13,11 +13,11 @@ import pytest
 
 import refute as rf
 from committing import RULES, carry_out, check_whole
+from refute.durable.files import VERSION, write_file
+from refute.durable.log import read_log
+from refute.durable.manifest import read_manifest, write_manifest
 from refute.errors import DataError
-from refute.live.durable import directory
-from refute.live.durable.files import VERSION, write_file
-from refute.live.durable.log import read_log
-from refute.live.durable.manifest import read_manifest, write_manifest
+from refute.live.overview import described
 
 KINDS = ("manifest", "rules", "rows", "alive", "pairs", "run", "values", "log")
 
@@ -163,7 +163,7 @@ def newer_log(folder: Path) -> Path:
 
 
 def newer_rows(folder: Path) -> Path:
-    body = read_manifest(folder)
+    body = read_manifest(folder, "monitor")
     entry = body["rows"][0]
     table = pa.ipc.open_file(folder / entry["file"]).read_all()
     entry |= write_file(folder / entry["file"], table, {"version": VERSION + 1})
@@ -192,5 +192,5 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
 
 def test_what_a_folder_holds_can_be_told_while_it_is_open(folder: Path) -> None:
     with rf.Monitor.open(folder) as monitor:
-        told = directory.described(folder)
+        told = described(folder)
         assert (told["rows"], told["counts"]) == (len(monitor), monitor.counts)

@@ -19,8 +19,9 @@ import pytest
 
 import refute as rf
 from committing import MORE, RULES, carry_out, check_whole
+from refute.durable import directory
 from refute.errors import DataError, EngineError, OptionError, RefuteError
-from refute.live.durable import directory
+from refute.live.overview import described
 
 
 @pytest.fixture
@@ -245,13 +246,13 @@ def test_rules_that_come_and_go_are_kept_with_what_their_columns_held(folder: Pa
     with begun(folder, 3) as monitor:
         assert monitor.add(MORE) == {"city_fixes_zip": rf.count(monitor.table(), MORE)}
         monitor.commit()
-        assert directory.described(folder)["commits"] == 4
+        assert described(folder)["commits"] == 4
         monitor.drop("city_fixes_zip")
         monitor.commit()
         monitor.drop("zip_fixes_city")
         monitor.commit()
         monitor.add("zip -> city")
-    assert directory.described(folder)["commits"] == 7
+    assert described(folder)["commits"] == 7
     with rf.Monitor.open(folder) as monitor:
         assert [rule.name for rule in monitor.rules][-1] == "zip_fixes_city"
         monitor.insert(pa.table({"id": [-1], "zip": [1], "city": ["city 1"], "pay": [0], "tax": [0]}))

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from committing import Committers, check_whole
+import committing
+from committing import check_whole
+from killing import Committers
 from thorough import THOROUGH
 
 BEFORE = 22  # batches, so that files of several states are there
@@ -18,7 +20,7 @@ TIMES = 40
 
 @pytest.fixture(scope="module")
 def committers() -> Iterator[Committers]:
-    found = Committers()
+    found = Committers(committing.__file__)
     yield found
     found.close()
 

@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.stateful import rule as step
 
 import refute as rf
+from refute.durable.directory import LOGGED_ROWS
 from refute.errors import DataError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
-from refute.live.durable.directory import LOGGED_ROWS
 from strategies import rules, tables
 from thorough import examples
 

@@ -87,30 +87,23 @@ def test_a_run_finds_by_groups_and_zones_what_a_look_at_all_rows_finds(
         for parts in ((built,), halves):
             found = set()
             for part in parts:
-                total, (points, others) = part.pairs(asking, built.lines, EVERYBODY, 1 << 40)
-                assert total == len(points)
-                found |= set(zip(built.lines[points, -1].tolist(), others.tolist(), strict=True))
+                total, pairs = part.pairs(asking, built.lines, EVERYBODY, 1 << 40)
+                assert total == len(pairs[0])
+                found |= set(zip(*pairs.tolist(), strict=True))
             assert found == expected
             assert sum(part.counts(asking, built.lines).sum() for part in parts) == len(expected) + selves
 
 
-def test_points_that_ask_in_two_ways_are_numbered_on() -> None:
+def test_points_that_ask_in_a_second_way_are_told_after_the_row() -> None:
     shape = RunShape(1, 1)
     lines = lines_of(shape, [np.zeros(3, np.int64), np.array([5, 7, 9])], np.arange(3))
     below, above = (Asking.of(shape, [(0, op, 1)]) for op in (Operator.LT, Operator.GT))
     both = below.with_other(above)
     assert both is not None
     for held in (Run.of(shape, lines), Few(shape, lines)):
-        total, (points, others) = held.pairs(both, lines, EVERYBODY, 100)
+        total, pairs = held.pairs(both, lines, EVERYBODY, 100)
         assert total == 6
-        assert sorted(zip(points.tolist(), others.tolist(), strict=True)) == [
-            (1, 0),
-            (2, 0),
-            (2, 1),
-            (3, 1),
-            (3, 2),
-            (4, 2),
-        ]
+        assert sorted(zip(*pairs.tolist(), strict=True)) == [(1, 0), (1, 0), (2, 0), (2, 0), (2, 1), (2, 1)]
         assert held.counts(both, lines).tolist() == [0, 1, 2, 2, 1, 0]
 
 

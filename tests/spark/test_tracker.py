@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ class Both:
         assert self.near.n_rows == self.far.n_rows == len(self.keys)
         assert sorted(map(tuple, self.near.boxes.tolist())) == sorted(map(tuple, self.far.boxes.tolist()))
         assert len(self.near) == len(self.far)
+        assert self.near.held == self.far.held
 
     def told(self, near: RuleChanges, far: RuleChanges) -> None:
         self.alike()
@@ -140,6 +142,32 @@ def test_few_rows_come_to_this_process(spark: SparkSession) -> None:
     assert found.insert(frame_of(pa.table({"id": [4], "x": [3]}), spark)).n_removed == 0
     with pytest.raises(OptionError, match="give key="):
         rf.Tracker(frame_of(table, spark))
+
+
+def test_a_frame_that_comes_to_this_process_is_kept_in_a_folder(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "x": [1, 1, 2]})
+    with rf.Tracker.open(tmp_path / "kept", frame_of(table, spark), key="id") as tracker:
+        tracker.become(frame_of(pa.table({"id": [1, 2, 4], "x": [1, 2, 3]}), spark))
+        held = tracker.held
+    with rf.Tracker.open(tmp_path / "kept") as tracker:
+        assert (tracker.held, tracker.batches) == (held, 2)
+        assert tracker.table().sort_by("id").to_pydict() == {"id": [1, 2, 4], "x": [1, 2, 3]}
+
+
+def test_rows_that_stay_on_spark_are_in_no_folder(spark: SparkSession, tmp_path: Path) -> None:
+    frame = frame_of(pa.table({"id": [1, 2, 3], "x": [1, 1, 2]}), spark)
+    with pytest.raises(OptionError, match="raise driver_bytes") as refused:
+        rf.Tracker.open(tmp_path / "kept", frame, key="id", driver_bytes=0)
+    assert refused.value.facts == {"option": "driver_bytes", "value": 0}
+    assert not (tmp_path / "kept").exists()
+    with rf.Tracker(frame, key="id", driver_bytes=0) as far:
+        with pytest.raises(OptionError, match="stay on Spark"):
+            far.commit()
+        with pytest.raises(OptionError, match=r"use apply\(changes\)"):
+            far.become(frame)
+        assert far.n_rows == 3
+    with pytest.raises(OptionError, match="closed"):
+        far.delete([1])
 
 
 def test_an_input_that_differs_each_time_is_evaluated_once(spark: SparkSession) -> None:

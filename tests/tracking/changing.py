@@ -84,6 +84,15 @@ WAYS = st.builds(
     standing=st.sampled_from((0.06, 9.0, 9.0)),
     counted=st.sampled_from((True, False, False)),
     span=st.sampled_from((0, 0, 16)),
+    moved=st.sampled_from((0.0, 0.5)),
+    worse=st.sampled_from((0.0, 2.0, 2.0)),
+)
+TUNINGS = st.builds(
+    Tuning,
+    regrow=st.sampled_from((0, 400)),
+    few_points=st.sampled_from((0, 12)),
+    recut=st.sampled_from((0, 5000)),
+    recut_share=st.sampled_from((0.0, 1.5)),
 )
 INCDC = st.builds(
     Ways,

@@ -13,9 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from refute.discovery.options import options_of
 from refute.discovery.tuning import STANDARD
+from refute.tracking.meeting.planning import planned
 from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
-from tracking.changing import INCDC, WAYS, Followed, Shape, options, shapes
+from tracking.changing import INCDC, TUNINGS, WAYS, Followed, Shape, options, shapes
 
 WIDE = Shape(("whole",) * 5, (3,) * 5, (False, True, False, False, True))
 
@@ -31,7 +32,7 @@ class Changing(RuleBasedStateMachine):
         ways = data.draw(self.ways)
         nulls = data.draw(st.booleans())
         rows = data.draw(st.lists(shape.rows(nulls=nulls), min_size=size, max_size=size))
-        self.followed = Followed(shape, rows, given, ways)
+        self.followed = Followed(shape, rows, given, ways, data.draw(TUNINGS))
 
     @rule(data=st.data())
     def insert(self, data: Any) -> None:
@@ -167,6 +168,22 @@ def test_a_table_that_has_grown_is_tracked_in_the_way_of_large_ones() -> None:
     followed.check()
     followed.change([0, 3], [(7, "v0")])
     followed.check()
+
+
+@pytest.mark.parametrize(("worse", "anew"), [(0.5, True), (2.0, True), (90.0, False)])
+def test_a_cover_by_which_rows_meet_too_many_others_is_chosen_anew(worse: float, anew: bool) -> None:
+    shape = Shape(("whole", "whole"), (900, 900), (False, False))
+    rows = [(number, number % 60) for number in range(120)]  # the first column tells all rows apart
+    followed = Followed(shape, rows, options_of(cross_columns=False), Ways(counted=False, moved=0.5, worse=worse))
+    followed.change([], [(7, 100 + number) for number in range(50)])  # now many agree in it, and none in the second
+    begun = followed.tracking.rows
+    followed.change([0], [(8, 400 + number) for number in range(80)])
+    followed.check()
+    followed.change([1], [(9, 500)])
+    followed.check()
+    work = followed.tracking.cover.work + followed.tracking.residual.work
+    plan = planned(followed.tracking.space, followed.tracking.rows, followed.tracking.boxes)
+    assert (followed.tracking.rows is not begun) == anew, (work, plan)
 
 
 @pytest.mark.parametrize("counted", [True, False])

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refute.discovery.evidence.tiles import ClueTally
 from refute.discovery.options import options_of
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
-from refute.kernels.tracking.points import find_points, first_around, first_inside, smallest_sets
+from refute.kernels.tracking.groups import keep_outermost
+from refute.kernels.tracking.points import (
+    count_holding,
+    find_points,
+    first_around,
+    first_inside,
+    forget_pairs,
+    mark_apart,
+    smallest_sets,
+)
 from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.tracking.codes import NULL, Codes
-from refute.tracking.groups import RowGroups
+from refute.tracking.meeting.groups import RowGroups
 from refute.tracking.rows import TrackedRows
 from thorough import examples
 
@@ -116,3 +129,90 @@ def test_groups_have_the_rows_that_agree(batches: list[tuple[list[tuple[int, int
             (begin,), (end,) = groups.spans(number)
             members = groups.members[begin:end].tolist()
             assert sorted(members) == sorted(other for other, theirs in known.items() if theirs == cells)
+
+
+@given(WORDS, WORDS)
+@examples(60)
+def test_what_only_one_side_has(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> None:
+    some, others = sorted(set(some)), sorted(set(others))
+    alone, others_alone = np.empty(len(some), np.bool_), np.empty(len(others), np.bool_)
+    mark_apart(words(some), words(others), alone, others_alone)
+    assert alone.tolist() == [one not in others for one in some]
+    assert others_alone.tolist() == [one not in some for one in others]
+
+
+@given(
+    WORDS, st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(0, 7), st.integers(0, 7)), max_size=9)
+)
+@examples(60)
+def test_how_many_boxes_hold_a_pair(boxes: list[tuple[int, int]], pairs: list[tuple[int, int, int, int]]) -> None:
+    turned = np.array([n % 2 == 1 for n in range(len(boxes))], np.bool_)
+    ahead, back = [pair[:2] for pair in pairs], [pair[2:] for pair in pairs]
+    out = np.empty(len(pairs), np.int64)
+    count_holding(words(boxes), turned, words(ahead), words(back), out)
+    for one, other, found in zip(ahead, back, out.tolist(), strict=True):
+        roles = [is_inside(one, box) + (n % 2 * is_inside(other, box)) for n, box in enumerate(boxes)]
+        assert found == sum(roles)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=3), max_size=6),
+    st.sets(st.integers(0, 5)),
+)
+@examples(60)
+def test_pairs_of_rows_that_are_gone_are_forgotten(listed: list[list[tuple[int, int]]], gone: set[int]) -> None:
+    witnesses = np.full((len(listed), 3), -1, np.int64)
+    for n, pairs in enumerate(listed):
+        witnesses[n, : len(pairs)] = [s << 32 | t for s, t in pairs]
+    forget_pairs(witnesses, np.array([row not in gone for row in range(6)]))
+    for pairs, found in zip(listed, witnesses.tolist(), strict=True):
+        left = [s << 32 | t for s, t in pairs if s not in gone and t not in gone]
+        assert found == left + [-1] * (3 - len(left))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=12), st.booleans(), st.integers(0, 12))
+@examples(80)
+def test_the_outermost_rows_stand_for_their_groups(cells: list[tuple[int, int]], by_value: bool, first: int) -> None:
+    groups = np.array([group for group, _ in cells], np.int64)
+    codes = np.array([[value] for _, value in cells], np.int32).reshape(len(cells), 1)
+    low, high = np.full((2, 4), -1, np.int64)
+    for part in (np.arange(len(cells))[:first], np.arange(len(cells))[first:]):
+        keep_outermost(part, groups[part], codes, 0 if by_value else -1, low, high)
+    for group in range(4):
+        rows = [row for row, (theirs, _) in enumerate(cells) if theirs == group]
+        kept = (int(low[group]), int(high[group]))
+        if not rows:
+            assert kept == (-1, -1)
+            continue
+        assert set(kept) <= set(rows)
+        assert len(set(kept)) == min(2, len(rows))
+        if by_value:
+            values = [cells[row][1] for row in rows]
+            assert [cells[row][1] for row in kept] == [min(values), max(values)]
+
+
+@given(st.data(), st.lists(st.tuples(*(st.integers(-2, 2),) * 3), min_size=1, max_size=9), st.integers(1, 8))
+@examples(40)
+def test_clues_of_members_are_those_of_their_pairs(data: Any, cells: list[tuple[int, int, int]], most: int) -> None:
+    table = pa.table({name: pa.array([row[k] for row in cells], pa.int64()) for k, name in enumerate("abc")})
+    options = options_of(cross_columns=False)
+    space = predicate_space(LocalTable(Relation.of(table)), options)[0]
+    rows = TrackedRows(space, options.nulls, {name: pa.int64() for name in "abc"})
+    coded = rows.coded(Relation.of(table))
+    assert coded is not None
+    numbers = rows.take_in(coded[0], Relation.of(table), np.arange(len(cells)))
+    asking = np.array(data.draw(st.lists(st.sampled_from(numbers.tolist()), min_size=1, max_size=most)), np.int64)
+    members = np.array(data.draw(st.lists(st.sampled_from(numbers.tolist()), min_size=1, max_size=most)), np.int32)
+    facts = rows.facts(asking)
+    tally = ClueTally(facts, keeps_pairs=True)
+    ranges = np.array([[0, len(asking), 0, len(members)]], np.int64)
+    tally.add_members(facts, rows.kept, np.arange(len(asking)), members, ranges)
+    clues, counts = tally.clues()
+    points = map(tuple, rows.layout.points(clues)[: len(clues)].tolist())
+    found = Counter(dict(zip(points, counts.tolist(), strict=True)))
+    states = [
+        [(cells[s][k] > cells[t][k]) - (cells[s][k] < cells[t][k]) for k in range(3)] for s in asking for t in members
+    ]
+    expected = Counter(tuple(sign) for sign in states)
+    assert sorted(found.values()) == sorted(expected.values())
+    assert found.total() == len(asking) * len(members)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
@@ -12,26 +11,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.api.functions import check, suspects
+from refute.api.lasting import Lasting, folder_of
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
-from refute.errors import OptionError, RefuteError, whole_number
-from refute.faults import no_key_for_feed, no_key_to_update, no_monitor, unknown_rule, wrong_value
-from refute.language.addresses import local_path
+from refute.durable.directory import LOGGED_ROWS, Directory
+from refute.durable.manifest import NAME as MANIFEST
+from refute.errors import OptionError, RefuteError
+from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.changes import Changes
-from refute.live.durable.directory import LOGGED_ROWS, Directory
-from refute.live.durable.manifest import NAME as MANIFEST
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
+from refute.live.saved import MONITOR, KeptState, logged
 from refute.live.state import Change, State
 from refute.report import Report, Suspects
 from refute.report.numbers import plural
 from refute.report.violations import Violations
 
 
-class Monitor:
+class Monitor(Lasting[KeptState]):
     """Rows that come and go, and the violations of all rules among them at any time.
 
     `key` names the columns that identify a row; without a key, rows are numbered in the order of their arrival. A
@@ -41,6 +41,9 @@ class Monitor:
     `store` sets whether violations are kept as pairs or only counted: `auto` keeps up to `most_pairs` pairs of a rule,
     and only counts those of a rule with more.
     """
+
+    _sort = MONITOR
+    _start_hint = "Monitor.open(folder, rules, key=...)"
 
     def __init__(
         self,
@@ -58,11 +61,12 @@ class Monitor:
         one_of("method", method, METHODS)
         self._setup(State(list(book), names, method, bound_of(store, most_pairs)))
 
-    def _setup(self, state: State, directory: Directory | None = None) -> None:
-        self._lock = threading.RLock()
+    def _setup(self, state: State, directory: Directory[KeptState] | None = None) -> None:
+        self._begin(directory)
         self._state = state
-        self._directory = directory
-        self._closed = False
+
+    def _to_keep(self) -> KeptState:
+        return KeptState(self._state)
 
     @classmethod
     def open(
@@ -88,13 +92,11 @@ class Monitor:
         """
         given = {"nulls": nulls, "method": method, "store": store, "most_pairs": most_pairs}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        log_rows = whole_number("log_rows", log_rows)
-        if log_rows < 0:
-            raise wrong_value("log_rows", "0 or more", log_rows)
-        place = local_path(folder, "a monitor needs a folder on this machine")
+        place, log_rows = folder_of(folder, MONITOR.noun, log_rows)
         found: Monitor = object.__new__(cls)
         if (place / MANIFEST).exists():
-            directory, state = Directory.open(place, verify=verify, log_rows=log_rows)
+            directory, kept = Directory.open(place, MONITOR, verify=verify, log_rows=log_rows)
+            state = kept.state
             found._setup(state, directory)
             try:
                 check_same(state, rules, key, nulls, method, store, most_pairs)
@@ -103,37 +105,11 @@ class Monitor:
                 raise
             return found
         if rules is None:
-            raise no_monitor(str(place), MANIFEST, "; give rules, and a key, to start one there")
+            raise nothing_kept(MONITOR.noun, str(place), MANIFEST, "; give rules, and a key, to start one there")
         begun = cls(rules, key=key, **options)
-        found._setup(begun._state, Directory.create(place, begun._state, log_rows=log_rows))
+        state = begun._state
+        found._setup(state, Directory.create(place, MONITOR, KeptState(state), log_rows=log_rows))
         return found
-
-    def commit(self) -> None:
-        """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
-        with self._lock:
-            self._in_use()
-            if self._directory is None:
-                raise OptionError(
-                    "this monitor is in memory only; use Monitor.open(folder, rules, key=...) for one on disk"
-                )
-            self._directory.commit(self._state)
-
-    def close(self) -> None:
-        """Releases the folder, without a commit. The monitor can still be queried, but not changed."""
-        with self._lock:
-            if not self._closed and self._directory is not None:
-                self._directory.close()
-            self._closed = True
-
-    def __enter__(self) -> Monitor:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        try:
-            if kind is None and self._directory is not None and not self._closed:
-                self.commit()
-        finally:
-            self.close()
 
     def add(self, rules: Any) -> dict[str, int]:
         """Adds rules and checks them on the rows that are there; how many violations each of them has.
@@ -167,10 +143,6 @@ class Monitor:
 
     def _replace(self, rules: list[Rule]) -> None:
         self._state = self._state.with_rules(rules)
-
-    def _in_use(self) -> None:
-        if self._closed:
-            raise OptionError("the monitor is closed; open it again")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -287,7 +259,7 @@ class Monitor:
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
         if self._directory is not None:
-            self._directory.note(change, self._state.version)
+            self._directory.note(logged(change), self._state.version)
         return self._changes(change)
 
     def _changes(self, change: Change) -> Changes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,26 +10,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from refute.api.tables import as_key, check_driver_bytes, is_monitor, is_path, is_spark
+from refute.api.lasting import Lasting, folder_of
+from refute.api.tables import as_key, check_driver_bytes
+from refute.api.tracker_options import (
+    arrived,
+    continued,
+    on_spark_or_here,
+    options_for,
+    predicates_of,
+    rows_to_keep,
+    rows_to_track,
+)
 from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
 from refute.discovery.result.discovery import Discovered
 from refute.discovery.search import kinds_of, search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
+from refute.durable.directory import Directory
+from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError
-from refute.faults import needing, no_key_for_feed, no_key_to_update
-from refute.language.render.text import render_predicate, render_text
+from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept
+from refute.language.render.text import render_text
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.feed import net_changes
+from refute.live.saved import logged
 from refute.live.state import Change, State
 from refute.relation import Relation
-from refute.relation.read.files import read_local
 from refute.report.numbers import plural
-from refute.tracking.changes import RuleChanges
-from refute.tracking.codes import Longs
+from refute.tracking.after import row_names, rows_after
+from refute.tracking.ages import RuleAges
+from refute.tracking.changes import RowCounts, RuleChanges
 from refute.tracking.methods import check_incdc, ways_of
 from refute.tracking.rules import TrackedRules
+from refute.tracking.saving.kept import TRACKER, Asked, KeptTracker
+from refute.tracking.snapshot import to_become
 from refute.tracking.tracking import Tracking
 from refute.tracking.ways import Ways
 
@@ -38,11 +52,12 @@ if TYPE_CHECKING:
     from refute.spark.tracking.table import TrackedTable
     from refute.spark.tracking.tracking import SparkTracking
 
+LOGGED_ROWS = 1 << 15  # rows in logs from which a state is written: opening carries no more of them out again
 _FROZEN = "the predicates were chosen from the rows at the start, and stay as they are until refit()"
 _ON_SPARK = "the rows stay on Spark, which looks at all of them once for each change"
 
 
-class Tracker:
+class Tracker(Lasting[KeptTracker]):
     """Rows that come and go, and at every moment all minimal rules that they obey.
 
     The rules are those that `discover` would find from scratch, among the predicates that were chosen at the start:
@@ -54,6 +69,10 @@ class Tracker:
     The rows of a Spark DataFrame are tracked in this process where they are few. Many stay on Spark: tasks discover
     their rules, and each change is one pass of tasks over them. Answers are the same.
     """
+
+    _sort = TRACKER
+    _start_hint = "Tracker.open(folder, table, key=...)"
+    _far: TrackedTable | None = None
 
     def __init__(
         self,
@@ -72,11 +91,11 @@ class Tracker:
         DataFrame, at most `driver_bytes` come to this process (256 MB by default); with 0, none do.
         """
         check_driver_bytes(driver_bytes)
-        self._lock = threading.RLock()
-        self._ways, options = ways_of(ways, options)
+        ways, options = ways_of(ways, options)
+        self._setup(ways)
         space: PredicateSpace | None = None
         if isinstance(table, Discovery):
-            table, space, self._options = self._of_discovery(table, options)
+            table, space, self._options = continued(table, options)
         else:
             self._options = options_of(**options)
         if self._ways is not None and self._ways.incdc is not None:
@@ -84,36 +103,93 @@ class Tracker:
         if self._options.time_limit is not None:
             raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
-        self._far, table = self._opened(table, as_key(key), driver_bytes)
+        self._far, here = on_spark_or_here(table, as_key(key), driver_bytes, ways)
+        self._state = State([], as_key(key), "auto", 0) if self._far is None else self._far.rows
         if self._far is None:
-            self._state = State([], as_key(key), "auto", 0)
-            self._state.carry_out(self._state.inserting(arrow_of(_rows_of(table), None)))
-        else:
-            self._state = self._far.rows
-        self._tracking: Tracking | SparkTracking | None = None
-        self._notes: tuple[str, ...] = ()
+            self._state.carry_out(self._state.inserting(arrow_of(rows_to_track(here), None)))
         self._start(space)
 
-    @staticmethod
-    def _of_discovery(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
-        if options:
-            raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
-        if not isinstance(found, CompleteDiscovery):
-            raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
-        if not isinstance(found.table, LocalTable):
-            raise OptionError("the rows of this discovery are on Spark; give their DataFrame to the tracker")
-        if not found.complete:
-            raise OptionError("this discovery was stopped before all rules were found; a tracker needs all of them")
-        return found.table.relation.arrow, found.space, found.options
+    def _setup(self, ways: Ways | None) -> None:
+        self._begin()
+        self._ways = ways
+        self._tracking: Tracking | SparkTracking | None = None
+        self._ages: RuleAges | None = None  # of the last change that was whole
+        self._notes: tuple[str, ...] = ()
+        self._found: CompleteDiscovery | None = None
+        self._kept: KeptTracker | None = None
 
-    def _opened(self, table: Any, key: tuple[str, ...], driver_bytes: int | None) -> tuple[TrackedTable | None, Any]:
-        """A table that stays on Spark, or the rows to track in this process."""
-        if not is_spark(table):
-            return None, table
-        with needing("Spark", "spark"):
-            from refute.spark.tracking.table import TrackedTable, opened
-        found = opened(table, key, driver_bytes, self._ways)
-        return (found, None) if isinstance(found, TrackedTable) else (None, found)
+    def _to_keep(self) -> KeptTracker:
+        tracking = self._ready()
+        assert self._kept is not None
+        assert isinstance(tracking, Tracking), "rows on Spark are not kept in a folder"
+        self._kept.hold(tracking, self._rules.ages)
+        return self._kept
+
+    def commit(self) -> None:
+        """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
+        if self._far is not None:
+            raise _stays("only rows in this process are kept on disk; use Tracker.open with a larger driver_bytes")
+        super().commit()
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        table: Any = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        kinds: Iterable[str | RuleSort] | None = None,
+        ways: Ways | None = None,
+        driver_bytes: int | None = None,
+        verify: bool = True,
+        log_rows: int = LOGGED_ROWS,
+        **options: Any,
+    ) -> Tracker:
+        """The tracker in a folder, as of its last commit; if there is none, a new one that starts with the table.
+
+        Nothing is searched again. A folder that holds a tracker does not read the table. Changes are on disk once
+        `commit()` returns; later changes are lost when the process ends. A `with` block commits at its end, unless an
+        error ends it. With `verify`, the checksum of every file is verified first. Changes go to a log; once it holds
+        more than `log_rows` rows, the state itself is written in the background. The other options are those of
+        `Tracker`; an existing tracker must match the options given, but for `threads`, `progress` and `ways`. The rows
+        are in this process too, so a Spark DataFrame of more than `driver_bytes` is refused.
+        """
+        check_driver_bytes(driver_bytes)
+        place, log_rows = folder_of(folder, TRACKER.noun, log_rows)
+        if (place / MANIFEST).exists():
+            directory, kept = Directory.open(place, TRACKER, verify=verify, log_rows=log_rows)
+            try:
+                ways, options = ways_of(ways, options)
+                given = options_for(kept.asked, kept.state.key, key, kinds, options)
+                if ways is not None and ways.incdc is not None:
+                    check_incdc(given)
+                return cls._resumed(directory, kept, given, ways)
+            except BaseException:
+                directory.close()
+                raise
+        if table is None:
+            raise nothing_kept(TRACKER.noun, str(place), MANIFEST, "; give a table to start one there")
+        here = rows_to_keep(table, as_key(key), driver_bytes)
+        found = cls(here, key=key, kinds=kinds, ways=ways, **options)
+        asked = Asked(found._options, None if found._kinds is None else frozenset(found._kinds), found._notes)
+        found._kept = KeptTracker(found._state, asked, found._space)
+        found._directory = Directory.create(place, TRACKER, found._to_keep(), log_rows=log_rows)
+        return found
+
+    @classmethod
+    def _resumed(
+        cls, directory: Directory[KeptTracker], kept: KeptTracker, options: Options, ways: Ways | None
+    ) -> Tracker:
+        """The tracker that a folder holds."""
+        found: Tracker = object.__new__(cls)
+        found._setup(ways)
+        asked = kept.asked
+        found._options, found._notes = options, asked.notes
+        found._kinds = None if asked.kinds is None else set(asked.kinds)
+        found._state, found._kept, found._directory = kept.state, kept, directory
+        found._take(kept.resumed(options, ways))
+        found._ages = found._rules.ages = kept.ages(found._rules.boxes)
+        return found
 
     def _start(self, space: PredicateSpace | None) -> None:
         """Searches all rules of the rows that are there."""
@@ -123,12 +199,19 @@ class Tracker:
         else:
             slots, table = self._state.living()
             tracking = Tracking(Relation.of(table), slots, self._options, space=space, ways=self._ways)
-        self._rules = TrackedRules(tracking, self._kinds)
+        self._take(tracking)
         if space is None:
             self._notes = tracking.notes
+        elif self._ages is not None:  # a change failed on the way: rules are as they were
+            self._rules.ages = replace(self._ages, batch=self._state.version).turned(self._rules.boxes)
+        self._ages = self._rules.ages
+
+    def _take(self, tracking: Tracking | SparkTracking) -> None:
+        """Goes on with a tracking of the rows that are there."""
+        self._rules = TrackedRules(tracking, self._kinds)
         self._space = tracking.space
         self._tracking = tracking
-        self._found: CompleteDiscovery | None = None
+        self._found = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -144,6 +227,18 @@ class Tracker:
     def n_rows(self) -> int:
         """How many rows there are."""
         return self._state.n_rows
+
+    @property
+    def batches(self) -> int:
+        """How many batches there were: the rows of the start, and every change since."""
+        return self._state.version
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Through how many batches each rule has held so far, by its text."""
+        with self._lock:
+            self._ready()
+            return self._rules.held()
 
     def __len__(self) -> int:
         with self._lock:
@@ -212,19 +307,22 @@ class Tracker:
     def insert(self, table: Any) -> RuleChanges:
         """Adds rows whose keys are new: a table, or a list with one dict for each row."""
         with self._lock:
-            return self._changed(self._state.inserting(arrow_of(_brought(table), self._state.schema)))
+            self._in_use()
+            return self._changed(self._state.inserting(arrow_of(arrived(table), self._state.schema)))
 
     def delete(self, keys: Any) -> RuleChanges:
         """Takes the rows of these keys away; keys come as `Monitor.delete` takes them."""
         with self._lock:
-            return self._changed(self._state.deleting(named_rows(_brought(keys), self._state.known_schema(), self.key)))
+            self._in_use()
+            return self._changed(self._state.deleting(named_rows(arrived(keys), self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> RuleChanges:
         """Puts rows in the place of those that have their keys."""
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise no_key_to_update("tracker")
-            return self._changed(self._state.updating(arrow_of(_brought(table), self._state.known_schema())))
+            return self._changed(self._state.updating(arrow_of(arrived(table), self._state.known_schema())))
 
     def apply(self, changes: Any, *, op: str = "op") -> RuleChanges:
         """Carries a feed of changes out, in its order, as one change; the column `op` says what each row is.
@@ -232,19 +330,38 @@ class Tracker:
         It is `insert`, `update` or `delete`; for the last only the key columns matter.
         """
         with self._lock:
+            self._in_use()
             if not self.key:
                 raise no_key_for_feed("tracker")
-            return self._changed(net_changes(self._state, _brought(changes), op))
+            return self._changed(net_changes(self._state, arrived(changes), op))
+
+    def become(self, table: Any) -> RuleChanges:
+        """Makes the rows those of a table, as one change: some come, some go, and some have other values.
+
+        Rows are known by their keys. Without a key, a row stays if the table has one that is the same in all
+        columns, as often as it has it.
+        """
+        with self._lock:
+            self._in_use()
+            if self._far is not None:
+                raise _stays("tables are not compared there; use apply(changes)")
+            rows = arrow_of(arrived(rows_to_track(table)), self._state.known_schema())
+            return self._changed(to_become(self._state, rows))
 
     def refit(self) -> RuleChanges:
         """Chooses the predicates again, from the current rows; returns how rules and predicates changed."""
         with self._lock:
+            self._in_use()
             self._ready()
             before = {render_text(rule): rule for rule in self._rules.constraints()}
-            predicates = _asked(self._space)
+            predicates, held = predicates_of(self._space), self._rules.held(everything=True)
             self._start(None)
+            self._rules.take_ages(self._state.version, held)
+            self._ages = self._rules.ages
+            if self._kept is not None:
+                self._kept.refitted(self._notes)
             after = {render_text(rule): rule for rule in self._rules.constraints()}
-            now = _asked(self._space)
+            now = predicates_of(self._space)
             notes = [f"now asked: {one}" for one in now if one not in predicates]
             notes += [f"no longer asked: {one}" for one in predicates if one not in now]
             return RuleChanges.between(before, after, notes)
@@ -262,57 +379,21 @@ class Tracker:
         state = self._state
         gone = np.sort(change.gone)
         came = np.arange(state.next_slot, state.next_slot + change.table.num_rows)
-
-        def after() -> tuple[Relation, Longs]:
-            slots, table = state.living()
-            stays = ~np.isin(slots, gone)
-            kept = table.filter(pa.array(stays)).cast(change.frame.schema)
-            return Relation.of(pa.concat_tables([kept, change.table])), np.concatenate([slots[stays], came])
-
         self._tracking = None
-        tracked = tracking.change(gone, Relation.of(change.table), came, after)
-        changes = self._rules.changed(tracking, tracked, lambda slots: self._ids(slots, change))
+        tracked = tracking.change(gone, Relation.of(change.table), came, lambda: rows_after(state, change))
+        changes = self._rules.changed(tracking, tracked, lambda slots: row_names(state, change, slots))
         state.carry_out(change)
         self._tracking, self._space, self._found = tracking, tracking.space, None
+        self._ages = self._rules.ages
+        same = 0 if change.links is None else len(change.links)
+        changes.rows = RowCounts(len(came) - same, len(gone) - same, same)
+        if self._directory is not None and self._kept is not None:
+            self._directory.note(logged(change), self._kept.version)
         return changes
-
-    def _ids(self, slots: Longs, change: Change) -> list[Any]:
-        """The keys of rows that are there or come with a change, or their numbers."""
-        if not self.key:
-            return list(slots.tolist())
-        first = self._state.next_slot
-        columns = []
-        old = self._state.taken(slots[slots < first], self.key)
-        new = change.table.select(self.key).take(pa.array(slots[slots >= first] - first))
-        for name in self.key:
-            values = np.empty(len(slots), object)
-            values[slots < first] = old.column(name).to_pylist()
-            values[slots >= first] = new.column(name).to_pylist()
-            columns.append(values.tolist())
-        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def __repr__(self) -> str:
         return f"Tracker({plural(len(self), 'rule')}, {plural(self.n_rows, 'row')})"
 
 
-def _rows_of(table: Any) -> Any:
-    """The rows to track, read where they are in a file."""
-    if is_monitor(table):
-        return table.table()
-    if is_path(table):
-        return read_local(table, None)
-    return table
-
-
-def _brought(table: Any) -> Any:
-    """The rows of a change, in this process."""
-    if not is_spark(table):
-        return table
-    from refute.spark.tracking.table import fetched
-
-    return fetched(table)
-
-
-def _asked(space: PredicateSpace) -> list[str]:
-    """The predicates of a space as they are written."""
-    return [render_predicate(one) for one in space.predicates]
+def _stays(why: str) -> OptionError:
+    return OptionError(f"the rows of this tracker stay on Spark, and {why}", type="Spark")

@@ -20,7 +20,7 @@ from refute.language.render import render_condition, render_text
 from refute.writing import write_text
 
 if TYPE_CHECKING:
-    from refute.live.durable.overview import Overview
+    from refute.live.overview import Overview
 
 
 @click.command("monitor")
@@ -34,7 +34,7 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
     DIR is a folder of `refute.Monitor.open`. It may be in use: nothing is locked or changed. The exit code is 3 if
     there is no monitor or one of its files is damaged, and 0 otherwise, whether rules are broken or not.
     """
-    from refute.live.durable.overview import Overview  # with the loops that a monitor runs, which help does not need
+    from refute.live.overview import Overview  # with the loops that a monitor runs, which help does not need
 
     target = None if json_file is None or json_file.is_stdout else _checked(json_file)
     found = Overview.of(local_path(folder, "a monitor needs a folder on this machine"), verify=verify)

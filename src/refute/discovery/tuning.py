@@ -19,6 +19,7 @@ class Tuning:
     recut_share: float = 1.5  # the same as a share of all boxes, where that is more
     few_points: int = 12  # new points for which boxes are looked at one by one, rather than many at a time
     tried: int = 32  # new points from which that is estimated
+    tried_boxes: int = 8192  # and boxes
     sets: int = 12  # sets of equalities looked at before the next inversion
     many_points: int = 20_000  # evidences from which an inversion takes seconds
     soon: float = 3.0  # seconds for all pairs that are then the better choice

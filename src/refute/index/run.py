@@ -22,6 +22,7 @@ Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares wit
 _PER_BUCKET = 1  # lines that share a start, on average
 _MANY = 1 << 16  # lines of a run that is made little by little
 _ROOM = 2  # pairs for each point for which there is room at first
+_LEAST_ROOM = 32  # pairs beside
 _NO_NETS = np.empty(0, np.int64)
 _NO_RUNS: Places = np.empty((0, places.WIDTH), np.int64)
 _KINDS = {
@@ -73,12 +74,12 @@ class Held:
         return found
 
     def pairs(self, asking: Asking, points: Lines, alive: Alive, most: int) -> tuple[int, Lines]:
-        """How many pairs of a point and an alive row's slot there are, and which. More than `most`: some number.
+        """How many pairs of a point and an alive row there are, and their slots. More than `most`: some number.
 
-        Points that ask in a second way are numbered on from the last.
+        The point comes first, but where it asks in a second way.
         """
         runs, lines = self.held()
-        found = np.empty((2, min(most, 64 + _ROOM * asking.ways * len(points))), np.int64)
+        found = np.empty((2, min(most, _LEAST_ROOM + _ROOM * asking.ways * len(points))), np.int64)
         total = probe.pairs(runs, lines, points, self.shape.n_equal, asking.matrix, alive, most, found)
         if found.shape[1] < total <= most:
             found = np.empty((2, total), np.int64)

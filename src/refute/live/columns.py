@@ -99,7 +99,7 @@ class Columns:
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
         self._told_alone = [
-            (name, self._encoding_of[name] if is_told_alone(types[name]) else None, ordered, nulls)
+            (name, self._encoding_of[name].key_of if is_told_alone(types[name]) else None, ordered, nulls)
             for name, ordered, nulls in self._numbers
         ]
         read = {reading.name for reading in self._numbers if not reading.nulls}
@@ -156,10 +156,11 @@ class Columns:
     def batch(self, rows: ReadRows, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
         alone = self._alone(rows, len(self._numbers))
+        cells: Iterable[Longs]
         if alone is None:
             cells, present = self._cells(rows, extend)
         else:
-            cells, present = [np.array((cell,), np.int64) for cell in alone], {}
+            cells, present = np.array(alone, np.int64).reshape(-1, 1), {}
         for name in self._barred:
             valid = _valid(rows.relation, name)
             if len(valid):
@@ -202,11 +203,11 @@ class Columns:
         """The first integers of a row that comes alone, if its values tell them: none is null or not known yet."""
         if len(rows) != 1:
             return None
-        cells = rows.alone
-        for name, encoding, ordered, nulls in self._told_alone[len(cells) : wanted]:
-            if encoding is None:
+        cells, column = rows.alone, rows.table.column
+        for name, key_of, ordered, nulls in self._told_alone[len(cells) : wanted]:
+            if key_of is None:
                 return None
-            key = encoding.key_of(rows.table.column(name)[0].as_py(), ordered=ordered)
+            key = key_of(column(name)[0].as_py(), ordered=ordered)
             if key is None or (nulls and key == NULL_KEY):
                 return None
             cells.append(key)

@@ -70,20 +70,15 @@ class _Probe:
         More than `most`: some number.
         """
         lines = self.own.delta.lines  # in the order of their own store, so those of a group follow each other
-        found, (points, others) = self.store.levels.pairs(self.both or self.asking, lines, alive, most)
+        found, (first, second) = self.store.levels.pairs(self.both or self.asking, lines, alive, most)
         if found == 0 or found > most:
             return found, (_NOTHING, _NOTHING)
-        own = lines[points % len(lines), -1]
-        if self.both is not None:
-            first = points < len(lines)
-            return found, (np.where(first, own, others), np.where(first, others, own))
-        return found, (own, others) if self.side == 0 else (others, own)
+        return found, (first, second) if self.side == 0 else (second, first)
 
     def own_pairs(self, alive: Alive, most: int) -> tuple[int, Pairs]:
         """As `kept_pairs`, for the rows of the batch at hand among themselves."""
-        lines = self.own.delta.lines
-        found, (points, others) = self.store.delta.pairs(self.asking, lines, alive, most)
-        return found, (lines[points, -1], others)
+        found, (first, second) = self.store.delta.pairs(self.asking, self.own.delta.lines, alive, most)
+        return found, (first, second)
 
 
 class RunsIndex:

@@ -342,7 +342,7 @@ class State:
             new = None if came.pairs is None else came.pairs[: store.sides]
             old = None if went.pairs is None else went.pairs[: store.sides]
             store.remove(went.count, self.alive)
-            store.add(came, new if listed else None)
+            store.add(came, new if listed else None, self.next_slot)
             if listed and new is not None and old is not None:
                 if moved is not None:
                     new, old = net(new, old, moved)

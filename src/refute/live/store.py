@@ -55,7 +55,7 @@ class Violated:
     def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
         """Takes in all violations of a rule among rows that have these slots."""
         found = among(detector, rule, slots, self.most)
-        self.add(found, None if found.pairs is None else found.pairs[: self.sides])
+        self.add(found, None if found.pairs is None else found.pairs[: self.sides], int(slots.max(initial=0)) + 1)
 
     @property
     def parts(self) -> tuple[Kept, ...]:
@@ -77,13 +77,13 @@ class Violated:
         """The memory of all pairs."""
         return sum(side.nbytes for part in self._parts or () for side in part)
 
-    def add(self, found: Found, pairs: tuple[Longs, ...] | None) -> None:
-        """Takes in pairs that appear; where they are not listed, the number alone."""
+    def add(self, found: Found, pairs: tuple[Longs, ...] | None, slots: int) -> None:
+        """Takes in pairs that appear, whose slots are below `slots`; where they are not listed, the number alone."""
         self.count += found.count
         if self._parts is None or pairs is None:
             self.forget()
         elif len(pairs[0]):
-            self._parts.append(_narrow(pairs))
+            self._parts.append(pairs if slots > _NARROW else tuple([side.astype(np.int32) for side in pairs]))
             self._held += len(pairs[0])
             self._join()
 
@@ -136,13 +136,6 @@ class Violated:
         while len(self._parts) > 1 and len(self._parts[-2][0]) <= 2 * len(self._parts[-1][0]):
             one, two = self._parts[-2:]
             self._parts[-2:] = [tuple(np.concatenate(sides) for sides in zip(one, two, strict=True))]
-
-
-def _narrow(pairs: tuple[Longs, ...]) -> Kept:
-    """Pairs as they are kept."""
-    if any(int(side.max()) >= _NARROW for side in pairs):
-        return pairs
-    return tuple(side.astype(np.int32) for side in pairs)
 
 
 def net(new: Clashing, old: Clashing, moved: Pairs) -> tuple[Clashing, Clashing]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from refute.language.constraint import DenialConstraint
 from refute.language.render import render_english, render_text
@@ -55,16 +55,26 @@ class RemovedRule(_Changed):
 
     `pair` are the keys of the rows s and t that broke it, or their numbers where rows have no key. It is None for a
     rule that still holds, but says nothing beside others: `follows` is one that it follows from, if that is known.
+    `held` is the number of batches for which it held, the rows of the start included.
     """
 
     pair: tuple[Any, Any] | None = None
     follows: DenialConstraint | None = None
+    held: int | None = None
 
     def __str__(self) -> str:
         if self.pair is not None:
             return f"broken: {self.text}, by rows {self.pair[0]!r} and {self.pair[1]!r}"
         because = "" if self.follows is None else f" from {render_text(self.follows)}"
         return f"now follows{because or ' from others'}: {self.text}"
+
+
+class RowCounts(NamedTuple):
+    """How many rows a change inserted, deleted, and put in the place of others."""
+
+    inserted: int = 0
+    deleted: int = 0
+    updated: int = 0
 
 
 Told = tuple[list[AddedRule], list[RemovedRule]]
@@ -74,7 +84,10 @@ class RuleChanges:
     """The rules that a change of rows added and removed, and what else there is to say.
 
     Rules are put into words when they are first asked for: there may be thousands, of which most are never read.
+    `rows` tells how many rows the change was of.
     """
+
+    rows = RowCounts()
 
     def __init__(self, n_added: int, n_removed: int, told: Callable[[], Told], notes: Sequence[str] = ()) -> None:
         self.n_added = n_added

@@ -13,6 +13,7 @@ Ints = NDArray[np.int32]
 
 NULL = np.int32(-(2**31))
 """The code of null, which no value has."""
+_FEW = 4
 _SPAN = 2**31 - 1  # codes of values lie in (-_SPAN, _SPAN)
 
 
@@ -47,7 +48,8 @@ class Codes:
         """The codes of keys, and how codes given before have moved, if they have; `held` are those in use."""
         moved = None
         if self._keys is None:
-            if not len(keys) or (keys.min() > -self._span and keys.max() < self._span):
+            few = keys.tolist() if len(keys) < _FEW else (keys.min(), keys.max())  # rows that come alone wait for it
+            if all(-self._span < key < self._span for key in few):
                 return keys.astype(np.int32), None
             before = np.unique(held())
             before = before[before != NULL]

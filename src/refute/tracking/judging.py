@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -13,18 +13,17 @@ from refute.discovery.inversion.inverted import widened
 from refute.discovery.methods import searched
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
-from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_points
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around
-from refute.relation import Relation
+from refute.tracking.approximate import boxes_within
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.cover import EqualSet
 from refute.tracking.known import KnownPoints, Mask, among
-from refute.tracking.residual import required, settled
+from refute.tracking.meeting.cover import EqualSet
+from refute.tracking.meeting.residual import required, settled
 from refute.tracking.ways import After, TrackedChange, Ways
 
 _TIMES = 4  # as many rows from which on the way of the start is chosen anew
@@ -69,7 +68,7 @@ class Judging(ABC):
     _tuning: Tuning
     _repairs: Tuning  # by which boxes are cut and grow
     _ways: Ways
-    _planned: int  # rows that there were when the way of the start was chosen
+    planned: int  # rows that there were when the way of the start was chosen
 
     @property
     @abstractmethod
@@ -132,8 +131,11 @@ class Judging(ABC):
         settled_sets = tuple(one.chosen for one in self.counted.sets)
         return Outcome(self.boxes, evidence, True, self.is_counted, "tracked", settled=settled_sets)
 
-    def _judged(self, seen: list[Evidence], coming: Longs, after: After) -> TrackedChange:
-        """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other."""
+    def _judged(self, seen: list[Evidence], coming: Longs, after: After, *, went: bool) -> TrackedChange:
+        """Boxes that fit the points as they are now, given the evidence of rows that came: counted, and other.
+
+        Where no row went, no point is gone.
+        """
         before = self.boxes
         learnt = [self._learn(part, counted=number == 0) for number, part in enumerate(seen)]
         fresh = [part for part in learnt if len(part)]
@@ -141,7 +143,9 @@ class Judging(ABC):
             gone = self.known.dead
             dead = self.known.points[gone]
             self.known.drop(gone)
-            self.boxes = self._nearly(after)
+            self.boxes = boxes_within(
+                self.known.evidence(), self.n_alive, self.options, after, self._budget, self._tuning
+            )
             return self._told(fresh, dead)
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while fresh:
@@ -150,6 +154,10 @@ class Judging(ABC):
                 break
             fresh.append(more)
             self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
+        if not went:
+            if fresh:
+                self._plan()
+            return self._told(fresh, self.known.points[:0])
         if self.known.suspects.any():
             self._turn_to_mirrors()
             fresh.extend(self._search_suspects())
@@ -171,7 +179,7 @@ class Judging(ABC):
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
         free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self._planned, self._tuning.few_rows)
+        return free and self.is_counted and rows > max(_TIMES * self.planned, self._tuning.few_rows)
 
     def _widen_points(self, wider: PredicateSpace) -> None:
         """Changes what is known to a space in which more columns may be null."""
@@ -183,15 +191,6 @@ class Judging(ABC):
         self.known.widen(wider)
         self.maximal = Maximal(wider, longest, self._budget, self._repairs)
         self.space = wider
-
-    def _nearly(self, after: After) -> Words:
-        """The maximal boxes whose error is within the limit."""
-        evidence = self.known.evidence()
-        if self.n_alive < 2:
-            return self.space.full[None][:0]
-        moment = _Moment(self.n_alive, self.space, after)
-        outcome = approximate(cast(Pairs, moment), evidence, self.options, self._budget, self._tuning)
-        return outcome.boxes
 
     def _told(self, fresh: list[Evidence], dead: Words) -> TrackedChange:
         points = _points(self.space, fresh)
@@ -209,13 +208,18 @@ class Judging(ABC):
 
     def _learn(self, found: Evidence, *, counted: bool = False) -> Evidence:
         """Takes evidence in; the part of it that was not known."""
-        new = self.known.find(found.points) < 0
-        points = found.points[new]
-        self.known.learn(points, self.counted.holds(points))
+        if not len(found):
+            return found
+        at = self.known.find(found.points)
+        new = at < 0
+        if new.any():
+            points = found.points[new]
+            self.known.learn(points, self.counted.holds(points))
+            at = self.known.find(found.points)
         if counted:
-            self.known.count(found, 1)
-        self.known.witness(found)
-        return Evidence(self.space, points, found.counts[new], None if found.firsts is None else found.firsts[new])
+            self.known.count(found, 1, at)
+        self.known.witness(found, at)
+        return found.only(new)
 
     def _turn_to_mirrors(self) -> None:
         """Gives points without a witness those of their mirror images."""
@@ -291,19 +295,6 @@ class Judging(ABC):
         inside = np.empty(len(left), np.int64)
         first_around(np.ascontiguousarray(left), np.ascontiguousarray(free), inside)
         return left[inside < 0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The pairs of all rows after a change, as far as approximate rules need them."""
-
-    n_rows: int
-    space: PredicateSpace
-    after: After
-
-    def here(self) -> tuple[Relation, PredicateSpace]:
-        """The rows, and the space over their columns."""
-        return self.after()[0], self.space
 
 
 def _points(space: PredicateSpace, parts: list[Evidence]) -> Words:

@@ -92,28 +92,28 @@ class KnownPoints:
         self.covered = np.insert(self.covered, at, covered)
         self.witnesses = np.insert(self.witnesses, at, NONE, axis=0)
 
-    def count(self, evidence: Evidence, sign: int) -> None:
-        """Adds the pairs of evidence to the counts of covered points, all of which are known, or takes them away."""
-        at = self.find(evidence.points)
-        known = at >= 0
-        at, counts = at[known], evidence.counts[known]
-        covered = self.covered[at]
-        self.counts[at[covered]] += sign * counts[covered]
-
-    def witness(self, evidence: Evidence) -> None:
-        """Notes a pair for each point of the evidence that is known, not covered, and has too few."""
-        at = self.find(evidence.points)
-        assert evidence.firsts is not None or not len(evidence)
-        known = at >= 0
-        if not known.any() or evidence.firsts is None:
+    def count(self, evidence: Evidence, sign: int, at: Longs | None = None) -> None:
+        """Adds the pairs of evidence to the counts of covered points, or takes them away; `at` says where they are."""
+        at = self.find(evidence.points) if at is None else at
+        if not len(self):
             return
-        at, pairs = at[known], evidence.firsts[known]
-        open_ones = ~self.covered[at]
-        at, pairs = at[open_ones], pairs[open_ones]
+        counted = (at >= 0) & self.covered[np.maximum(at, 0)]
+        self.counts[at[counted]] += sign * evidence.counts[counted]
+
+    def witness(self, evidence: Evidence, at: Longs | None = None) -> None:
+        """Notes a pair for each point of the evidence that is known, not covered, and has too few."""
+        if evidence.firsts is None or not len(self):
+            assert not len(evidence) or not len(self)
+            return
+        at = self.find(evidence.points) if at is None else at
+        place = np.maximum(at, 0)
+        open_ones = (at >= 0) & ~self.covered[place] & (self.witnesses[place, -1] == NONE)
+        if not open_ones.any():
+            return
+        at, pairs = at[open_ones], evidence.firsts[open_ones]
         held = self.witnesses[at]
-        free = held == NONE
-        wanted = free.any(axis=1) & ~(held == pairs[:, None]).any(axis=1)
-        column = free.argmax(axis=1)
+        wanted = ~(held == pairs[:, None]).any(axis=1)
+        column = (held == NONE).argmax(axis=1)
         self.witnesses[at[wanted], column[wanted]] = pairs[wanted]
 
     def forget_rows(self, alive: Mask) -> None:

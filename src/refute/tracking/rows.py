@@ -49,16 +49,27 @@ class TrackedRows:
     comparison within one row. The bits that it adds to clues follow from these and from the layout of the space.
     """
 
-    def __init__(self, space: PredicateSpace, nulls: Nulls, types: Mapping[str, pa.DataType], *, span: int = 0) -> None:
+    def __init__(
+        self,
+        space: PredicateSpace,
+        nulls: Nulls,
+        types: Mapping[str, pa.DataType],
+        *,
+        span: int = 0,
+        encodings: Mapping[tuple[str, ...], Encoding] | None = None,
+    ) -> None:
+        """No rows so far; `encodings` are those that were kept, by their columns, if some were."""
         self.nulls = nulls
         pairs = [slot for slot in space.slots if slot.is_pair]
         self.names = tuple(dict.fromkeys(name for slot in pairs for name in slot.columns))
         self.at = {name: place for place, name in enumerate(self.names)}
         self._read = tuple(dict.fromkeys(name for slot in space.slots for name in slot.columns))
+        self._read_at = {name: place for place, name in enumerate(self._read)}
         self._groups = _compared(pairs, self.names)
         ordered = {name for slot in pairs if slot.kind.is_ordered for name in slot.columns}
         self._ordered = {group: any(name in ordered for name in group) for group in self._groups.values()}
-        self._encodings = {group: Encoding(types[name] for name in group) for group in self._ordered}
+        kept = encodings or {}
+        self.encodings = {g: kept.get(g) or Encoding(types[name] for name in g) for g in self._ordered}
         self._codes = {group: Codes(span) if span else Codes() for group in self._ordered}
         self._single = {row_key(slot): slot for slot in space.slots if not slot.is_pair}
         self.n = 0
@@ -92,31 +103,35 @@ class TrackedRows:
 
         Raises an error for a value that has no key, before anything has changed.
         """
-        generations = [encoding.generation for encoding in self._encodings.values()]
+        generations = [encoding.generation for encoding in self.encodings.values()]
         found = [
-            self._encodings[group].codes(relation.column(name), ordered=self._ordered[group], extend=True)
+            self.encodings[group].codes(_in_one(relation.column(name)), ordered=self._ordered[group], extend=True)
             for name, group in self._groups.items()
         ]
-        if generations != [encoding.generation for encoding in self._encodings.values()]:
+        if generations != [encoding.generation for encoding in self.encodings.values()]:
             return None
         missing = np.zeros((relation.n_rows, len(self._read)), np.bool_)
-        for place, name in enumerate(self._read):
-            if relation.null_count(name):
-                missing[:, place] = relation.is_null(name)
+        nulls = {name for name in self._read if relation.null_count(name)}
+        for name in nulls:
+            missing[:, self._read_at[name]] = relation.is_null(name)
         moved: set[int] = set()
         codes = np.zeros((relation.n_rows, len(self.names)), np.int32)
         for group, one in self._codes.items():
             members = [self.at[name] for name in group]
-            keys = np.concatenate([found[place].values for place in members])
-            valid = ~np.concatenate([missing[:, self._read.index(name)] for name in group])
-            part = np.full(len(keys), NULL)
-            part[valid], change = one.of(keys[valid], partial(self._held, members))
-            codes[:, members] = part.reshape(len(members), relation.n_rows).T
+            held = partial(self._held, members)
+            keys = [found[place].values for place in members]
+            if nulls.isdisjoint(group):
+                part, change = one.of(keys[0] if len(keys) == 1 else np.concatenate(keys), held)
+            else:
+                valid = ~np.concatenate([missing[:, self._read_at[name]] for name in group])
+                part = np.full(len(valid), NULL)
+                part[valid], change = one.of(np.concatenate(keys)[valid], held)
+            for number, place in enumerate(members):
+                codes[:, place] = part[number * relation.n_rows : (number + 1) * relation.n_rows]
             if change is not None:
                 moved.update(members)
                 self.codes[: self.n, members] = change.of(self.codes[: self.n, members])
-        nulls = frozenset(name for place, name in enumerate(self._read) if missing[:, place].any())
-        return Coded(codes, missing, nulls), frozenset(moved)
+        return Coded(codes, missing, frozenset(nulls)), frozenset(moved)
 
     def _held(self, columns: list[int]) -> Ints:
         """The codes of all rows in some columns."""
@@ -149,8 +164,8 @@ class TrackedRows:
         self.slots[first:last] = slots
         self.alive[first:last] = True
         self.n_alive += len(slots)
-        for place, name in enumerate(self._read):
-            self.null_counts[name] += int(np.count_nonzero(coded.missing[:, place]))
+        for name in coded.nulls:
+            self.null_counts[name] += int(np.count_nonzero(coded.missing[:, self._read_at[name]]))
         self.n = last
         self._write_bits(first, last)
         return np.arange(first, last)
@@ -248,6 +263,11 @@ class TrackedRows:
             wider = np.zeros((size, *held.shape[1:]), held.dtype)
             wider[: self.n] = held[: self.n]
             setattr(self, name, wider)
+
+
+def _in_one(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column in one piece, in which values are looked up once, and not first learnt and then looked up."""
+    return column.combine_chunks() if column.num_chunks > 1 else column
 
 
 def _compared(pairs: list[Slot], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.points import first_around, first_inside
 from refute.language.constraint import DenialConstraint
+from refute.language.render import render_text
+from refute.tracking.ages import RuleAges, said_in
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.judging import Judging
@@ -36,6 +38,7 @@ class TrackedRules:
         self._tuning = tuning
         self._budget = Budget(tracking.options)
         self._load(tracking)
+        self.ages = RuleAges.of(self.boxes)
 
     def _load(self, tracking: Judging) -> None:
         self._space, self._nullable = tracking.space, tracking.nullable
@@ -61,17 +64,31 @@ class TrackedRules:
         """All rules that are listed."""
         return [one for one in _constraints(self._space, self.boxes) if self._tells(one)]
 
+    def held(self, *, everything: bool = False) -> dict[str, int]:
+        """Through how many batches each rule that is listed has held so far, by its text; or each that there is."""
+        rules = _constraints(self._space, self.boxes)
+        held = self.ages.held(self.boxes).tolist()
+        return {render_text(one): n for one, n in zip(rules, held, strict=True) if everything or self._tells(one)}
+
+    def take_ages(self, batch: int, held: Mapping[str, int]) -> None:
+        """Takes in through how many batches rules have held, by their texts; all others begin with this one."""
+        texts = map(render_text, _constraints(self._space, self.boxes))
+        since = np.array([batch + 1 - held.get(text, 1) for text in texts], np.int64)
+        self.ages = RuleAges(batch, self.boxes, since)
+
     def changed(self, tracking: Judging, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
         before, space, everything = self.boxes, self._space, self._all
         if tracking.options.error or tracking.space is not space or tracking.nullable != self._nullable:
             self._load(tracking)
             if tracking.space is not space:
+                self.ages = self.ages.widened(space, tracking.space)
                 before, everything = (_widened(space, some, tracking.space) for some in (before, everything))
             (lost, gained), gone = _apart(before, self.boxes), _apart(everything, self._all)[0]
         else:
             now = tracking.boxes
             if now is everything:
+                self.ages = self.ages.after(self.boxes)
                 return RuleChanges.of()
             gone, come = _apart(everything, now)
             if self._plain:
@@ -86,12 +103,14 @@ class TrackedRules:
 
     def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
         """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
+        held = self.ages.held(lost)
+        self.ages = self.ages.after(self.boxes)
         names = _named(ids, change.pairs if len(lost) else change.pairs[:0])
         space, kept = self._space, self._kept
 
         def told() -> Told:
             breaking = _firsts(first_inside, lost, change.fresh)
-            return _in_words(space, lost, gained, gone, breaking, names)
+            return _in_words(space, (lost, held), gained, gone, breaking, names)
 
         if kept is None:
             return RuleChanges(len(gained), len(lost), told)
@@ -106,9 +125,18 @@ class TrackedRules:
 
 
 def _in_words(
-    space: PredicateSpace, lost: Words, gained: Words, gone: Words, breaking: Longs, names: list[tuple[Any, Any]]
+    space: PredicateSpace,
+    went: tuple[Words, Longs],
+    gained: Words,
+    gone: Words,
+    breaking: Longs,
+    names: list[tuple[Any, Any]],
 ) -> Told:
-    """Why each rule went, and in whose place each came; `breaking` says which of the pairs broke each, -1 for none."""
+    """Why each rule went, after how many batches, and in whose place each came.
+
+    `breaking` says which of the pairs broke each, -1 for none.
+    """
+    lost, held = went
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])
     outer = _firsts(first_around, gained, replaced)
@@ -116,10 +144,10 @@ def _in_words(
     removed = []
     for number, rule in enumerate(lost_rules):
         if breaking[number] >= 0:
-            removed.append(RemovedRule(rule, names[breaking[number]]))
+            removed.append(RemovedRule(rule, names[breaking[number]], held=int(held[number])))
         else:
             follows = gained_rules[around[number]] if around[number] >= 0 else None
-            removed.append(RemovedRule(rule, None, follows))
+            removed.append(RemovedRule(rule, None, follows, int(held[number])))
     wider = np.flatnonzero(outer >= 0)
     refined = dict(zip(wider.tolist(), _constraints(space, replaced[outer[wider]]), strict=True))
     inner: dict[int, list[DenialConstraint]] = {}
@@ -155,21 +183,7 @@ def _mirrored(space: PredicateSpace, boxes: Words) -> Words:
 
 def _widened(space: PredicateSpace, boxes: Words, wider: PredicateSpace) -> Words:
     """The boxes that say the same in a widened space; those that cannot be said there by one box are left out."""
-    masks = space.masks(boxes)
-    possible = np.ones(len(boxes), np.bool_)
-    for k, (slot, old) in enumerate(zip(wider.slots, space.slots, strict=True)):
-        if slot == old:
-            continue
-        table = np.zeros(256, np.uint8)
-        for mask, operators in old.kind.conjunctions.items():
-            now = slot.kind.full
-            for op in operators:
-                now &= slot.kind.mask(op)
-            table[mask] = now
-        table[old.kind.full] = slot.kind.full
-        masks[:, k] = table[masks[:, k]]
-        possible &= masks[:, k] > 0
-    return ascending(wider.boxes(masks[possible]))
+    return ascending(said_in(space, boxes, wider)[0])
 
 
 def _apart(boxes: Words, others: Words) -> tuple[Words, Words]:

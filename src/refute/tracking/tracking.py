@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,15 +24,20 @@ from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.relation.keys.encoding import Encoding
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints
-from refute.tracking.pair_finder import finder_of
+from refute.tracking.meeting.cover import Cover
+from refute.tracking.meeting.pair_finder import finder_of
+from refute.tracking.meeting.planning import planned
 from refute.tracking.rows import TrackedRows
 from refute.tracking.searching import Searching
 from refute.tracking.ways import After, TrackedChange, Ways
+
+if TYPE_CHECKING:
+    from refute.tracking.saving.knowledge import SavedTracking
 
 FIRST_PAIRS = 200_000
 """Random ones, for witnesses of points that are not counted."""
@@ -49,38 +55,59 @@ class Tracking(Judging):
         space: PredicateSpace | None = None,
         tuning: Tuning = STANDARD,
         ways: Ways | None = None,
+        saved: SavedTracking | None = None,
     ) -> None:
-        """Searches the rules of a table, in a given space or in the one that its columns ask for."""
+        """Searches the rules of a table, in a space of its own or a given one, unless they were `saved` with that."""
         self.options = plain_options(options)
         self._tuning = tuning
         self._ways = ways or Ways()
         self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
+        self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
             space = fitted(LocalTable(relation), space, options.nulls)
-        self._begin(relation, slots, space)
+        self._begin(relation, slots, space, saved)
 
-    def _begin(self, relation: Relation, slots: Longs, space: PredicateSpace) -> None:
-        """Searches all pairs of the rows in a space, and keeps what is found."""
+    def _begin(
+        self, relation: Relation, slots: Longs, space: PredicateSpace, saved: SavedTracking | None = None
+    ) -> None:
+        """Searches all pairs of the rows in a space, and keeps what is found; or keeps what was saved of them."""
         self.space = space
-        self._planned = relation.n_rows
+        self.planned = relation.n_rows if saved is None else saved.planned
+        self.moved = 0 if saved is None else saved.moved
+        """Rows that came or went since the cover was chosen, or held against another."""
         types = {name: relation.column(name).type for name in relation.names}
-        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span)
+        kept = self._encodings if saved is None else saved.encodings  # a value has one number for good
+        self.rows = TrackedRows(space, self.options.nulls, types, span=self._ways.span, encodings=kept)
+        self._encodings = self.rows.encodings
         coded = self.rows.coded(relation)
         if coded is None:  # values were not known: a second look finds them so
             coded = self.rows.coded(relation)
         assert coded is not None
         numbers = self.rows.take_in(coded[0], relation, slots)
         self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._repairs)
+        if saved is not None:
+            self.cover = Cover(space, self.rows, saved.sets)
+            self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
+        else:
+            self._search(relation, len(numbers))
+        self.residual = finder_of(self.rows, self._ways)
+        self._plan()
+        self.work = self.cover.work + self.residual.work if saved is None else saved.work
+        """How many rows a row met when the cover was chosen."""
+
+    def _search(self, relation: Relation, rows: int) -> None:
+        """Searches all pairs of the rows, which are tracked already."""
+        space = self.space
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
         counts = self._ways.incdc is None
-        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         self.boxes = outcome.boxes
+        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
         found = outcome.evidence
         self.known.learn(found.points, self.cover.holds(found.points))
         if outcome.counted and counts:
@@ -91,10 +118,8 @@ class Tracking(Judging):
                 self.known.count(self.cover.counted(tallies), 1)
             self.known.witness(found)
             self.known.witness(pairs.random(FIRST_PAIRS))
-        assert len(numbers) < 2 or not (self.known.dead | self.known.suspects).any()
+        assert rows < 2 or not (self.known.dead | self.known.suspects).any()
         self._first = found
-        self.residual = finder_of(self.rows, self._ways)
-        self._plan()
 
     @property
     def nbytes(self) -> int:
@@ -109,7 +134,8 @@ class Tracking(Judging):
         """
         moved = len(gone) + len(came)
         many = moved > self._ways.spare and moved > self._ways.scratch * self.rows.n_alive
-        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)):
+        self.moved += moved
+        if many or self._has_outgrown(self.rows.n_alive + len(came) - len(gone)) or not self._fits():
             return self._anew(after)
         coded = None
         if len(came):
@@ -132,10 +158,19 @@ class Tracking(Judging):
             seen = [self.cover.evidence(coming, self._budget)]
             self.cover.add(coming)
             seen.append(self.residual.evidence(coming, self.cover.sets, self._budget))
-        step = self._judged(seen, coming, after)
+        step = self._judged(seen, coming, after, went=len(going) > 0)
         self._budget.raise_if_interrupted()  # threads stop without a word, and what they were to find is missing
         self._tidy()
         return step
+
+    def _fits(self) -> bool:
+        """Whether rows meet about as few others as when the cover was chosen, or as by one that would be chosen now."""
+        if self.moved <= self._ways.moved * self.rows.n_alive or self.is_counted or not len(self.boxes):
+            return True
+        self.moved = 0
+        plan = planned(self.space, self.rows, self.boxes)
+        best = self.rows.n_alive if plan is None else plan.work
+        return self.cover.work + self.residual.work <= self._ways.worse * max(best, self.work)
 
     def _anew(self, after: After) -> TrackedChange:
         """Searches all pairs again."""

@@ -22,10 +22,13 @@ class Ways:
     `witnesses`: pairs kept for a point that is not counted. `classes`: sets of columns of which rows stand for others,
     at most. `counted`: whether all pairs are counted, None to let the search decide. `span`: codes of values lie within
     it, 0 for all of 32 bits. `standing`: the share of rows up to which some are kept that stand for all others.
-    `scratch`: the share of rows in a change from which everything is made anew. `incdc`: what the indexes of that paper
-    are chosen by, where rows that come are to meet others by these alone and nothing is counted. `suspects`: how many
-    points may then lose their last witness before all pairs are searched anew rather than one for each. `came`: rows
-    that came to a table on Spark and are in this process, until they are sent there.
+    `scratch`: the share of rows in a change from which everything is made anew. `moved`: the share of rows that came or
+    went since the cover was chosen from which it is looked at again; it is chosen anew where rows meet more than
+    `worse` times as many others as they did then, and as they would by another cover.
+    `incdc`: what the indexes of that paper are chosen by, where rows that come are to meet others by these alone and
+    nothing is counted. `suspects`: how many points may then lose their last witness before all pairs are searched anew
+    rather than one for each. `came`: rows that came to a table on Spark and are in this process, until they are sent
+    there.
     """
 
     spare: int = 1 << 12
@@ -35,6 +38,8 @@ class Ways:
     span: int = 0
     standing: float = 1.0
     scratch: float = 0.5
+    moved: float = 0.5
+    worse: float = 2.0
     incdc: Thresholds | None = None
     suspects: int = 32
     came: int = 1 << 17

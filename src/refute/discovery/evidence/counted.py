@@ -54,7 +54,10 @@ class Evidence:
 
     def _present(self) -> Evidence:
         """The points with a count."""
-        some = self.counts != 0
+        return self.only(self.counts != 0)
+
+    def only(self, some: NDArray[np.bool_]) -> Evidence:
+        """These of the points."""
         if some.all():
             return self
         firsts = None if self.firsts is None else self.firsts[some]

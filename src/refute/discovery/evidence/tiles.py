@@ -96,8 +96,10 @@ class ClueTally:
 
 
 def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:
-    """The evidence of all pairs of rows, and whether all of them were looked at."""
-    return rectangle_evidence(book, book.facts, triangle(n_rows), budget)
+    """The evidence of all pairs of rows, and whether all of them were looked at; none where they were not, as that of
+    some is of no use and may take long to put together."""
+    tallies, complete = tallied(book.facts, triangle(n_rows), budget, keeps_pairs=book.keeps_pairs)
+    return evidence_of(book, tallies) if complete else Evidence.empty(book.space), complete
 
 
 def rectangle_evidence(

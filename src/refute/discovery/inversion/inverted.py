@@ -122,8 +122,10 @@ def _searched(
 def is_worth_cutting(boxes: Words, fresh: Words, tuning: Tuning) -> bool:
     """Whether new points break so few boxes, by an estimate, that cutting these is less work than a search anew."""
     some = fresh[:: max(1, len(fresh) // tuning.tried)]
-    broken = sum(int(np.count_nonzero(~(point & ~boxes).any(axis=1))) for point in some)
-    return broken * len(fresh) <= len(some) * max(tuning.recut, tuning.recut_share * len(boxes))
+    looked_at = boxes[:: max(1, len(boxes) // tuning.tried_boxes)]
+    broken = sum(int(np.count_nonzero(~(point & ~looked_at).any(axis=1))) for point in some)
+    expected = broken * len(fresh) * len(boxes) / max(1, len(some) * len(looked_at))
+    return expected <= max(tuning.recut, tuning.recut_share * len(boxes))
 
 
 def cut(

@@ -58,6 +58,8 @@ def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
     refusers = np.zeros((size, choices.siblings.shape[1]), np.uint64)
     by_state = np.zeros((slots, 8, words), np.uint64)
     for r in range(size):
+        if halt[0] != 0:  # whoever searches looks at it first, and at nothing else then
+            break
         for k in range(slots):
             state = states[rows[r], k]
             picked[r, k] = state
@@ -67,6 +69,8 @@ def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
     refused = np.zeros((total, words), np.uint64)
     gained = np.zeros((total, 4, words), np.uint64)
     for c in range(total):
+        if halt[0] != 0:
+            break
         slot = choices.slot[c]
         for state in range(8):
             if not (choices.mask[c] >> state) & 1:

@@ -156,6 +156,16 @@ def _predicates(cuts: CutMasks, box: Array) -> Scalar:
 def _is_inside(box: Array, others: Array, start: Scalar, stop: Scalar) -> bool:
     """Whether the box lies within one of others[start:stop]."""
     words = box.shape[0]
+    if words == 1:  # as most spaces have it; compilers then compare several at once
+        alone, column = box[0], others[:, 0]
+        for first in range(start, stop, _AT_ONCE):
+            part = column[first : min(first + _AT_ONCE, stop)]
+            found = 0
+            for n in range(part.shape[0]):
+                found += alone & ~part[n] == _ZERO
+            if found:
+                return True
+        return False
     for first in range(start, stop, _AT_ONCE):
         inside = False
         for n in range(first, min(first + _AT_ONCE, stop)):

@@ -32,6 +32,7 @@ class Query(NamedTuple):
     high: Lines  # (points, bounds)
     columns: Longs
     differs: Longs
+    turned: int  # points from here on ask in a second way: of a pair, they come after the row
 
 
 @njit(cache=True, nogil=True)
@@ -67,9 +68,10 @@ def pairs(
     most: int,
     out: Lines,
 ) -> int:
-    """How many pairs there are of a point and the slot of an alive row. The first are put into `out` (2, room).
+    """How many pairs there are of a point and an alive row. The first are put into `out` (2, room), as slots.
 
-    Rows and `asking` are as in `count`. Stops once there are more than `most`.
+    The point comes first, but where it asks in a second way. Rows and `asking` are as in `count`. Stops once there are
+    more than `most`.
     """
     total = 0
     query = _query(points, asking)
@@ -119,7 +121,7 @@ def _query(points: Lines, asking: Lines) -> Query:
                     high[p, b] = cell - 1
                 elif kind == ABOVE:
                     low[p, b] = cell + 1
-    return Query(lines, low, high, asking[0], asking[1])
+    return Query(lines, low, high, asking[0], asking[1], n)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -331,7 +333,7 @@ def _look(
     for i in range(start, stop):
         held = not one or (low <= run.lines[i, column] and run.lines[i, column] <= high)
         if held and _within(run.lines, i, query, p, met):
-            total += _told(run.lines[i, last], own, p, alive, out, filled + total)
+            total += _told(run.lines[i, last], own, p >= query.turned, alive, out, filled + total)
     return total
 
 
@@ -344,7 +346,7 @@ def _look_through(
     own = query.lines[p, query.lines.shape[1] - 1]
     for i in range(len(newest)):
         if _same_group(newest, i, query.lines, p, n_equal) and _within(newest, i, query, p, 0):
-            total += _told(newest[i, last], own, p, alive, out, filled + total)
+            total += _told(newest[i, last], own, p >= query.turned, alive, out, filled + total)
     return total
 
 
@@ -362,13 +364,13 @@ def _within(lines: Lines, i: int, query: Query, p: int, met: int) -> bool:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _told(slot: int, own: int, p: int, alive: NDArray[np.uint8], out: Lines, place: int) -> int:
-    """What a line of this slot adds to a number; with `alive`, its pair is put out, if there is room."""
+def _told(slot: int, own: int, turned: bool, alive: NDArray[np.uint8], out: Lines, place: int) -> int:
+    """What a line of this slot adds to a number; with `alive`, its pair with a point is put out, if there is room."""
     if len(alive) == 0:
         return 1 if slot >= 0 else -1
     if slot < 0 or slot == own or alive[slot] == 0:
         return 0
     if place < out.shape[1]:
-        out[0, place] = p
-        out[1, place] = slot
+        out[0, place] = slot if turned else own
+        out[1, place] = own if turned else slot
     return 1

@@ -124,3 +124,17 @@ def forget_pairs(witnesses: Array, alive: Array) -> None:
                 witnesses[n, kept] = pair
                 kept += 1
         witnesses[n, kept:] = -1
+
+
+@njit(cache=True, nogil=True)
+def count_holding(boxes: Array, turned: Array, ahead: Array, back: Array, out: Array) -> None:
+    """Write how many of the boxes (B, W) hold each point (N, W), with those in `turned` that hold it in the other role.
+
+    ahead, back: (N, W) the point of a pair and that of the pair turned round; turned: (B,) boxes asked of both.
+    """
+    for n in range(ahead.shape[0]):
+        out[n] = 0
+        for b in range(boxes.shape[0]):
+            out[n] += _is_inside(ahead, n, boxes, b)
+            if turned[b]:
+                out[n] += _is_inside(back, n, boxes, b)

@@ -165,6 +165,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.replace(r"\z", r"\Z"))
 
 
+def schema_like(wanted: pa.Schema) -> Schema | None:
+    """The schema under which files give columns of these types; None where one of them has no name here."""
+    by_type = {kind.arrow: kind for kind in _BY_NAME.values()}
+    found: dict[str, CellType] = {}
+    for field in wanted:
+        kind = field.type
+        if pa.types.is_decimal(kind):
+            found[field.name] = CellType.of(f"decimal({kind.precision},{kind.scale})", field.name)
+        elif kind in by_type:
+            found[field.name] = by_type[kind]
+        else:
+            return None
+    return Schema(found)
+
+
 def types_of_their_own(format_name: str, path: str) -> OptionError:
     """The error for a schema beside files that have one."""
     return OptionError(

@@ -22,8 +22,8 @@ from refute.kernels.tracking.points import first_around
 from refute.language.nulls import Nulls
 from refute.relation import Relation
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Cover, EqualSet, met_evidence
-from refute.tracking.residual import Residual
+from refute.tracking.meeting.cover import Cover, EqualSet, met_evidence
+from refute.tracking.meeting.residual import Residual
 from refute.tracking.rows import Coded, TrackedRows
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -29,6 +29,8 @@ from refute.spark.tracking.rows import SparkRows
 from refute.spark.tracking.tasks import NUMBER
 from refute.spark.tracking.tracking import SparkTracking
 from refute.tracking.ways import Ways
+
+_Found = TypeVar("_Found")
 
 
 class TrackedTable:
@@ -73,18 +75,43 @@ def opened(
     tuning: SparkTuning = SPARK_STANDARD,
 ) -> pa.Table | TrackedTable:
     """The rows of a DataFrame, where they take at most so many bytes in this process; else the table on Spark."""
+
+    def run() -> pa.Table | TrackedTable:
+        settled, here = _opened(table, key, driver_bytes)
+        return TrackedTable(settled, ways or Ways(), tuning) if here is None else here
+
+    return _run(table, key, run)
+
+
+def gathered(table: Any, key: Sequence[str], driver_bytes: int | None = None) -> pa.Table:
+    """The rows of a DataFrame for a tracker on disk; raises OptionError where they take more than so many bytes."""
+    _, here = _run(table, key, lambda: _opened(table, key, driver_bytes))
+    if here is None:
+        most = GATHERED if driver_bytes is None else driver_bytes
+        raise OptionError(
+            f"the rows of a tracker on disk are in this process too, and this DataFrame takes more than {most:,} bytes "
+            "there; raise driver_bytes, or use Tracker(...) to leave them on Spark",
+            option="driver_bytes",
+            value=most,
+        )
+    return here
+
+
+def _opened(table: Any, key: Sequence[str], driver_bytes: int | None) -> tuple[SparkSource, pa.Table | None]:
+    """A table that is the same each time, and its rows where they take at most so many bytes in this process."""
+    source = open_source(table, key=key)
+    settled = source.settled(source.frame.columns)
+    here = few_rows(settled, GATHERED if driver_bytes is None else driver_bytes)
+    return settled, None if here is None else here.arrow
+
+
+def _run(table: Any, key: Sequence[str], job: Callable[[], _Found]) -> _Found:
+    """What a job on a DataFrame gives, which ends when this process is interrupted."""
     if not key:
         raise OptionError("rows of a Spark table have no order to be numbered by; give key= to track one", option="key")
     session = session_of(table)
-
-    def run() -> pa.Table | TrackedTable:
-        source = open_source(table, key=key)
-        settled = source.settled(source.frame.columns)
-        here = few_rows(settled, GATHERED if driver_bytes is None else driver_bytes)
-        return TrackedTable(settled, ways or Ways(), tuning) if here is None else here.arrow
-
     with calm(), plain_failures("the DataFrame"):
-        return stoppable(session, "track", run)
+        return stoppable(session, "track", job)
 
 
 def fetched(table: Any) -> pa.Table:

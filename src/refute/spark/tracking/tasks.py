@@ -20,9 +20,9 @@ from refute.spark.discovery.looking import written
 from refute.spark.tracking.meeting import BlockQuestion, Met, MovedRows, all_met, coded_rows, met
 from refute.spark.worker import RESERVED, settle
 from refute.tracking.codes import Longs
-from refute.tracking.residual import required
+from refute.tracking.meeting.residual import required
+from refute.tracking.meeting.standing import BoxReading, StandIns
 from refute.tracking.rows import TrackedRows
-from refute.tracking.standing import BoxReading, StandIns
 
 NUMBER = RESERVED + "number"
 KIND = "kind"  # of evidence: pairs that are lost, gained, or seen

@@ -25,10 +25,10 @@ from refute.spark.tracking.searching import RowsAfter, SparkSearching
 from refute.spark.tracking.tasks import NUMBER
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Cover
 from refute.tracking.judging import CountedSets, Judging
 from refute.tracking.known import KnownPoints, ascending
-from refute.tracking.residual import required, settled
+from refute.tracking.meeting.cover import Cover
+from refute.tracking.meeting.residual import required, settled
 from refute.tracking.rows import TrackedRows
 from refute.tracking.tracking import FIRST_PAIRS, plain_options
 from refute.tracking.ways import After, TrackedChange, Ways
@@ -93,7 +93,7 @@ class SparkTracking(Judging):
                 columns=tuple(table.names),
             )
         self.space = space
-        self._planned = table.n_rows
+        self.planned = table.n_rows
         self.maximal = Maximal(space, self.options.max_predicates, self._budget, self._tuning)
         self.known = KnownPoints(space, self._ways.witnesses)
         pairs = table.pairs(space, self.options, self._tuning)
@@ -181,7 +181,7 @@ class SparkTracking(Judging):
         going = Relation.of(moved.going)
         for name in names:
             self._nulls[name] += relation.null_count(name) - going.null_count(name)
-        step = self._judged([found.gained, found.seen], came, self._here)
+        step = self._judged([found.gained, found.seen], came, self._here, went=len(gone) > 0)
         self._budget.raise_if_interrupted()
         return step
 

@@ -12,7 +12,7 @@ from refute.discovery.inversion.minimal import leads_mirror
 from refute.discovery.space.slots import PredicateSpace, Slot, Words
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.language.predicate import Column
-from refute.tracking.residual import required
+from refute.tracking.meeting.residual import required
 from refute.tracking.rows import TrackedRows
 
 Mask = NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""The file that names all others of a monitor on disk."""
+"""The file that names all others of a folder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from refute.durable.files import VERSION, refuse_newer
 from refute.errors import DataError
-from refute.faults import no_monitor
-from refute.live.durable.files import VERSION, refuse_newer
+from refute.faults import nothing_kept
 from refute.writing import write_text
 
 NAME = "manifest.json"
@@ -21,21 +21,27 @@ def write_manifest(folder: Path, body: dict[str, Any]) -> None:
     write_text(folder / NAME, json.dumps({"refute": VERSION, "crc": _checksum(state), "state": state}) + "\n")
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """What the manifest of a folder says; raises DataError where it is damaged, foreign or of a newer format."""
+def read_manifest(folder: Path, noun: str) -> dict[str, Any]:
+    """What the manifest of a folder says; raises DataError where it is damaged, foreign or of a newer format.
+
+    `noun` says what is looked for, such as a monitor: a folder that holds something else is refused.
+    """
     path = folder / NAME
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise no_monitor(str(folder), NAME) from error
+        raise nothing_kept(noun, str(folder), NAME) from error
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}", path=str(path)) from error
     if not isinstance(held, dict) or not {"refute", "crc", "state"} <= held.keys():
-        raise DataError(f"{path} is not the manifest of a monitor", path=str(path))
+        raise DataError(f"{path} is not the manifest of a {noun}", path=str(path))
     refuse_newer(path, held["refute"])
     if not isinstance(held["state"], str) or _checksum(held["state"]) != held["crc"]:
         raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
     body: dict[str, Any] = json.loads(held["state"])
+    if (other := body.get("holds", "monitor")) != noun:
+        told = f"{folder} holds a {other}, not a {noun}; open it with refute.{str(other).capitalize()}.open"
+        raise DataError(told, path=str(folder), expected=noun)
     return body
 
 

@@ -9,9 +9,9 @@ from refute.discovery.evidence.counted import Evidence
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget
 from refute.tracking.codes import Longs
-from refute.tracking.cover import EqualSet
 from refute.tracking.incdc.finder import IndexFinder
-from refute.tracking.residual import Residual
+from refute.tracking.meeting.cover import EqualSet
+from refute.tracking.meeting.residual import Residual
 from refute.tracking.rows import TrackedRows
 from refute.tracking.ways import Ways
 
@@ -25,6 +25,11 @@ class PairFinder(Protocol):
     @property
     def nbytes(self) -> int:
         """The memory in use."""
+        ...
+
+    @property
+    def work(self) -> float:
+        """How many rows a row that comes meets on average, as far as the choice of counted sets depends on it."""
         ...
 
     def plan(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> None:

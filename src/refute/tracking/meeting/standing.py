@@ -12,8 +12,8 @@ from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
 from refute.kernels.tracking.groups import keep_outermost
 from refute.tracking.codes import Ints, Longs
-from refute.tracking.cover import met_evidence
-from refute.tracking.groups import KeyNumbers
+from refute.tracking.meeting.cover import met_evidence
+from refute.tracking.meeting.groups import KeyNumbers
 from refute.tracking.rows import TrackedRows
 
 Mask = NDArray[np.bool_]
@@ -93,7 +93,7 @@ class StandIns:
         self._of: Ints = np.empty(0, np.int32)
         self._low: Longs = np.empty(0, np.int64)
         self._high: Longs = np.empty(0, np.int64)
-        self.add(self._rows.living)
+        self._take_in(self._rows.living)
 
     @property
     def nbytes(self) -> int:
@@ -107,10 +107,17 @@ class StandIns:
 
     def add(self, rows: Longs) -> Longs:
         """Takes rows in; those of them that stand for others now."""
+        self._take_in(rows)
+        return self.among(rows)
+
+    def _take_in(self, rows: Longs) -> None:
         if not len(rows):
-            return rows
-        states = self._rows.states[rows[:, None], self._states].astype(np.int32)
-        groups = self._keys.of(np.concatenate([self._rows.codes_of(rows, self._columns), states], axis=1))
+            return
+        codes = self._rows.codes_of(rows, self._columns)
+        if len(self._states):
+            states = self._rows.states[rows[:, None], self._states].astype(np.int32)
+            codes = np.concatenate([codes, states], axis=1)
+        groups = self._keys.of(codes)
         if self._keys.known > len(self._low):
             more = np.full(self._keys.room - len(self._low), -1, np.int64)
             self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])
@@ -119,7 +126,6 @@ class StandIns:
             self._of = np.concatenate([self._of, np.zeros(size - len(self._of), np.int32)])
         self._of[rows] = groups
         self._keep(rows, groups)
-        return self.among(rows)
 
     def drop(self, rows: Longs) -> None:
         """Lets rows go that are no longer alive; others take the places of those that stood for some."""

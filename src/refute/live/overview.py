@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from refute.durable.directory import entries_of, last_told
+from refute.durable.files import VERSION, checksum
+from refute.durable.manifest import read_manifest
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
-from refute.live.durable.directory import described
-from refute.live.durable.files import VERSION, checksum
-from refute.live.durable.manifest import read_manifest
+from refute.live.saved import MONITOR
 
 _ATTEMPTS = 4  # a writer may put other files in the place of those that the manifest named when it was read
 _PAUSE = 0.05  # seconds
@@ -42,7 +43,7 @@ class Overview:
         Files are held against their sizes, and with `verify` against their checksums, for which all are read.
         """
         for attempt in range(_ATTEMPTS):
-            body = read_manifest(folder)
+            body = read_manifest(folder, MONITOR.noun)
             try:
                 return _seen(folder, body, verify)
             except (DataError, OSError) as error:
@@ -57,7 +58,7 @@ class Overview:
 
 
 def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
-    for entry in _entries(body):
+    for entry in entries_of(body):
         path = folder / entry["file"]
         size = path.stat().st_size
         if size != entry["bytes"]:
@@ -85,12 +86,20 @@ def _seen(folder: Path, body: dict[str, Any], verify: bool) -> Overview:
     )
 
 
-def _entries(part: Any) -> Iterator[dict[str, Any]]:
-    """What a manifest says of each file."""
-    if isinstance(part, dict):
-        if isinstance(part.get("file"), str):
-            yield part
-        part = list(part.values())
-    if isinstance(part, list):
-        for inner in part:
-            yield from _entries(inner)
+def described(folder: Path) -> dict[str, Any]:
+    """What a folder holds, without opening it: rules, rows, violations, size; as of its last commit."""
+    body, facts, commits, waiting = last_told(folder, MONITOR)
+    size = 0
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            size += path.stat().st_size if path.is_file() else 0
+    return {
+        "key": body["key"],
+        "method": body["method"],
+        "rows": facts["n_rows"],
+        "commits": commits,
+        "in_log": waiting,
+        "counts": {name: int(count) for name, count in facts["counts"].items()},
+        "bytes": size,
+        "rules": str(folder / body["rules"]["file"]),
+    }

@@ -19,10 +19,11 @@ from refute.discovery.evidence.tiles import ClueTally, Rectangles
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget, Crew
 from refute.kernels.evidence.clues import Facts
+from refute.kernels.tracking.points import count_holding
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
-from refute.tracking.codes import Longs
-from refute.tracking.groups import RowGroups
+from refute.tracking.codes import Ints, Longs
+from refute.tracking.meeting.groups import RowGroups
 from refute.tracking.rows import TrackedRows
 
 Chosen = frozenset[int]
@@ -98,6 +99,12 @@ class Cover:
         """The memory of all groups."""
         return sum(groups.nbytes for groups in self._groups.values())
 
+    @property
+    def work(self) -> float:
+        """How many members a row meets on average, by all sets."""
+        alone = sum(self._groups[one.right].work for one in self.sets)
+        return alone + sum(self._groups[one.left].work for one in self.sets if not one.same)
+
     def reload(self, columns: frozenset[int] | None = None) -> None:
         """Makes groups anew: those over columns whose codes have moved, or all."""
         for key, groups in self._groups.items():
@@ -132,6 +139,11 @@ class Cover:
         facts = self._rows.facts(batch)
         tallies = [ClueTally(facts, keeps_pairs=True)]
         sources: list[MetRows] = []
+        if len(batch) == 1:
+            sources.append(MetRows(batch, self._members_of(batch)))
+            ranges = np.array([[0, 1, 0, len(sources[0].t_rows)]], np.int64)
+            tally_members(tallies, self._rows, facts, _ALONE, sources, ranges, budget)
+            return self._counted(tallies, sources, before)
         for one in self.sets:
             for asked, kept in [(one.left, one.right)] if one.same else [(one.left, one.right), (one.right, one.left)]:
                 numbers = self._numbered(batch, asked, kept)
@@ -149,6 +161,17 @@ class Cover:
         """
         return self._counted(list(tallies), None, ())
 
+    def _members_of(self, batch: Longs) -> Ints:
+        """The members of all groups that a row alone asks for, one group after the other."""
+        found = []
+        for one in self.sets:
+            for asked, kept in [(one.left, one.right)] if one.same else [(one.left, one.right), (one.right, one.left)]:
+                number = self._numbered(batch, asked, kept)
+                if number[0] >= 0:
+                    (begin,), (end,) = self._groups[kept].spans(number)
+                    found.append(self._groups[kept].members[begin:end])
+        return np.concatenate(found) if found else np.empty(0, np.int32)
+
     def _numbered(self, batch: Longs, asked: tuple[int, ...], kept: tuple[int, ...]) -> Longs:
         """The groups that the rows of a batch ask for by some columns, among those by other columns."""
         if (asked, kept) not in self._numbers:
@@ -157,11 +180,6 @@ class Cover:
 
     def _asking(self, groups: RowGroups, numbers: Longs) -> tuple[Longs, Rectangles]:
         """The rows of a batch in the order of the groups that they ask for, and the ranges that they meet."""
-        if len(numbers) == 1:  # as rows that come one by one feel it
-            if numbers[0] < 0:
-                return _ALONE, np.empty((0, 4), np.int64)
-            (begin,), (end,) = groups.spans(numbers)
-            return _ALONE, np.array([[0, 1, begin, end]], np.int64)
         order = np.argsort(numbers, kind="stable")
         ordered = numbers[order]
         first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
@@ -203,12 +221,12 @@ class Cover:
     def _counted(self, tallies: list[ClueTally], sources: list[MetRows] | None, before: Sequence[EqualSet]) -> Evidence:
         """The evidence of tallied pairs, each of which was met once for every set and role in which it agrees."""
 
+        boxes = np.stack([one.box for one in self.sets]) if self.sets else np.empty((0, self._space.words), np.uint64)
+        turned = np.array([not one.same for one in self.sets], np.bool_)
+
         def times(ahead: Words, back: Words) -> Longs:
-            found = np.zeros(len(ahead), np.int64)
-            for one in self.sets:
-                found += one.holds(ahead)
-                if not one.same:
-                    found += one.holds(back)
+            found = np.empty(len(ahead), np.int64)
+            count_holding(boxes, turned, ahead, back, found)
             if before:
                 found[held_by(before, ahead) | held_by(before, back)] = 0
             return found
@@ -279,7 +297,9 @@ def held_by(sets: Iterable[EqualSet], points: Words) -> Mask:
 
 def _common(times: Longs, counts: Counts) -> tuple[int, Counts]:
     """A number that all of `times` divide, and the counts divided by their times, as many times that number."""
-    whole = int(np.lcm.reduce(np.unique(times)))
+    if times.max() == 1:
+        return 1, counts
+    whole = int(np.lcm.reduce(np.flatnonzero(np.bincount(times))))
     if whole * int(counts.sum()) >= 1 << 62:
         raise OverflowError("pairs that agree in so many ways are too many to be counted; use fewer columns")
     return whole, counts * (whole // times)
@@ -332,6 +352,8 @@ def parts_of(ranges: Rectangles) -> Iterator[Rectangles]:
 def _rows_of(sources: Sequence[MetRows], which: Longs, places: Longs) -> Longs:
     """Packed positions as packed rows, given by which source each is meant."""
     s, t = unpacked_pairs(places).T.copy()
+    if len(sources) == 1:
+        return packed_pairs(sources[0].s_rows[s], sources[0].t_rows[t].astype(np.int64))
     for number in np.unique(which).tolist():
         some = which == number
         s[some] = sources[number].s_rows[s[some]]

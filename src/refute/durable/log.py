@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from refute.durable.files import VERSION, refuse_newer
 from refute.errors import DataError, EngineError
-from refute.live.durable.files import VERSION, refuse_newer
 from refute.writing import replacing
 
 Longs = NDArray[np.int64]
@@ -40,11 +40,12 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit: facts about the state after it, and its changes in their order."""
+    """One commit: facts about the state after it, its changes in their order, and what these do not show."""
 
     number: int
     facts: dict[str, Any]
     changes: list[Logged]
+    beside: bytes  # an Arrow stream, or nothing
 
 
 class Tail(NamedTuple):
@@ -76,10 +77,10 @@ class Log:
             draft.write_bytes(_START.pack(_MAGIC, VERSION, number))
         return cls(path, number, Tail(START, commits, version))
 
-    def append(self, version: int, facts: dict[str, Any], changes: Sequence[Logged]) -> int:
+    def append(self, version: int, facts: dict[str, Any], changes: Sequence[Logged], beside: bytes = b"") -> int:
         """Appends a commit and waits until it is on the disk; its bytes. Where that fails, the log is as before."""
         length, commits = self.tail.length, self.tail.commits + 1
-        payload = _packed(facts, changes)
+        payload = _packed(facts, changes, beside)
         frame = _head(payload, commits)
         try:
             self.cut()
@@ -111,21 +112,21 @@ class Log:
 def read_log(path: Path, number: int, *, last: bool) -> tuple[list[Commit], int]:
     """The frames of a log, and where the last of them ends; raises DataError where it is damaged.
 
-    In the last log of a monitor, a frame that was not written to its end is left out: its commit was never
+    In the last log of a folder, a frame that was not written to its end is left out: its commit was never
     acknowledged. In others all frames were.
     """
     frames = []
     try:
         held = path.read_bytes()
     except FileNotFoundError as error:
-        raise DataError(f"{path} is missing; the monitor cannot be opened without it", path=str(path)) from error
+        raise DataError(f"{path} is missing; the folder cannot be opened without it", path=str(path)) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}", path=str(path)) from error
     if len(held) < START:
         raise DataError(f"{path} is damaged: it ends too early", path=str(path))
     magic, version, own = _START.unpack_from(held)
     if magic != _MAGIC or own != number:
-        raise DataError(f"{path} is not a log of this monitor", path=str(path))
+        raise DataError(f"{path} is not a log of this folder", path=str(path))
     refuse_newer(path, version)
     end = START
     while end < len(held):
@@ -182,9 +183,9 @@ def _write(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _packed(facts: dict[str, Any], changes: Sequence[Logged]) -> bytes:
+def _packed(facts: dict[str, Any], changes: Sequence[Logged], beside: bytes) -> bytes:
     sizes = []
-    parts = []
+    parts = [beside]
     for change in changes:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, change.table.schema) as writer:
@@ -193,14 +194,17 @@ def _packed(facts: dict[str, Any], changes: Sequence[Logged]) -> bytes:
         gone = change.gone.astype("<i8", copy=False).tobytes()
         sizes.append([len(gone), len(rows)])
         parts += [gone, rows]
-    head = json.dumps({**facts, "changes": sizes}).encode()
+    told = {**facts, "changes": sizes, **({"beside": len(beside)} if beside else {})}
+    head = json.dumps(told).encode()
     return b"".join([struct.pack("<I", len(head)), head, *parts])
 
 
 def _unpacked(number: int, payload: bytes) -> Commit:
     (length,) = struct.unpack_from("<I", payload)
     facts = json.loads(payload[4 : 4 + length])
-    return Commit(number, facts, list(_changes(facts.pop("changes"), payload, 4 + length)))
+    place = 4 + length
+    beside = payload[place : place + facts.pop("beside", 0)]
+    return Commit(number, facts, list(_changes(facts.pop("changes"), payload, place + len(beside))), beside)
 
 
 def _changes(sizes: list[list[int]], payload: bytes, place: int) -> Iterator[Logged]:

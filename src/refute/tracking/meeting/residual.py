@@ -12,9 +12,9 @@ from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.work import Budget
 from refute.tracking.codes import Longs
-from refute.tracking.cover import Chosen, Cover, EqualSet
+from refute.tracking.meeting.cover import Chosen, Cover, EqualSet
+from refute.tracking.meeting.standing import Alike, BoxReading, StandIns
 from refute.tracking.rows import TrackedRows
-from refute.tracking.standing import Alike, BoxReading, StandIns
 
 Mask = NDArray[np.bool_]
 _SAMPLE = 4096  # rows from which the number of values of a column is estimated
@@ -57,6 +57,11 @@ class Residual:
         """The memory of all groups."""
         kept = 0 if self._probes is None else self._probes.nbytes
         return kept + sum(one.nbytes for one in self._classes.values())
+
+    @property
+    def work(self) -> float:
+        """How many rows a row that comes meets on average, but for those that it comes to stand for."""
+        return 0.0 if self._probes is None else self._probes.work
 
     def plan(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> None:
         """Makes sure that pairs in all boxes are found when rows come."""

@@ -10,6 +10,7 @@ from refute.tracking.codes import NULL, Ints, Longs
 from refute.tracking.rows import TrackedRows
 
 _FEW = 1 << 10
+_MANY = 8  # as many rows as this part of all groups are counted rather than sorted
 _AT_ONCE = 1 << 16  # keys that are numbered before more room is made
 
 
@@ -124,8 +125,19 @@ class RowGroups:
             place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int32)])
             self._pool = self._pool._replace(place=place)
         self._of[rows] = groups
+        if len(rows) == 1 and groups[0] >= 0 and self._pool.size[groups[0]] < self._pool.room[groups[0]]:
+            self._add_one(rows[0], groups[0])
+            return
         self._make_room(groups[groups >= 0])
         add_members(self._pool, rows, groups)
+
+    def _add_one(self, row: np.int64, group: np.int64) -> None:
+        """Takes a row into a group that has room; for one alone a kernel takes longer to call than to run."""
+        pool = self._pool
+        at = pool.start[group] + pool.size[group]
+        pool.rows[at] = row
+        pool.place[row] = at
+        pool.size[group] += 1
 
     def drop(self, rows: Longs) -> None:
         """Lets rows go."""
@@ -133,7 +145,11 @@ class RowGroups:
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""
-        if len(coming) > 1:
+        if len(coming) > len(self._pool.size) // _MANY:
+            numbers = np.bincount(coming, minlength=1)
+            groups = np.flatnonzero(numbers)
+            more = numbers[groups]
+        elif len(coming) > 1:
             groups, more = np.unique(coming, return_counts=True)
         else:
             groups, more = coming, np.ones(len(coming), np.int64)
