@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.errors import DataError, EngineError
 from refute.language.rulebook import RuleBook
+from refute.spark.blame.rounds import Rounds
 from thorough import THOROUGH
 
 TABLE = pa.table(
@@ -165,3 +167,25 @@ def test_what_does_not_fit_here_is_told(spark: SparkSession) -> None:
         rf.suspects(frame, RULES, key="id", driver_bytes=0)
     with pytest.raises(DataError, match="finding suspects needs row ids"):
         rf.suspects(frame, RULES)
+
+
+def test_the_plan_of_a_round_does_not_hold_the_plans_of_those_before(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = np.random.default_rng(3)
+    x = drawn.integers(0, 900, 500)
+    table = pa.table({"id": np.arange(500), "x": x, "y": np.where(drawn.random(500) < 0.2, x[::-1], x)})
+    sizes: list[int] = []
+    once = Rounds._round
+
+    def measured(self: Rounds, *args: Any) -> bool:
+        went = once(self, *args)
+        sizes.append(len(self.left.source.frame._jdf.queryExecution().toString()))
+        return went
+
+    monkeypatch.setattr(Rounds, "_round", measured)
+    rule = "not (s.x < t.x and s.y > t.y)"
+    rf.suspects(spark.createDataFrame(table), rule, key="id", driver_bytes=1500)
+    assert len(sizes) > 3
+    grown = np.diff(sizes[:-1])
+    assert grown.max() < 2 * grown[1:].min() + 1
