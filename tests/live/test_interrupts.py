@@ -14,7 +14,7 @@ import refute as rf
 from committing import RULES, batches_in, carry_out, check_whole, rows_after, table_of
 from thorough import THOROUGH
 
-FILES = ("/refute/live/", "/refute/api/monitor.py", "/refute/index/")
+FILES = ("/refute/live/", "/refute/durable/", "/refute/api/monitor.py", "/refute/api/lasting.py", "/refute/index/")
 pytestmark = pytest.mark.filterwarnings(  # of a file that was opened when the interrupt came
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )
