@@ -210,7 +210,7 @@ def test_several_rows_that_one_left_hand_cell_explains_name_that_cell() -> None:
 
 
 def test_a_value_that_rests_on_one_that_is_withheld_is_withheld_too() -> None:
-    columns = {"z": [5, 5, 3, 3, 5], "g": ["A", "A", "B", "B", "B"], "x": [2, 2, 6, 6, 1]}
+    columns: dict[str, list[Any]] = {"z": [5, 5, 3, 3, 5], "g": ["A", "A", "B", "B", "B"], "x": [2, 2, 6, 6, 1]}
     lines = lines_of(columns, ["z -> g", "g -> x"])
     assert {line.row for line in lines} == {4}
     assert {(cell.column, cell.suggestion) for line in lines for cell in line.cells} == {("g", None), ("x", None)}
