@@ -42,10 +42,13 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path: Path, sign
 
 
 def _end(child: int, sign: signal.Signals) -> None:
-    """Send the signal until the process has ended: Python drops an interrupt that comes while it collects garbage."""
+    """Send the signal until the process has ended: Python drops an interrupt that comes while it collects garbage.
+
+    It gets long enough to tidy up, so that no second one comes while it does.
+    """
     while True:
         os.kill(child, sign)
-        for _ in range(100):
+        for _ in range(500):
             if os.waitpid(child, os.WNOHANG)[0]:
                 return
             time.sleep(0.01)

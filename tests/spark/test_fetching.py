@@ -93,7 +93,7 @@ class Narrow(SparkBudget):
 
 
 def test_no_more_is_fetched_than_spark_lets_come_here(spark: SparkSession) -> None:
-    assert largest_result(spark) >= 1 << 28
+    assert largest_result(spark) >= 1 << 27
     assert SparkBudget(driver_bytes=1 << 60).most_bytes(spark) == largest_result(spark)
     assert SparkBudget(driver_bytes=7).most_bytes(spark) == 7
     engine = SparkEngine(frame_of(_table(), spark), key=["id"], budget=Narrow(driver_bytes=ROWS * 60, sample_rows=1))
