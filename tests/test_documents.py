@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = {
     "README.md": "## Watch rows come and go\n",
     "docs/monitor.md": "",
+    "docs/propose.md": "",
     "docs/suspects.md": "",
     "docs/tracker.md": "",
 }
