@@ -16,7 +16,7 @@ import pyarrow.csv
 import refute as rf
 from benchmarks.case import US, Case, Claim, Contestant
 from benchmarks.cases.discover import DATA
-from benchmarks.cases.suspects import _ABSENT, _REAL
+from benchmarks.cases.suspects import ABSENT, REAL
 from benchmarks.dirt import Dependency, DirtyTable, real
 from benchmarks.measure import Measurement, Told
 from benchmarks.tables import MILLION, read, tax
@@ -38,7 +38,7 @@ Sides = tuple[frozenset[str], str]
 
 def cases() -> Iterator[Case]:
     """Known rules of dirty tables, then time on tables of many rows and of many columns."""
-    for name, (rules, dirty, clean, _) in _REAL.items():
+    for name, (rules, dirty, clean, _) in REAL.items():
         claims = [
             Claim("half of the known rules are in the top 20", lambda found: found[US].facts["recall at 20"] >= 0.5),
             Claim("60 % of the top 20 rules are true", lambda found: found[US].facts["true"] >= 0.6),
@@ -97,7 +97,7 @@ def _quality(name: str, rules: str, dirty: str, clean: str) -> Sequence[Contesta
     table = real(name, rules, dirty, clean)
     typed = _typed(dirty)
     if table is None or typed is None:
-        return [Contestant(US, absent=_ABSENT)]
+        return [Contestant(US, absent=ABSENT)]
     typed = typed.rename_columns([column.replace("-", "_") for column in typed.column_names])
     peer = Contestant("desbordante Pyro", absent="not installed")
     if importlib.util.find_spec("desbordante") is not None:

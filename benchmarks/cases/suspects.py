@@ -20,13 +20,13 @@ from refute.detect.local import LocalEngine
 from refute.language.rulebook import RuleBook
 from refute.plan.compile import compile_rule
 
-_REAL = {  # files of rules, dirty and clean tables, and the F1 of findable rows that is claimed
+REAL = {  # files of rules, dirty and clean tables, and the F1 of findable rows that is claimed
     "hospital": ("hospital_holoclean.txt", "holoclean_hospital_dirty.csv", "holoclean_hospital_clean.csv", 0.95),
     "flights": ("uniclean_flights.txt", "raha_flights_dirty.csv", "raha_flights_clean.csv", 0.88),
     "beers": ("uniclean_beers.txt", "raha_beers_dirty.csv", "raha_beers_clean.csv", 0.90),
     "tax": ("uniclean_tax.txt", "tax_50k_dirty.csv", "tax_50k_clean.csv", 0.93),
 }
-_ABSENT = f"no folder of dirty tables is named by {FOLDER}"
+ABSENT = f"no folder of dirty tables is named by {FOLDER}"
 _SHARES = (0.01, 0.05)
 _SEEDS = 3
 _RIGHT = {"typo": 0.95, "swap": 0.85}
@@ -47,7 +47,7 @@ Results = Mapping[str, Measurement]
 
 def cases() -> Iterator[Case]:
     """Real tables, errors of three kinds, an order with errors, and a million rows."""
-    for name, (*files, least) in _REAL.items():
+    for name, (*files, least) in REAL.items():
         claims = [
             Claim(f"F1 of findable rows is at least {least}", partial(_at_least, "F1", least)),
             Claim("and no lower than the best baseline", partial(_best, "F1", 0.0)),
@@ -90,7 +90,7 @@ def _contestants(tell: Callable[[str], Told]) -> Sequence[Contestant]:
 
 
 def _absent() -> Sequence[Contestant]:
-    return [Contestant(US, absent=_ABSENT)]
+    return [Contestant(US, absent=ABSENT)]
 
 
 def _real(name: str, rules: str, dirty: str, clean: str) -> Sequence[Contestant]:

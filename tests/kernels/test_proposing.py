@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refute.kernels.proposing.chance import dealt_blame, pool_blame
-from refute.kernels.proposing.groups import UNIT, clustering, refine, to_blame
+from refute.kernels.proposing.groups import UNIT, refine, to_blame
 from refute.kernels.proposing.orders import clashing_pairs, order_blame, sorted_groups
 from refute.kernels.proposing.spans import overlap_blame
 
@@ -60,12 +60,11 @@ def test_rows_to_blame_are_those_beside_the_most_common_value(rows: list[tuple[i
     blamed = [len(values) - max(Counter(values).values()) for values in valued]
     every = [value for values in valued for value in values]
     rest = len(every) - max(Counter(every).values(), default=0)
-    assert to_blame(order, starts, codes, counts, NEVER) == (len(every), sum(blamed), rest)
+    clustered = sum(b * (b - 1) * UNIT // (len(values) - 1) for b, values in zip(blamed, valued, strict=True))
+    assert to_blame(order, starts, codes, counts, NEVER) == (len(every), sum(blamed), rest, clustered)
     assert not counts.any()
     if sum(blamed):
         assert to_blame(order, starts, codes, counts, sum(blamed) - 1)[1] > sum(blamed) - 1, "it may stop early"
-    expected = sum(b * (b - 1) * UNIT // (len(values) - 1) for b, values in zip(blamed, valued, strict=True))
-    assert clustering(order, starts, codes, counts) == expected
     assert not counts.any()
 
 
@@ -134,6 +133,7 @@ def fewest(n: int, clash: object) -> int:
     st.lists(st.tuples(st.integers(0, 1), st.integers(-1, 4), st.integers(-1, 4)), min_size=3, max_size=9),
     st.sampled_from([1, -1]),
 )
+@example([(0, 0, 1), (0, 0, -1), (0, 1, 0)], 1)  # a group that is not judged
 def test_the_fewest_rows_out_of_order_are_blamed(rows: list[tuple[int, int, int]], sign: int) -> None:
     by, x, y = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     order, starts = grouped(by.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
@@ -15,7 +16,7 @@ from refute.language.addresses import local_path
 Held = TypeVar("Held", bound=Keepable)
 
 
-class Lasting(Generic[Held]):
+class Lasting(ABC, Generic[Held]):
     """Something that changes batch by batch, in memory alone or in a folder too."""
 
     _sort: Sort[Held]
@@ -26,9 +27,9 @@ class Lasting(Generic[Held]):
         self._directory = directory
         self._closed = False
 
+    @abstractmethod
     def _to_keep(self) -> Held:
         """What the folder holds, as it is now."""
-        raise NotImplementedError
 
     def commit(self) -> None:
         """Writes all changes since the last commit to disk; once this returns, they survive a crash."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -53,19 +54,19 @@ class RunShape:
         return self.n_equal + min(self.n_axes, 1)
 
 
-class Held:
+class Held(ABC):
     """Rows that points are held against: in runs, by their places, and as lines in no order, which are few."""
 
     shape: RunShape
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """The number of lines."""
-        raise NotImplementedError
 
+    @abstractmethod
     def held(self) -> tuple[Places, Lines]:
         """The runs and the lines."""
-        raise NotImplementedError
 
     def counts(self, asking: Asking, points: Lines) -> Longs:
         """For each point, in each way in which it asks, the number of its rows, less those taken back."""

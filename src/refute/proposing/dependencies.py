@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refute.kernels.proposing.chance import dealt_blame
-from refute.kernels.proposing.groups import UNIT, clustering, to_blame
+from refute.kernels.proposing.groups import UNIT, to_blame
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, Grouping, Longs, room
 from refute.proposing.scores import Figures, Limits, clustered
@@ -95,7 +95,7 @@ class DependencySearch:
         if self.pruned and left != _UNKNOWN:
             most = min(most, int((1 - limits.tendency) * left))
         stop = most if self.pruned and len(side) > 1 else _UNKNOWN
-        rows, blame, rest = to_blame(grouping.order, grouping.starts, column.values, counts, stop)
+        rows, blame, rest, parts_clustered = to_blame(grouping.order, grouping.starts, column.values, counts, stop)
         if blame > stop:
             return []
         blamed[right] = blame
@@ -106,7 +106,6 @@ class DependencySearch:
         chance = self._chance(side, grouping, column, counts, blame)
         if chance < limits.chance:
             return []
-        parts_clustered = clustering(grouping.order, grouping.starts, column.values, counts)
         figures = Figures(rows, grouping.n_groups, blame, chance, clustered(parts_clustered, rows, blame))
         if figures.score < limits.tendency:
             return []

@@ -53,14 +53,15 @@ def refine(order: Ids, starts: Longs, codes: Ids, counts: Longs) -> tuple[Ids, L
 
 
 @njit(cache=True, nogil=True)
-def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -> tuple[int, int, int]:
-    """Rows of groups where at least two have a value, the fewest rows to remove so that each group has one value, and
-    how many rows do not have the most common value of all.
+def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -> tuple[int, int, int, int]:
+    """Rows of groups where at least two have a value, the fewest rows to remove so that each group has one value, how
+    many rows do not have the most common value of all, and how the rows to blame cluster: the sum over groups of
+    b (b - 1) / (m - 1), for b of m rows to blame, in parts of UNIT.
 
     Ends as soon as more than `limit` are to blame, as their number only grows. `counts` as for `refine`. O(rows).
     """
     half = len(counts) // 2
-    rows, blame = 0, 0
+    rows, blame, clustered = 0, 0, 0
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         present, most = 0, 0
@@ -73,6 +74,7 @@ def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -
         if present >= 2:
             rows += present
             blame += present - most
+            clustered += (present - most) * (present - most - 1) * UNIT // (present - 1)
         for at in range(first, last):
             code = codes[order[at]]
             if code >= 0:
@@ -85,26 +87,4 @@ def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -
     for code in range(half):
         common = max(common, counts[half + code])
         counts[half + code] = 0
-    return rows, blame, rows - common
-
-
-@njit(cache=True, nogil=True)
-def clustering(order: Ids, starts: Longs, codes: Ids, counts: Longs) -> int:
-    """The sum over groups of b (b - 1) / (m - 1), for b of m rows to blame, in parts of UNIT. O(rows)."""
-    total = 0
-    for group in range(len(starts) - 1):
-        first, last = starts[group], starts[group + 1]
-        present, most = 0, 0
-        for at in range(first, last):
-            code = codes[order[at]]
-            if code >= 0:
-                present += 1
-                counts[code] += 1
-                most = max(most, counts[code])
-        for at in range(first, last):
-            code = codes[order[at]]
-            if code >= 0:
-                counts[code] = 0
-        if present >= 2:
-            total += (present - most) * (present - most - 1) * UNIT // (present - 1)
-    return total
+    return rows, blame, rows - common, clustered

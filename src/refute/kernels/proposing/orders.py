@@ -47,21 +47,24 @@ def clashing_pairs(rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, limit: i
     held_x, held_y = np.empty(len(rows) + 1, np.int32), np.empty(len(rows) + 1, np.int32)
     pairs = 0
     for group in range(len(starts) - 1):
-        held = 0
+        held, present, own = 0, 0, 0
         for at in range(starts[group], starts[group + 1]):
             value = y[rows[at]]
             if value < 0:
                 continue
+            present += 1
             value *= sign
             if held and held_y[held - 1] > value and held_x[held - 1] < x[rows[at]]:
                 held -= 1
-                pairs += 1
-                if pairs > limit:
-                    return pairs
+                own += 1
             else:
                 held_y[held] = value
                 held_x[held] = x[rows[at]]
                 held += 1
+            if present > 2 and pairs + own > limit:
+                return pairs + own
+        if present > 2:  # rows of smaller groups are not judged
+            pairs += own
     return pairs
 
 
