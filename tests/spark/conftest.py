@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -15,13 +14,13 @@ from thorough import THOROUGH
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a file, which need the JVM, in one process when tests run in several: two have one each.
+    """Keep all tests that need Spark in one process when tests run in several: one JVM, and half the memory.
 
     A test with several cases runs each of them in one kind of session, in turn, unless everything is tried.
     """
     for item in items:
         if "spark" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group(f"spark {zlib.crc32(item.path.name.encode()) % 2}"))
+            item.add_marker(pytest.mark.xdist_group("spark"))
     if not THOROUGH:
         left_out = _twins(items)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])

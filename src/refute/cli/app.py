@@ -106,7 +106,6 @@ def _answered(given: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted")
     except BrokenPipeError:  # the reader of our output has left, as in `refute check ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FAILED
     except OSError as error:
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -119,7 +118,12 @@ def _answered(given: list[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
-    sys.exit(run())
+    code = run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # and Python would write the rest once more on its way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 @contextlib.contextmanager

@@ -63,7 +63,8 @@ def number_words(strings: Words, valid: Bytes, slots: Words, words: Words, known
             if entry == 0:
                 if known == len(words):
                     return -1
-                words[known] = strings[i]
+                for w in range(width):  # a row at once would have Numba compile the words of an error: two seconds
+                    words[known, w] = strings[i, w]
                 slots[slot] = (tag << _HALF) | np.uint64(known + 1)
                 out[i] = known
                 known += 1
