@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from ruamel.yaml import YAML
 
-from refute.errors import RuleError
-from refute.faults import unknown_rule
+from refute.errors import OptionError, RuleError
+from refute.faults import unknown_choice, unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -94,6 +94,35 @@ class RuleBook:
         rules = tuple(replace(rule, nulls=nulls) for rule in self.rules)
         entries = tuple(replace(entry, nulls=None) for entry in self.entries)
         return RuleBook(rules, entries, replace(self.dataset, nulls=nulls), self.version)
+
+    def select(self, names: Collection[str] = (), tags: Collection[str] = ()) -> RuleBook:
+        """The rules with one of these names, theirs or their entry's, and with one of these tags; without any, all.
+
+        Raises OptionError for a name or a tag that no rule has, and where no rule has both.
+        """
+        owners = {rule.name: entry.name for entry in self.entries for rule in entry.rules(self.dataset.nulls)}
+        known = dict.fromkeys((*owners.values(), *self.names))
+        for name in names:
+            if name not in known:
+                raise unknown_rule(name, list(known), "rule book")
+        tagged = dict.fromkeys(tag for rule in self.rules for tag in rule.tags)
+        for tag in tags:
+            if not tagged:
+                raise OptionError(f"no rule has a tag, so none has {tag!r}", option="tags", value=tag)
+            if tag not in tagged:
+                raise unknown_choice("tags", tag, tagged)
+        chosen = tuple(
+            rule
+            for rule in self.rules
+            if (not names or rule.name in names or owners.get(rule.name) in names)
+            and (not tags or not set(tags).isdisjoint(rule.tags))
+        )
+        if not chosen:
+            raise OptionError("no rule has one of the names and one of the tags", rules=self.names)
+        if len(chosen) == len(self.rules):
+            return self
+        entries = tuple(Entry.of(rule, default_nulls=self.dataset.nulls) for rule in chosen)
+        return replace(self, rules=chosen, entries=entries)
 
     def to_plain(self) -> dict[str, object]:
         """The book as plain mappings and lists, in the shape of its YAML."""
