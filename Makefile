@@ -50,7 +50,7 @@ bench: install  ## the benchmarks; one case: make bench CASE=import
 docs: install  ## the site of the documents, in site/
 	@$(BIN)/python -c 'import mkdocs, mkdocstrings' 2>/dev/null \
 		|| $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
-	@$(BIN)/python -m mkdocs build --quiet --strict --site-dir site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir site
 
 format: install  ## rewrite the code in the house style
 	@$(BIN)/ruff check --fix src tests benchmarks
