@@ -12,7 +12,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.errors import SchemaError
 
-ROWS = 'id,zip,city,qty\nK1,Z9,Berlin,1\nK2,Z9,Berlin,2\nK3,Z9,Bernau,3\nK4,Z8,Leipzig,"-4"\n'
+ROWS = 'id,zip,city,qty\nKEY-1,ZIP-9,Berlin,1\nKEY-2,ZIP-9,Berlin,2\nKEY-3,ZIP-9,Bernau,3\nKEY-4,ZIP-8,Leipzig,"-4"\n'
 RULES = """version: 1
 dataset: {key: [id]}
 rules:
@@ -20,7 +20,7 @@ rules:
   - {name: order, dc: "not (s.zip = t.zip and s.city < t.city and s.qty > t.qty)"}
   - {name: positive, row: "qty >= 0"}
 """
-SECRETS = {"id": ["K1", "K2", "K3", "K4"], "zip": ["Z9", "Z8"], "city": ["Berlin", "Bernau"]}
+SECRETS = {"id": ["KEY-1", "KEY-2", "KEY-3", "KEY-4"], "zip": ["ZIP-9", "ZIP-8"], "city": ["Berlin", "Bernau"]}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 from refute.detect.results import Finding, Timed, Witness
 from refute.display import in_one_line
+from refute.display.markup import table_part
 from refute.language.conditions import columns_of
 from refute.language.render import render_condition, render_text
 from refute.language.rulebook import Rule, Severity
@@ -47,7 +48,7 @@ class SinceBaseline:
         return replace(self, new=quiet(self.new), healed=quiet(self.healed))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RuleResult:
     """What a check found about one rule."""
 
@@ -154,6 +155,11 @@ class RuleResult:
                 "changed": self.compared.changed,
             }
         return found
+
+    def _repr_html_(self) -> str:
+        rows = [(role, *map(str, row.values())) for role, row in (self.values or {}).items() if row is not None]
+        names = next((list(row) for row in (self.values or {}).values() if row is not None), [])
+        return table_part(f"{repr(self)[11:-1]}. {self.sentence}", ("role", *names) if rows else (), rows)
 
     def __repr__(self) -> str:
         return f"RuleResult({in_one_line(self.name)}: {self.state.value}, {extent(self)})"

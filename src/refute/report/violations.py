@@ -11,12 +11,15 @@ from refute.detect.engine import ClashingRow, Engine, FileForm
 from refute.errors import whole_number
 from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
-from refute.relation.shown import shown_values
+from refute.relation.shown import id_text, shown_values
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from pyspark.sql import DataFrame, SparkSession
+
+
+_SHOWN = 20  # violations that a notebook shows
 
 
 class Violations:
@@ -34,6 +37,8 @@ class Violations:
         if self.limit is not None and self.limit < 1:
             raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
         self.rule = rule
+        self._engine, self._columns = engine, columns
+        self._is_here = bool(getattr(engine, "is_here", False))
         (fitted,) = engine.fitted([rule])
         self._clashes = engine.clashes(fitted, self.limit, fitted.constraint.columns if columns is None else columns)
 
@@ -101,6 +106,17 @@ class Violations:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self._clashes.pairs():
             yield from zip(*map(shown_values, batch.columns), strict=True)
+
+    def _repr_html_(self) -> str:
+        """The first violations, where rows are in this process; on Spark nothing is asked for unasked."""
+        from refute.display.markup import table_part
+
+        if not self._is_here:
+            return table_part(repr(self), ("columns",), [(name,) for name in self.schema.names])
+        most = min(self.limit or _SHOWN, _SHOWN)
+        found = Violations(self._engine, self.rule, most, columns=self._columns).to_arrow()
+        rows = list(zip(*(map(id_text, shown_values(column)) for column in found.columns), strict=True))
+        return table_part(repr(self), found.column_names, rows)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit={self.limit}"

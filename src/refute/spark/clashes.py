@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 _WANTED = RESERVED + "wanted"
+_SENT_BACK = 10_000  # rows that are here and go to Spark once more
 
 
 class SparkClashes:
@@ -107,11 +108,14 @@ class SparkClashes:
         """The violations with the shown columns of their rows, which are joined to them by their ids."""
         if not self._shown:
             return self._listed
-        found = self._listed
+        found, table = self._listed, self._identified
+        known = self._engine.gathering.known(tuple(self._shown))
+        if known is not None and known.num_rows <= _SENT_BACK:  # which costs less than to read the table again
+            table = frame_of(known.select([ROW_COLUMN, *self._shown]), self._listed.sparkSession)
         for side in self._sides:
             own = F.col(ROW_COLUMN).alias(_WANTED + side)
             values = [F.col(quoted(name)).alias(f"{side}_{name}") for name in self._shown]
-            rows = self._identified.select(own, *values)
+            rows = table.select(own, *values)
             found = found.join(rows, F.col(side) == F.col(_WANTED + side)).drop(_WANTED + side)
         key = self._engine.key
         names = [f"{side}_{name}" for side in self._sides for name in (*key, *self._shown)]

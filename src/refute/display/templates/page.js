@@ -46,7 +46,7 @@
 
   function plainBody(line) {
     var rows = element("tbody"), row = rows.insertRow();
-    line.forEach(function (text) { row.insertCell().textContent = text === null ? "" : text; });
+    line.forEach(function (text) { row.insertCell().textContent = text === null ? "" : text.length > 200 ? text.slice(0, 199) + "…" : text; });
     return rows;
   }
 

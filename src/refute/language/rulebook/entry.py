@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from refute.language.conditions import And, Condition, IsNull
 from refute.language.nulls import Nulls
@@ -69,6 +70,12 @@ class Entry:
             )
             for label, constraint in parts
         )
+
+    def yaml(self) -> str:
+        """The entry as the lines of a rule file, indented as below its key `rules`."""
+        from refute.language.rulebook.book import yaml_text  # a book is made of entries
+
+        return indent(yaml_text([self.plain()]).rstrip("\n"), "  ")
 
     def plain(self) -> dict[str, object]:
         """The entry as a YAML mapping, without what is default."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _CLASHES, _SUSPECTS = 1_200_000, 400_000  # bytes of data on a page, which stays below 2 MB
 _SHOWN = 10  # lines of suspects that are there without a script
 _IN_PART = 10
-_CELL = 200
+_CELL = 1000  # letters that are kept; fewer are seen
+_SEEN = 200
 _ENGINES = {"local": "in this process", "spark": "on Spark"}
 _HEAD = ["row", "rule", "column", "says", "should say", "support", "violations", "clears"]
 _TILES = (
@@ -127,6 +128,7 @@ def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
         "shares": shares,
         "notes": suspects.notes,
         "head": _HEAD,
+        "static": [[text and shortened(text, _SEEN) for text in line] for line in lines[:_SHOWN]],
         "lines": lines,
         "shown": _SHOWN if room is not None else len(lines),
         "total": total,
