@@ -14,6 +14,7 @@ EXAMPLES = {
     "README.md": "## Watch rows come and go\n",
     "docs/monitor.md": "",
     "docs/propose.md": "",
+    "docs/rules.md": "",
     "docs/suspects.md": "",
     "docs/tracker.md": "",
 }

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from refute.language.formats.format import Format, TableFacts
+from refute.errors import RuleError
+from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.render import Dialect, SqlWriter, render_text
-from refute.language.rulebook import RuleBook
+from refute.language.rulebook import RuleBook, RuleMistake
+
+_TITLES = {Dialect.ANSI: "SQL", Dialect.SPARK: "Spark SQL"}
 
 
 def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) -> str:
     """One query per rule under a comment with its name; rows are identified by the book's key, else by a number."""
-    queries = []
+    queries, log = [], list[RuleMistake]()
     for rule in book:
         name = (table or TableFacts()).name
         writer = SqlWriter(table=name, dialect=dialect, key=book.key)
         said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
-        queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n")
+        try:
+            queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n")
+        except RuleError as error:
+            log.extend(FormatError.cannot_express(rule.name, _TITLES[dialect], str(error)).problems)
+    if log:
+        raise FormatError(log)
     return "\n".join(queries)
 
 
@@ -25,5 +33,5 @@ def _never(text: str) -> bool:
     return False
 
 
-ANSI = Format("sql", "SQL", _never, None, partial(write, dialect=Dialect.ANSI))
-SPARK = Format("spark-sql", "Spark SQL", _never, None, partial(write, dialect=Dialect.SPARK))
+ANSI = Format("sql", _TITLES[Dialect.ANSI], _never, None, partial(write, dialect=Dialect.ANSI))
+SPARK = Format("spark-sql", _TITLES[Dialect.SPARK], _never, None, partial(write, dialect=Dialect.SPARK))
