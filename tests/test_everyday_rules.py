@@ -51,7 +51,7 @@ def rule(**kind: Any) -> dict[str, Any]:
 
 def broken(table: Any, rules: Any) -> list[int]:
     """The rows that break a rule about one row."""
-    return rf.violations(table, rules).to_arrow().column("s").to_pylist()
+    return list(rf.violations(table, rules).to_arrow().column("s").to_pylist())
 
 
 def test_one_file_holds_all_kinds(book: rf.RuleBook) -> None:
@@ -108,7 +108,7 @@ def test_a_monitor_watches_rows_and_refuses_what_refers_elsewhere(book: rf.RuleB
         monitor.add([book["known"]])
 
 
-@pytest.mark.parametrize("format", ["sql", "holoclean", "metanome", "nadeef", "weever", "desbordante", "text"])
+@pytest.mark.parametrize("format", ["sql", "holoclean", "metanome", "nadeef", "weever", "desbordante", "text", "dbt"])
 def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: str) -> None:
     from refute.language.formats import TableFacts, write_rules
 

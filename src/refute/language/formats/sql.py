@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from refute.errors import RuleError
-from refute.language.formats.format import Format, FormatError, TableFacts
+from refute.language.formats.format import Format, TableFacts, written_each
 from refute.language.render import Dialect, SqlWriter, render_text
-from refute.language.rulebook import RuleBook, RuleMistake
+from refute.language.rulebook import Rule, RuleBook
 
 _TITLES = {Dialect.ANSI: "SQL", Dialect.SPARK: "Spark SQL"}
 
 
 def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) -> str:
     """One query per rule under a comment with its name; rows are identified by the book's key, else by a number."""
-    queries, log = [], list[RuleMistake]()
-    for rule in book:
-        name = (table or TableFacts()).name
-        writer = SqlWriter(table=name, dialect=dialect, key=book.key)
+    name = (table or TableFacts()).name
+    writer = SqlWriter(table=name, dialect=dialect, key=book.key)
+
+    def query_of(rule: Rule) -> str:
         said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
-        try:
-            queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n")
-        except RuleError as error:
-            log.extend(FormatError.cannot_express(rule.name, _TITLES[dialect], str(error)).problems)
-    if log:
-        raise FormatError(log)
-    return "\n".join(queries)
+        return f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n"
+
+    return "\n".join(written_each(book, _TITLES[dialect], query_of))
 
 
 def _never(text: str) -> bool:
