@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from refute.api.tables import (
@@ -99,9 +100,10 @@ def discover(
 
         held = spark_table(table) if given is None else open_source(table, schema=given).frame
         most = GATHERED if driver_bytes is None else driver_bytes
-        return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
+        found = discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
+        return replace(found, where=where)
     rows = Relation.of(read_local(table, given) if is_path(table) else table)
-    return search(LocalTable(selected(rows, where)), options, kept)
+    return replace(search(LocalTable(selected(rows, where)), options, kept), where=where)
 
 
 def selected(relation: Relation, where: str | None) -> Relation:

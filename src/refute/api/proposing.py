@@ -71,7 +71,7 @@ def propose(
     else:
         rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)
     heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
-    return Proposals(heads, EngineTable(engine_for(rows.arrow, key=as_key(key), threads=threads)))
+    return Proposals(heads, EngineTable(engine_for(rows.arrow, key=as_key(key), threads=threads)), where=where)
 
 
 def _fetched(table: Any, given: Any, options: Options, where: str | None, driver_bytes: int | None) -> Relation:

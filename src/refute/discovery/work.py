@@ -11,10 +11,11 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from refute.discovery.options import Options, Progress
-from refute.runtime.threads import chosen_threads, watched
+from refute.runtime.threads import chosen_threads, undisturbed, watched
 
 State = TypeVar("State")
 Task = TypeVar("Task")
+T = TypeVar("T")
 
 
 class Budget:
@@ -71,6 +72,11 @@ class Budget:
             yield
         finally:
             self._patient = False
+
+    def finished(self, call: Callable[[], T]) -> T:
+        """What a call gives that nothing stops: Ctrl-C ends all that comes after it; a second one is not caught."""
+        with self.patiently():
+            return undisturbed(call, self.interrupt)
 
     def report(
         self, phase: str, *, evidences: int | None = None, candidates: int | None = None, verified: int | None = None

@@ -107,16 +107,34 @@ class RuleBook:
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The book as YAML text, also written to `path` if given."""
-        yaml = YAML(typ="safe", pure=True)
-        yaml.default_flow_style = False
-        yaml.allow_unicode = True
-        yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-        yaml.width = 4096
         stream = io.StringIO()
-        yaml.dump(self.to_plain(), stream)
+        block_style().dump(self.to_plain(), stream)
         if path is not None:
             write_text(local_path(path), stream.getvalue())
         return stream.getvalue()
+
+    def only_where(self, condition: str, n_rows: int) -> RuleBook:
+        """The book about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
+        entries = tuple(
+            replace(
+                entry,
+                where=condition if entry.where is None else f"({entry.where}) and ({condition})",
+                tolerance=entry.tolerance.counted(n_rows, single_row=entry.rules()[0].constraint.is_single_row),
+            )
+            for entry in self.entries
+        )
+        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
+        return RuleBook(rules, entries, self.dataset, self.version)
+
+
+def block_style() -> YAML:
+    """What writes plain mappings and lists, one value a line."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.allow_unicode = True
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    yaml.width = 4096
+    return yaml
 
 
 def is_file_like(text: str) -> bool:

@@ -31,13 +31,13 @@ class Entry:
 
     @classmethod
     def of(cls, rule: Rule, *, default_nulls: Nulls = Nulls.SQL) -> Entry:
-        """The entry that stands for this one rule."""
+        """The entry that stands for this one rule; if it is only proposed, as an error once it is accepted."""
         kind, source = spelled(rule.constraint, rule.kind, rule.source)
         return cls(
             name=rule.name,
             kind=kind,
             source=source,
-            severity=rule.severity,
+            severity=rule.severity if rule.status is Status.ACTIVE else Severity.ERROR,
             tolerance=rule.tolerance,
             nulls=None if rule.nulls is default_nulls or kind is RuleKind.NOT_NULL else rule.nulls,
             where=None if (where := _written(rule, kind)) is None else render_condition(where),
