@@ -33,9 +33,12 @@ def pytest_report_header() -> str | None:
     return f"fresh examples: REFUTE_SEED={SEED}" if PROFILE == "ci" else None
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give some of the property tests the seed of this run."""
+    """Give some of the property tests the seed of this run, and all that need Spark one process, so one JVM."""
     for item in items:
+        if "spark" in item.path.parts or "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
         if is_chosen and isinstance(item, pytest.Function) and hasattr(item.function, "hypothesis"):
             seed(SEED)(item.function)
