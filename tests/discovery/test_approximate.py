@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ Order = NDArray[np.signedinteger]
 
 _MANY = 1 << 14  # points from which on linear sorts are worth loading
 _HALF = 32
+_AT_ONCE = 1 << 16  # points between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,15 @@ class Evidence:
     def states(self) -> States:
         """The state of each slot (E, K)."""
         return self.space.states(self.points)
+
+    def states_within(self, expired: Callable[[], bool]) -> States | None:
+        """The same, which takes a while where points are many; None where time is up before."""
+        found = np.empty((len(self), len(self.space.slots)), np.uint8)
+        for first in range(0, len(self), _AT_ONCE):
+            if expired():
+                return None
+            found[first : first + _AT_ONCE] = self.space.states(self.points[first : first + _AT_ONCE])
+        return found
 
     @classmethod
     def empty(cls, space: PredicateSpace) -> Evidence:

@@ -118,12 +118,14 @@ def _searched(
                 return [*found, out[:count].copy()]
             room = count
 
-    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
+    budget.halt[1] = 0
+    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop), tasks=1)
     started, complete = first.run([2 if split else 0])
     nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
     unfinished = nodes[:, width:].any(axis=1)
     tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
-    crew: Crew[list[Words], Words] = Crew(budget, list, search)
+    budget.halt[1] = int(np.count_nonzero(~unfinished))
+    crew: Crew[list[Words], Words] = Crew(budget, list, search, tasks=len(tasks))
     results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
     return chosen_masks(space, chosen), complete and finished

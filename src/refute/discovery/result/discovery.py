@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
+from refute.display import in_html
+from refute.errors import shortened
 from refute.faults import needing
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
@@ -171,6 +174,19 @@ class Discovery(ABC):
         with needing("to_pandas()"):
             return self.to_arrow(n).to_pandas()
 
+    def _repr_html_(self) -> str:
+        """The best rules in words, for notebooks."""
+        shown = self.top(_SHOWN)
+        rows = "".join(
+            f"<tr><td>{_cell(one.sentence)}</td><td><code>{_cell(one.text)}</code></td></tr>" for one in shown
+        )
+        more = f"<p>and {len(self) - len(shown):,} more</p>" if len(self) > len(shown) else ""
+        notes = "".join(f"<p>note: {_cell(note)}</p>" for note in self.notes)
+        head = f"<p>{_cell(repr(self))}</p>"
+        return (
+            f"{head}<table><tr><th>rule</th><th>as text</th></tr>{rows}</table>{more}{notes}" if rows else head + notes
+        )
+
 
 @dataclass(frozen=True)
 class CompleteDiscovery(Discovery):
@@ -193,6 +209,10 @@ class CompleteDiscovery(Discovery):
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    def __repr__(self) -> str:
+        almost = f", {len(self.almost):,} that few pairs break" if self.almost else ""
+        return f"Discovery({len(self):,} rule{'s'[: len(self) != 1]}{almost}{', partial' if self.partial else ''})"
 
     @cached_property
     def rules(self) -> list[Discovered]:
@@ -293,6 +313,14 @@ class CompleteDiscovery(Discovery):
         """The n best rules (all of them by default), one per row."""
         chosen = self.rules if n is None else self.top(n)
         return pa.table({name: pa.array([read(rule) for rule in chosen], kind) for name, kind, read in _COLUMNS})
+
+
+def _cell(text: str) -> str:
+    """A text that HTML only shows, not longer than people read."""
+    return in_html(escape(shortened(text)))
+
+
+_SHOWN = 10  # rules that a notebook shows
 
 
 def groups_of(space: PredicateSpace, boxes: Words) -> NDArray[np.int64]:

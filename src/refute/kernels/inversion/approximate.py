@@ -122,6 +122,7 @@ def _search(
                 for d in range(depth):
                     out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
             limits[3] += 1
+            local.halt[1] += 1
         return 0
     if depth == limits[5] and depth > 0:
         at = limits[3]
@@ -131,6 +132,7 @@ def _search(
             for x in range(candidates.shape[0]):
                 out[at, candidates.shape[0] + x] = candidates[x]
         limits[3] += 1
+        local.halt[1] += 1
         return 0
     lost = np.int64(0)  # the weight of pairs with a point that no candidate refuses
     point, fewest, heaviest = np.int64(-1), np.int64(1 << 60), np.int64(-1)

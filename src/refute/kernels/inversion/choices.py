@@ -36,7 +36,7 @@ class Local(NamedTuple):
     refusers: NDArray[np.uint64]  # (E, X) choices that refuse a point
     refused: NDArray[np.uint64]  # (C, B) points that a choice refuses
     gained: NDArray[np.uint64]  # (C, 4, B) points that each weaker mask would accept in addition
-    halt: NDArray[np.int64]  # (1,) not zero once the search should stop
+    halt: NDArray[np.int64]  # (2,) not zero once the search should stop; how many results there are, roughly
 
 
 @njit(cache=True, nogil=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ruamel.yaml import YAML
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import SafeRepresenter
 
 from refute.errors import RuleError
 from refute.faults import unknown_rule
@@ -127,9 +130,22 @@ class RuleBook:
         return RuleBook(rules, entries, self.dataset, self.version)
 
 
+class _Representer(SafeRepresenter):
+    """Ruamel's own, but for texts with line breaks of Unicode, which it writes so that they are read as others."""
+
+    def represent_str(self, data: str) -> ScalarNode:
+        style = '"' if _BREAKS.search(data) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+_Representer.add_representer(str, _Representer.represent_str)
+
+
 def block_style() -> YAML:
     """What writes plain mappings and lists, one value a line."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
     yaml.default_flow_style = False
     yaml.allow_unicode = True
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
