@@ -27,16 +27,12 @@ class CodedColumn:
     family: Family
     values: Ids
     size: int
+    present: int  # how many rows have a value
 
     @property
     def ordered(self) -> bool:
         """Whether its values have an order that rules speak of."""
         return self.family in ORDERED
-
-    @property
-    def present(self) -> int:
-        """How many rows have a value."""
-        return int(np.count_nonzero(self.values >= 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,16 +73,34 @@ def room(column: CodedColumn) -> Longs:
     return np.zeros(2 * max(column.size, 1), np.int64)
 
 
+def fresh(relation: Relation) -> Relation:
+    """The same rows as a relation that keeps nothing for others: codes that are looked at once would stay for good."""
+    return relation.head(relation.n_rows)
+
+
 def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list[CodedColumn]:
-    """The columns that rules can read, in their order."""
+    """The columns that rules can read, in their order; their values are the rows of one matrix."""
+    read = [
+        (name, family)
+        for name in names
+        if (family := relation.type_of(name).family) not in (Family.UNSUPPORTED, Family.NULL, Family.DURATION)
+    ]
+    matrix = np.empty((len(read), relation.n_rows), np.int32)
     found = []
-    for name in names:
-        family = relation.type_of(name).family
-        if family in (Family.UNSUPPORTED, Family.NULL, Family.DURATION):
-            continue
-        encoded = relation.encode(name, ordered=family in ORDERED, dense=True, threads=threads)
-        found.append(CodedColumn(name, family, encoded.values.astype(np.int32, copy=False), encoded.size))
+    for place, (name, family) in enumerate(read):
+        encoded = fresh(relation).encode(name, ordered=family in ORDERED, dense=True, threads=threads)
+        matrix[place] = encoded.values
+        found.append(CodedColumn(name, family, matrix[place], encoded.size, relation.n_rows - encoded.nulls))
     return found
+
+
+def matrix_of(columns: Sequence[CodedColumn]) -> Ids:
+    """The values of columns as the rows of one matrix; without a copy where `read_columns` made them."""
+    base = columns[0].values.base if columns else None
+    if isinstance(base, np.ndarray) and base.shape == (len(columns), len(columns[0].values)):
+        if all(column.values.base is base for column in columns):
+            return base
+    return np.stack([column.values for column in columns]) if columns else np.empty((0, 0), np.int32)
 
 
 def distinct_rows(columns: Sequence[CodedColumn], n_rows: int) -> Ids | None:
@@ -102,7 +116,7 @@ def distinct_rows(columns: Sequence[CodedColumn], n_rows: int) -> Ids | None:
         return None
     for column in sorted(others, key=lambda one: -one.size):
         values = column.values + np.int32(1)  # null is a value here
-        alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1))
+        alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1, n_rows))
         if 2 * (alike.n_rows - alike.n_groups) < n_rows:
             return None
     firsts = np.minimum.reduceat(alike.order, alike.starts[:-1]) if alike.n_groups else alike.order

@@ -104,15 +104,12 @@ class ProposalSearch:
 
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
-        n_rows, limits, seed = self.relation.n_rows, self.limits, self.seed
-        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned)
+        n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
+        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
         found = list(known.single_keys())
         keyed = {one.left[0] for one in found}
         keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
-        if _FOLLOWING & self.shapes:
-            for size in range(1, self.max_left + 1):
-                sides = known.sides(size)
-                found += self._done("dependencies", (partial(known.searched, side) for side in sides))
+        found += self._dependencies(known, 1)
         rows = WithinRows(self.relation, self.columns, n_rows, limits)
         compared: list[Candidate] = []
         if {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
@@ -124,9 +121,17 @@ class ProposalSearch:
             spans = SpanSearch(self.relation, self.columns, known.singles, n_rows, limits, seed, self.pruned)
             found += self._done("spans", spans.tasks(compared))
         if RuleShape.ORDER in self.shapes:
-            orders = OrderSearch(self.columns, known.singles, keys, n_rows, limits, seed, self.pruned)
+            orders = OrderSearch(self.columns, known.singles, keys, n_rows, limits, seed, self.pruned, halt)
             found += self._done("orders", orders.tasks())
+        for size in range(2, self.max_left + 1):
+            found += self._dependencies(known, size)
         return found
+
+    def _dependencies(self, known: DependencySearch, size: int) -> list[Candidate]:
+        """The keys and dependencies with so many columns on the left."""
+        if not _FOLLOWING & self.shapes:
+            return []
+        return self._done("dependencies", (partial(known.searched, side) for side in known.sides(size)))
 
     def _done(self, phase: str, tasks: Iterable[Task]) -> list[Candidate]:
         """What tasks find, on all cores; the progress names what was found last."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from refute.kernels.proposing.spans import deal, overlap_blame
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import CodedColumn, Grouping, Longs
+from refute.proposing.columns import CodedColumn, Grouping, Longs, fresh
 from refute.proposing.scores import Figures, Limits
 from refute.relation import Relation
 
@@ -42,7 +42,7 @@ class SpanSearch:
         return list(self._between(start, end))
 
     def _between(self, start: str, end: str) -> Iterator[Candidate]:
-        first, second = self.relation.encode_joint((start, end), ordered=True, dense=True)
+        first, second = fresh(self.relation).encode_joint((start, end), ordered=True, dense=True)
         begins, ends = first.values.astype(np.int64), second.values.astype(np.int64)
         spanned = (begins >= 0) & (ends >= 0) & (begins <= ends)
         if np.count_nonzero(spanned & (begins < ends)) < 0.5 * self.n_rows:

@@ -13,7 +13,7 @@ from refute.language.conditions import And, Condition, Or
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.proposing.candidates import Candidate, RuleShape, against, comparison
-from refute.proposing.columns import CodedColumn
+from refute.proposing.columns import CodedColumn, fresh
 from refute.proposing.scores import Figures, Limits
 from refute.relation import Family, Relation
 
@@ -50,7 +50,8 @@ class WithinRows:
         return list(self._comparison(left, right))
 
     def _comparison(self, left: CodedColumn, right: CodedColumn) -> Iterator[Candidate]:
-        joint = self.relation.encode_joint((left.name, right.name), ordered=left.ordered and right.ordered, dense=True)
+        ordered, names = left.ordered and right.ordered, (left.name, right.name)
+        joint = fresh(self.relation).encode_joint(names, ordered=ordered, dense=True)
         a, b = (one.values for one in joint)
         both = (a >= 0) & (b >= 0)
         a, b = a[both], b[both]
@@ -127,9 +128,8 @@ class WithinRows:
 
     def _texts(self, column: CodedColumn, codes: np.ndarray) -> list[str]:
         """The values that some codes stand for."""
-        order = np.argsort(column.values, kind="stable")
-        firsts = order[np.searchsorted(column.values[order], codes)]
-        return [self.relation.column(column.name)[int(row)].as_py() for row in firsts]
+        firsts = (int(np.argmax(column.values == code)) for code in codes)
+        return [self.relation.column(column.name)[row].as_py() for row in firsts]
 
     def _one_of(self, column: CodedColumn, known: np.ndarray) -> Condition:
         return Or(tuple(against(column.name, Operator.EQ, value) for value in sorted(self._texts(column, known))))
@@ -156,7 +156,7 @@ class WithinRows:
         def missed(op: Operator, bound: float) -> int:
             value = int(bound) if float(bound).is_integer() else bound
             predicate = Predicate.of(Column(Row.S, column.name), op, Constant(value))
-            return int(np.count_nonzero(self.relation.mask(predicate)))
+            return int(np.count_nonzero(fresh(self.relation).mask(predicate)))
 
         return missed
 
