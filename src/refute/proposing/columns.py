@@ -103,23 +103,45 @@ def matrix_of(columns: Sequence[CodedColumn]) -> Ids:
     return np.stack([column.values for column in columns]) if columns else np.empty((0, 0), np.int32)
 
 
-def distinct_rows(columns: Sequence[CodedColumn], n_rows: int) -> Ids | None:
-    """The first of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+def whole_row_columns(columns: Sequence[CodedColumn], n_rows: int) -> tuple[list[CodedColumn], list[CodedColumn]]:
+    """The columns that make a row as a whole, none where they are too few, and the others.
 
     Columns that are different in almost every row do not count, or no rows would be equal; rows of few columns repeat
-    each other as a matter of course. Otherwise what is repeated as a whole says nothing more, and chance would not
-    repeat it, so rules over it would look far better than they are.
+    each other as a matter of course.
     """
+    whole = [column for column in columns if column.size < 0.9 * n_rows]
+    others = [column for column in columns if column.size >= 0.9 * n_rows]
+    return (whole if len(whole) >= _WHOLE else []), others
+
+
+def repeats_rows(differ: int, n_rows: int) -> bool:
+    """Whether so few rows differ that each counts once.
+
+    What is repeated as a whole says nothing more, and chance would not repeat it, so rules over it would look far
+    better than they are.
+    """
+    return 2 * differ <= n_rows
+
+
+def distinct_rows(relation: Relation, columns: Sequence[CodedColumn]) -> Ids | None:
+    """One of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+
+    It is the one with the lowest values in the columns that do not count.
+    """
+    n_rows = relation.n_rows
     alike = Grouping.whole(n_rows)
-    others = [column for column in columns if column.size < 0.9 * n_rows]
-    if len(others) < _WHOLE:
+    whole, others = whole_row_columns(columns, n_rows)
+    if not whole:
         return None
-    for column in sorted(others, key=lambda one: -one.size):
+    for column in sorted(whole, key=lambda one: -one.size):
         values = column.values + np.int32(1)  # null is a value here
         alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1, n_rows))
-        if 2 * (alike.n_rows - alike.n_groups) < n_rows:
+        if not repeats_rows(n_rows - alike.n_rows + alike.n_groups, n_rows):
             return None
-    firsts = np.minimum.reduceat(alike.order, alike.starts[:-1]) if alike.n_groups else alike.order
+    ranks = [fresh(relation).encode(other.name, ordered=True, dense=True).values for other in reversed(others)]
+    groups = np.repeat(np.arange(alike.n_groups), alike.sizes)
+    lowest = np.lexsort([alike.order, *(values[alike.order] for values in ranks), groups])
     alone = np.ones(n_rows, np.bool_)
     alone[alike.order] = False
-    return np.sort(np.concatenate([np.flatnonzero(alone).astype(np.int32), firsts]))
+    alone[alike.order[lowest[alike.starts[:-1]]]] = True
+    return np.flatnonzero(alone).astype(np.int32)

@@ -34,11 +34,13 @@ class DependencySearch:
     pruned: bool = True
     halt: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # set by another thread, to end what runs
     singles: dict[int, Grouping] = field(default_factory=dict)
+    in_groups: dict[int, int] = field(default_factory=dict)  # how many rows agree with another on each column
     left_over: dict[Side, Longs] = field(default_factory=dict)  # rows to blame by right side
 
     def __post_init__(self) -> None:
         whole = Grouping.whole(len(self.codes.T))
         self.singles = {place: whole.refined(column) for place, column in enumerate(self.columns)}
+        self.in_groups = {place: grouping.n_rows for place, grouping in self.singles.items()}
 
     @property
     def codes(self) -> Ids:
@@ -61,7 +63,7 @@ class DependencySearch:
 
     def sides(self, size: int) -> Iterator[Side]:
         """The left sides of so many columns that may leave enough rows in groups."""
-        useful = [place for place in self.varied if self.singles[place].n_rows >= self.least_rows]
+        useful = [place for place in self.varied if self.in_groups[place] >= self.least_rows]
         return itertools.combinations(useful, size)
 
     def grouping(self, side: Side) -> Grouping:

@@ -29,8 +29,18 @@ from refute.proposing.scores import Figures, Limits
 _FEW_VALUES = 5  # a column with fewer is no scale
 _SMALL_GROUPS = 5.0  # rows of the mean group, below which any order is an accident
 _FEW_ROWS, _MANY_DEALS = 100, 8  # expected blame below which one deal is too coarse, and how many are dealt then
-_SIGNS = {"rises": 1, "falls": -1}
+FORMS = {"rises": 1, "falls": -1}
 _NEVER = np.iinfo(np.int64).max
+
+
+def is_scale(column: CodedColumn, size: int) -> bool:
+    """Whether orders are about a column that has so many values."""
+    return column.ordered and size >= _FEW_VALUES
+
+
+def is_grouping(rows: int, groups: int, n_rows: int) -> bool:
+    """Whether orders are looked for inside so many groups, of so many rows together."""
+    return rows >= 0.5 * n_rows and rows >= _SMALL_GROUPS * groups > 0
 
 
 @dataclass(slots=True, eq=False)
@@ -45,11 +55,11 @@ class OrderSearch:
     seed: int
     pruned: bool = True
     halt: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # set by another thread, to end what runs
-    scales: list[int] = field(init=False)
+    scales: list[int] = field(default_factory=list)  # what orders are about; by default, what has values enough
     _sketches: Tiny = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scales = [place for place, one in enumerate(self.columns) if one.ordered and one.size >= _FEW_VALUES]
+        self.scales = self.scales or [place for place, one in enumerate(self.columns) if is_scale(one, one.size)]
         self._sketches = np.empty((self.n_rows, len(self.scales)), np.int8)
         for place, scale in enumerate(self.scales):
             sketched(self.columns[scale].values, self.columns[scale].size, self._sketches[:, place])
@@ -57,9 +67,7 @@ class OrderSearch:
     def tasks(self) -> Iterator[Callable[[], list[Candidate]]]:
         """What searches the rules of each group column, or of all rows, with each column that rises."""
         grouped = [
-            place
-            for place, found in self.singles.items()
-            if found.n_rows >= 0.5 * self.n_rows and found.n_rows >= _SMALL_GROUPS * found.n_groups > 0
+            place for place, found in self.singles.items() if is_grouping(found.n_rows, found.n_groups, self.n_rows)
         ]
         for group in (None, *grouped):
             for x in self.scales:
@@ -70,9 +78,7 @@ class OrderSearch:
         """The order rules of this column with those after it that are good enough."""
         grouping = Grouping.whole(self.n_rows) if group is None else self.singles[group]
         column = self.columns[x]
-        rows, starts = sorted_groups(
-            grouping.order, grouping.starts, column.values, by_rank(column.values, column.size)
-        )
+        rows, starts = self.sorted_rows(grouping, x)
         if len(rows) < self.limits.order_support * self.n_rows:
             return []
         by = () if group is None else (self.columns[group].name,)
@@ -83,12 +89,25 @@ class OrderSearch:
                 found.append(Candidate(RuleShape.ORDER, by, (column.name, self.columns[y].name), figures, form))
         return found
 
+    def judged(self, group: int | None, x: int, y: int, form: str) -> list[Candidate]:
+        """One order rule, where it is good enough."""
+        rows, starts = self.sorted_rows(Grouping.whole(self.n_rows) if group is None else self.singles[group], x)
+        figures = self.figures(rows, starts, self.columns[x], self.columns[y], form)
+        by = () if group is None else (self.columns[group].name,)
+        names = (self.columns[x].name, self.columns[y].name)
+        return [] if figures is None else [Candidate(RuleShape.ORDER, by, names, figures, form)]
+
+    def sorted_rows(self, grouping: Grouping, x: int) -> tuple[Ids, Longs]:
+        """The rows of a grouping by group and by what they have in this column."""
+        column = self.columns[x]
+        return sorted_groups(grouping.order, grouping.starts, column.values, by_rank(column.values, column.size))
+
     def _possible(self, rows: Ids, starts: Longs, group: int | None, x: int) -> Iterator[tuple[int, str]]:
         """The columns that may rise or fall as x rises."""
         most = int(self.limits.order_error * len(rows))
         ys, blamed = self.sure_blame(rows, starts, group, x, most if self.pruned else -1)
         for y, *both in zip(ys, *blamed.tolist(), strict=True):
-            for form, blame in zip(_SIGNS, both, strict=True):
+            for form, blame in zip(FORMS, both, strict=True):
                 if y >= 0 and (blame <= most or not self.pruned) and not self.halt[0]:
                     yield y, form
 
@@ -115,7 +134,7 @@ class OrderSearch:
 
     def figures(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, form: str) -> Figures | None:
         """The figures of one order, of rows by group and x, that is good enough."""
-        limits, seed, sign = self.limits, np.uint64(self.seed), _SIGNS[form]
+        limits, seed, sign = self.limits, np.uint64(self.seed), FORMS[form]
         total, chance_at_most = most_by_chance(rows, starts, x.values, y.values, np.zeros(y.size, np.int64))
         least = max(limits.chance, limits.order_chance * total)
         if total < limits.order_support * self.n_rows or chance_at_most < least:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from refute.discovery.options import Options
 from refute.discovery.work import Budget, Crew
-from refute.errors import OptionError
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, distinct_rows, read_columns
@@ -24,8 +23,7 @@ from refute.proposing.within_rows import WithinRows
 from refute.relation import Relation
 
 Task = Callable[[], list[Candidate]]
-_WIDEST = 3
-_FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
+FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,6 @@ def search_heads(
     limits: Limits = STANDARD,
 ) -> Heads:
     """The proposals for a table; `max_left` columns at most on the left of a dependency and in a key."""
-    if not 1 <= max_left <= _WIDEST:
-        raise OptionError(f"max_left must be 1, 2 or 3, not {max_left!r}", option="max_left", value=max_left)
     began = time.monotonic()
     budget = Budget(options)
     names = list(relation.names if options.columns is None else options.columns)
@@ -60,23 +56,39 @@ def search_heads(
     budget.report("reading columns")
     columns = read_columns(relation, names, budget.threads)
     notes = []
-    few = distinct_rows(columns, relation.n_rows)
+    few = distinct_rows(relation, columns)
     if few is not None:
-        notes.append(
-            f"only {len(few):,} of {relation.n_rows:,} rows differ; rows that repeat another were counted once"
-        )
+        notes.append(repeated_note(len(few), relation.n_rows))
         chosen = np.zeros(relation.n_rows, np.bool_)
         chosen[few] = True
         relation = relation.filter(chosen)
         columns = read_columns(relation, names, budget.threads)
     search = ProposalSearch(relation, columns, budget, max_left, frozenset(shapes), limits, options.seed)
     found = search.candidates()
-    if not search.complete:
-        notes.append("the search was stopped; what it had not looked at yet may hold further rules")
-    heads = [head for head in listed(found, relation.n_rows) if head.candidate.shape in search.shapes]
+    return heads_of(found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
+
+
+def repeated_note(differ: int, n_rows: int) -> str:
+    """What is said where rows that repeat others count once."""
+    return f"only {differ:,} of {n_rows:,} rows differ; rows that repeat another were counted once"
+
+
+def heads_of(
+    found: Sequence[Candidate],
+    n_rows: int,
+    shapes: Collection[RuleShape],
+    limits: Limits,
+    notes: Sequence[str],
+    began: float,
+    *,
+    complete: bool,
+) -> Heads:
+    """The list of what a search found that began at this moment."""
+    stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
+    heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
-    return Heads(rules, tendencies, search.complete, tuple(notes), time.monotonic() - began, relation.n_rows)
+    return Heads(rules, tendencies, complete, (*notes, *stopped), time.monotonic() - began, n_rows)
 
 
 def _is_rule(head: Head, limits: Limits) -> bool:
@@ -129,7 +141,7 @@ class ProposalSearch:
 
     def _dependencies(self, known: DependencySearch, size: int) -> list[Candidate]:
         """The keys and dependencies with so many columns on the left."""
-        if not _FOLLOWING & self.shapes:
+        if not FOLLOWING & self.shapes:
             return []
         return self._done("dependencies", (partial(known.searched, side) for side in known.sides(size)))
 

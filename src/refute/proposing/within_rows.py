@@ -37,17 +37,21 @@ class WithinRows:
 
     def comparisons(self) -> Iterator[Task]:
         """What compares two columns of which one may be equal to, or at most, the other in nearly every row."""
-        realms: dict[str, list[CodedColumn]] = {}
-        for column in self.columns:
-            if column.family is not Family.BOOLEAN and column.size > 1:
-                realms.setdefault(column.family.realm, []).append(column)
-        for members in realms.values():
-            for left, right in itertools.combinations(members, 2):
-                yield partial(self.compared, left, right)
+        for places, _ in realms_of(self.columns):
+            for left, right in itertools.combinations(places, 2):
+                yield partial(self.compared, self.columns[left], self.columns[right])
 
     def compared(self, left: CodedColumn, right: CodedColumn) -> list[Candidate]:
         """The comparisons of two columns that are good enough."""
         return list(self._comparison(left, right))
+
+    @staticmethod
+    def is_possible(left: CodedColumn, n: int, equal: int, lower: int, n_rows: int, limits: Limits) -> bool:
+        """Whether a column may be equal to another, or compare one way, given how it does in n of all rows."""
+        if n < max(limits.chance, limits.support * n_rows):
+            return False
+        most = limits.row_error * n
+        return n - equal <= most or (left.ordered and (lower <= most or n - equal - lower <= most))
 
     def _comparison(self, left: CodedColumn, right: CodedColumn) -> Iterator[Candidate]:
         ordered, names = left.ordered and right.ordered, (left.name, right.name)
@@ -159,6 +163,15 @@ class WithinRows:
             return int(np.count_nonzero(fresh(self.relation).mask(predicate)))
 
         return missed
+
+
+def realms_of(columns: Sequence[CodedColumn]) -> list[tuple[list[int], bool]]:
+    """The places of columns that can be compared with each other, and whether by order."""
+    realms: dict[str, list[int]] = {}
+    for place, column in enumerate(columns):
+        if column.family is not Family.BOOLEAN and column.size > 1:
+            realms.setdefault(column.family.realm, []).append(place)
+    return [(places, columns[places[0]].ordered) for places in realms.values() if len(places) > 1]
 
 
 def _is_slip(text: str, like: str) -> bool:
