@@ -16,6 +16,7 @@ Longs = NDArray[np.int64]
 ORDERED = frozenset(
     {Family.INTEGER, Family.FLOAT, Family.DECIMAL, Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.TIME}
 )
+UNREAD = (Family.UNSUPPORTED, Family.NULL, Family.DURATION)
 _WHOLE = 5  # columns that make a row as a whole
 
 
@@ -80,11 +81,7 @@ def fresh(relation: Relation) -> Relation:
 
 def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list[CodedColumn]:
     """The columns that rules can read, in their order; their values are the rows of one matrix."""
-    read = [
-        (name, family)
-        for name in names
-        if (family := relation.type_of(name).family) not in (Family.UNSUPPORTED, Family.NULL, Family.DURATION)
-    ]
+    read = [(name, family) for name in names if (family := relation.type_of(name).family) not in UNREAD]
     matrix = np.empty((len(read), relation.n_rows), np.int32)
     found = []
     for place, (name, family) in enumerate(read):

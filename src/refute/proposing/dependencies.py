@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from refute.kernels.proposing.chance import dealt_blame
 from refute.kernels.proposing.groups import UNIT, blamed_by
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, Grouping, Ids, Longs, matrix_of
-from refute.proposing.scores import Figures, Limits, clustered
+from refute.proposing.scores import Figures, Limits, clustered, probable_blame
 
 Side = tuple[int, ...]  # places of columns, ascending
 UNKNOWN = np.iinfo(np.int64).max
@@ -86,10 +87,10 @@ class DependencySearch:
             counted = self.counted(grouping, rights, stops, counts)
             within = (counted[:, 1] <= stops) & (self.halt[0] == 0)
             blamed[rights[within]] = counted[within, 1]
-            for right, (rows, blame, rest, parts) in zip(rights[within], counted[within].tolist(), strict=True):
-                if self.is_possible(rows, blame, rest):
-                    known = Figures(rows, grouping.n_groups, blame, None, clustered(parts, rows, blame))
-                    found += self._judged(side, grouping, int(right), counts, known)
+            possible = within & self.is_possible(*counted[:, :3].T)
+            for right, (rows, blame, _, parts) in zip(rights[possible], counted[possible].tolist(), strict=True):
+                known = Figures(rows, grouping.n_groups, blame, None, clustered(parts, rows, blame))
+                found += self._judged(side, grouping, int(right), counts, known)
         self.left_over[side] = blamed
         return found
 
@@ -115,12 +116,13 @@ class DependencySearch:
         worth = left >= self.limits.chance  # else nothing is left to explain
         return rights[worth], stops[worth]
 
-    def is_possible(self, rows: int, blame: int, rest: int) -> bool:
-        """Whether a dependency may be good enough, of which chance would blame no more than `rest`."""
+    def is_possible(self, rows: Any, blame: Any, rest: Any) -> Any:
+        """Whether a dependency may be good enough, of which chance would blame no more than `rest`; or each of many."""
         limits = self.limits
-        if rows < self.least_rows or blame > limits.error * rows:
-            return False
-        return not self.pruned or (rest >= limits.chance and blame <= (1 - limits.tendency) * rest)
+        enough = (rows >= self.least_rows) & (blame <= limits.error * rows)
+        if not self.pruned:
+            return enough
+        return enough & (rest >= limits.chance) & (probable_blame(blame) <= (1 - limits.tendency) * rest)
 
     def single_keys(self) -> Iterator[Candidate]:
         """Columns of which nearly every value is different."""
@@ -155,7 +157,7 @@ class DependencySearch:
                 groups, pools = self._pools(grouping, part)
                 dealt = dealt_blame(grouping.order, grouping.starts, values, groups, pools, known.rows, seed, counts)
                 least = min(least, dealt / UNIT)
-                if self.pruned and known.blame > (1 - self.limits.tendency) * least:
+                if self.pruned and probable_blame(known.blame) > (1 - self.limits.tendency) * least:
                     return 0.0
         return least
 

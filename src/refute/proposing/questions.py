@@ -15,7 +15,7 @@ from refute.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """Whether a rule of this shape over these columns is good enough: those that agree first, then those it is about.
 
     `form` is the direction of an order, and `key` for what a column may hold that is a key.

@@ -11,6 +11,7 @@ import numpy as np
 
 from refute.discovery.options import Options
 from refute.discovery.work import Budget, Crew
+from refute.display import in_one_line
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, distinct_rows, read_columns
@@ -20,9 +21,10 @@ from refute.proposing.orders import OrderSearch
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
-from refute.relation import Relation
+from refute.relation import Family, Relation
 
 Task = Callable[[], list[Candidate]]
+_SHOWN = 5  # names in a note
 FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
 
 
@@ -55,7 +57,7 @@ def search_heads(
             raise unknown_column(name, relation.names)
     budget.report("reading columns")
     columns = read_columns(relation, names, budget.threads)
-    notes = []
+    notes = unread_note(relation, names)
     few = distinct_rows(relation, columns)
     if few is not None:
         notes.append(repeated_note(len(few), relation.n_rows))
@@ -66,6 +68,13 @@ def search_heads(
     search = ProposalSearch(relation, columns, budget, max_left, frozenset(shapes), limits, options.seed)
     found = search.candidates()
     return heads_of(found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
+
+
+def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
+    """What is said of columns that hold something that rules cannot read."""
+    unread = [name for name in names if relation.type_of(name).family in (Family.UNSUPPORTED, Family.DURATION)]
+    shown = ", ".join(map(in_one_line, unread[:_SHOWN])) + (" and others" if len(unread) > _SHOWN else "")
+    return [f"rules cannot read every type, so these columns were left out: {shown}"] if unread else []
 
 
 def repeated_note(differ: int, n_rows: int) -> str:

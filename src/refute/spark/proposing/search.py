@@ -19,14 +19,15 @@ from refute.proposing.columns import CodedColumn, repeats_rows, whole_row_column
 from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side
 from refute.proposing.orders import FORMS, is_grouping, is_scale
 from refute.proposing.parts import AskedOfParts, AskedSide, Sum
-from refute.proposing.questions import Question
+from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import STANDARD, Limits
-from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note
+from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
 from refute.proposing.spans import spanned_columns
 from refute.proposing.within_rows import WithinRows, realms_of
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.proposing.table import BlockedTable, ProposingTuning
 from refute.spark.source.keeping import Kept
+from refute.spark.source.types import empty_relation
 
 T = TypeVar("T")
 Sums = dict[Sum, dict[tuple[int, ...], list[int]]]
@@ -108,6 +109,7 @@ class SparkProposals:
     def _table(self) -> tuple[BlockedTable, list[CodedColumn]]:
         """The table and its columns; where rows repeat each other, of those that differ."""
         self.budget.report("reading columns")
+        self.notes += unread_note(empty_relation(self.frame), self.names)
         table = BlockedTable(self.frame, self.names, self.place, self.tuning)
         columns = self._done("reading columns", table.columns)
         whole, alone = whole_row_columns(columns, table.n_rows)
@@ -142,7 +144,8 @@ class SparkProposals:
             compared = self._asked("comparisons", table, questions)
         if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
             held = [
-                Question(RuleShape.DOMAIN, (column.name,), "key" if column.name in keyed else "") for column in columns
+                OpenQuestion(RuleShape.DOMAIN, (column.name,), "key" if column.name in keyed else "")
+                for column in columns
             ]
             self._asked("values", table, held)
         return compared
@@ -151,11 +154,11 @@ class SparkProposals:
         self, table: BlockedTable, columns: list[CodedColumn], known: DependencySearch, compared: list[Candidate]
     ) -> None:
         spans = [both for one in compared if (both := spanned_columns(one)) is not None]
-        alone = self._asked("spans", table, [Question(RuleShape.NO_OVERLAP, both) for both in spans])
+        alone = self._asked("spans", table, [OpenQuestion(RuleShape.NO_OVERLAP, both) for both in spans])
         settled = {one.right for one in alone}  # what holds among all rows does inside any group
         grouped = [columns[place].name for place, rows in known.in_groups.items() if rows]
         within = [
-            Question(RuleShape.NO_OVERLAP, (group, *both))
+            OpenQuestion(RuleShape.NO_OVERLAP, (group, *both))
             for both in spans
             if both not in settled
             for group in grouped
@@ -215,7 +218,7 @@ class SparkProposals:
         for number, side in enumerate(sides):
             yield AskedSide(number, side, *known.rights(side, known.n_rows))
 
-    def _asked(self, phase: str, table: BlockedTable, questions: list[Question]) -> list[Candidate]:
+    def _asked(self, phase: str, table: BlockedTable, questions: list[OpenQuestion]) -> list[Candidate]:
         found = self._done(phase, lambda: table.answers(questions, self.limits, self.seed)) if questions else []
         self.found += found
         for one in found:
@@ -231,5 +234,7 @@ class SparkProposals:
         return done[0]
 
 
-def _question(shape: RuleShape, columns: Sequence[CodedColumn], places: Collection[int], form: str = "") -> Question:
-    return Question(shape, tuple(columns[place].name for place in places), form)
+def _question(
+    shape: RuleShape, columns: Sequence[CodedColumn], places: Collection[int], form: str = ""
+) -> OpenQuestion:
+    return OpenQuestion(shape, tuple(columns[place].name for place in places), form)

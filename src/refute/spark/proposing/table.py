@@ -14,11 +14,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.proposing.candidates import Candidate
-from refute.proposing.columns import CodedColumn
+from refute.proposing.columns import UNREAD, CodedColumn
 from refute.proposing.parts import AskedOfParts, Sum
-from refute.proposing.questions import Question
+from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
-from refute.relation import Family
 from refute.spark.blocks import BLOCK, packed, unpacked
 from refute.spark.budget import cores
 from refute.spark.expressions import column, quoted
@@ -45,7 +44,6 @@ from refute.spark.source.keeping import Kept
 from refute.spark.source.renaming import by_code_point, plain_names
 from refute.spark.source.types import arrow_type, empty_relation
 
-_UNREAD = (Family.UNSUPPORTED, Family.NULL, Family.DURATION)
 _HASHES = 1 << 12  # by which rows find their parts
 
 
@@ -63,7 +61,7 @@ class BlockedTable:
 
     def __init__(self, frame: DataFrame, names: Sequence[str], place: Kept, tuning: ProposingTuning) -> None:
         types = empty_relation(frame)
-        read = [name for name in names if types.type_of(name).family not in _UNREAD]
+        read = [name for name in names if types.type_of(name).family not in UNREAD]
         plain = plain_names(read)
         chosen = frame.select(*(F.col(quoted(name)).alias(plain[name]) for name in read))
         chosen = by_code_point(chosen, chosen.schema)
@@ -144,7 +142,7 @@ class BlockedTable:
             out[Sum(what)][a, b, c] = sums
         return out
 
-    def answers(self, questions: Sequence[Question], limits: Limits, seed: int) -> list[Candidate]:
+    def answers(self, questions: Sequence[OpenQuestion], limits: Limits, seed: int) -> list[Candidate]:
         """The candidates that are good enough, each judged by a task that has all rows of its columns."""
         if not questions or not self.n_rows:
             return []

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.proposing.parts import NUMBERS, AskedOfParts, Line, compared_in_part
-from refute.proposing.questions import Question
+from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
 from refute.relation import Relation
 from refute.spark.blocks import BLOCK, Batches, packed, tables_of, unpacked
@@ -196,7 +196,7 @@ def _counted(table: pa.Table) -> pa.Table:
 class AnswerQuestions:
     """The task that answers questions from all rows of their columns."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[OpenQuestion, ...]
     limits: Limits
     seed: int
 
