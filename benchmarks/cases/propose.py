@@ -79,7 +79,7 @@ _MEANS = [
 
 
 def _on_spark() -> Sequence[Contestant]:
-    from refute.spark import session
+    from refute.spark.session import session
 
     path = tax(MILLION, dirty=0.01)
     frame = session("local[2]", settings={"spark.driver.memory": "2g"}).read.parquet(str(path)).repartition(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import random
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 
 import refute as rf
 from proposing.exhaustive import expected
-from refute.discovery.options import Options
+from refute.discovery.options import Options, Progress
 from refute.discovery.work import Budget
 from refute.errors import DataError, OptionError, SchemaError
 from refute.language.rulebook import Status
@@ -218,6 +219,38 @@ def test_a_search_that_is_stopped_gives_what_it_found() -> None:
     assert found.partial
     assert any("stopped" in note for note in found.notes)
     assert seen
+
+
+@pytest.mark.parametrize("phase", ["values", "orders", "dependencies"])
+def test_ctrl_c_gives_what_was_found(phase: str) -> None:
+    seen: list[str] = []
+
+    def follow(step: Progress) -> None:
+        seen.append(step.phase)
+        if step.phase.startswith(phase) and "stop" not in seen:
+            seen.append("stop")
+            _thread.interrupt_main()
+
+    found = rf.propose(people(2000), progress=follow)
+    whole = rf.propose(people(2000))
+    assert found.partial
+    assert any("stopped" in note for note in found.notes)
+    assert "unique(id)" in texts(found)
+    assert len(texts(found)) < len(texts(whole))
+
+
+def test_the_list_is_the_same_for_a_seed_on_any_number_of_threads() -> None:
+    first, second = (rf.propose(people(), threads=threads, seed=5).to_arrow() for threads in (1, 3))
+    assert first.equals(second)
+
+
+def test_columns_that_rules_cannot_read_are_left_out_and_that_is_said() -> None:
+    table = people(200).append_column("tags", pa.array([["a"]] * 200))
+    found = rf.propose(table)
+    assert found.notes == ("rules cannot read every type, so these columns were left out: tags",)
+    assert texts(found) == texts(rf.propose(people(200)))
+    mixed = people(200).to_pandas().assign(mixed=[1, "a"] * 100)
+    assert texts(rf.propose(mixed)) == texts(found)
 
 
 def test_progress_names_what_was_found() -> None:

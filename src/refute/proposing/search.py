@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -66,8 +66,11 @@ def search_heads(
         relation = relation.filter(chosen)
         columns = read_columns(relation, names, budget.threads)
     search = ProposalSearch(relation, columns, budget, max_left, frozenset(shapes), limits, options.seed)
-    found = search.candidates()
-    return heads_of(found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
+    try:
+        search.candidates()
+    except KeyboardInterrupt:  # between two phases
+        search.complete = False
+    return heads_of(search.found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
@@ -122,37 +125,36 @@ class ProposalSearch:
     pruned: bool = True
     complete: bool = True
     tried: int = 0
+    found: list[Candidate] = field(default_factory=list)
 
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
         n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
         known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
-        found = list(known.single_keys())
-        keyed = {one.left[0] for one in found}
+        self.found += known.single_keys()
+        keyed = {one.left[0] for one in self.found}
         keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
-        found += self._dependencies(known, 1)
+        self._dependencies(known, 1)
         rows = WithinRows(self.relation, self.columns, n_rows, limits)
         compared: list[Candidate] = []
         if {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
             compared = self._done("comparisons", rows.comparisons())
-            found += compared
         if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
-            found += self._done("values", rows.domains(keyed))
+            self._done("values", rows.domains(keyed))
         if RuleShape.NO_OVERLAP in self.shapes:
             spans = SpanSearch(self.relation, self.columns, known.singles, n_rows, limits, seed, self.pruned)
-            found += self._done("spans", spans.tasks(compared))
+            self._done("spans", spans.tasks(compared))
         if RuleShape.ORDER in self.shapes:
             orders = OrderSearch(self.columns, known.singles, keys, n_rows, limits, seed, self.pruned, halt)
-            found += self._done("orders", orders.tasks())
+            self._done("orders", orders.tasks())
         for size in range(2, self.max_left + 1):
-            found += self._dependencies(known, size)
-        return found
+            self._dependencies(known, size)
+        return self.found
 
-    def _dependencies(self, known: DependencySearch, size: int) -> list[Candidate]:
-        """The keys and dependencies with so many columns on the left."""
-        if not FOLLOWING & self.shapes:
-            return []
-        return self._done("dependencies", (partial(known.searched, side) for side in known.sides(size)))
+    def _dependencies(self, known: DependencySearch, size: int) -> None:
+        """Find the keys and dependencies with so many columns on the left."""
+        if FOLLOWING & self.shapes:
+            self._done("dependencies", (partial(known.searched, side) for side in known.sides(size)))
 
     def _done(self, phase: str, tasks: Iterable[Task]) -> list[Candidate]:
         """What tasks find, on all cores; the progress names what was found last."""
@@ -171,4 +173,6 @@ class ProposalSearch:
 
         states, done = Crew(self.budget, list[Candidate], work).run(counted())
         self.complete = self.complete and done
-        return [one for state in states for one in state]
+        found = [one for state in states for one in state]
+        self.found += found
+        return found

@@ -60,7 +60,7 @@ def heads_on_spark(
     )
     try:
         search.run()
-    except _StoppedError:
+    except (_StoppedError, KeyboardInterrupt):
         search.complete = False
     return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, began, complete=search.complete)
 
