@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -19,7 +19,7 @@ from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError, RefuteError
 from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule, RuleBook
+from refute.language.rulebook import Rule, RuleBook, RuleKind
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.changes import Changes
 from refute.live.engine import LiveEngine
@@ -58,6 +58,7 @@ class Monitor(Lasting[KeptState]):
         book = RuleBook.of(rules)
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
         names = as_key(key) or tuple(book.key)
+        _refuse_other_tables(book)
         one_of("method", method, METHODS)
         self._setup(State(list(book), names, method, bound_of(store, most_pairs)))
 
@@ -121,6 +122,7 @@ class Monitor(Lasting[KeptState]):
             known = {rule.name: rule for rule in self.rules}
             given = list(rules) if isinstance(rules, Iterator) else rules
             new = list(RuleBook.of(given, taken=known))
+            _refuse_other_tables(new)
             for rule, suggested in zip(new, RuleBook.of(given), strict=True):
                 there = known.get(suggested.name)
                 same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
@@ -274,6 +276,17 @@ class Monitor(Lasting[KeptState]):
         lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
         head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
         return f"<table>{head}{''.join(lines)}</table>"
+
+
+def _refuse_other_tables(rules: Iterable[Rule]) -> None:
+    """Raises OptionError for a rule that refers to another table: nobody would say here when that changes."""
+    for rule in rules:
+        if rule.kind is RuleKind.REFERENCES:
+            raise OptionError(
+                f"rule {rule.name!r} refers to another table, which may change unseen, so a monitor cannot watch it; "
+                "leave it to refute.check",
+                rule=rule.name,
+            )
 
 
 def _place_of(rule: Any, rules: Sequence[Rule]) -> int:

@@ -12,9 +12,9 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
-from refute.errors import SchemaError
+from refute.errors import EngineError, SchemaError
 from refute.faults import no_row_ids
-from refute.language.conditions import Condition, columns_of
+from refute.language.conditions import Condition, InTable, columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -31,6 +31,7 @@ from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
+from refute.spark.referring import OtherTables, reads_another
 from refute.spark.rule import SparkRule
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
@@ -74,6 +75,7 @@ class SparkEngine:
         self.key: tuple[str, ...] = ()
         self._place = Kept()
         self._session = session_of(table, session)
+        self.others = OtherTables(self._session)
         if is_connect(self._session):
             forgotten_at_exit(self)
 
@@ -189,6 +191,13 @@ class SparkEngine:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
         def ask() -> SparkSuspects:
+            for rule in rules:
+                if reads_another(rule):
+                    raise EngineError(
+                        f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
+                        "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
+                        rule=rule.name,
+                    )
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
             names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
@@ -306,6 +315,8 @@ class SparkEngine:
         """The rule bound to this table."""
         (fitted,) = self.fitted([rule])
         bind(self.types, fitted)
+        if isinstance(fitted.added, InTable):
+            self.others.check(fitted.added, self.types)
         return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:

@@ -12,7 +12,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.form import RowFilter
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -186,6 +186,8 @@ def condition_expression(relation: Relation, condition: Condition) -> SparkColum
         case IsNull(name, negated):
             plain = column(relation.type_of(name))
             return plain.isNotNull() if negated else plain.isNull()
+        case Matches() | InTable():  # Java's regular expressions are others; other tables take a join
+            return None
         case Not(part):
             inner = condition_expression(relation, part)
             return None if inner is None else ~inner

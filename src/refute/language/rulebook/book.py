@@ -16,11 +16,12 @@ from refute.faults import unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
+from refute.language.parser import RuleKind
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
 from refute.language.rulebook.naming import distinct, suggest_name
-from refute.language.rulebook.rule import Rule
+from refute.language.rulebook.rule import Rule, nulls_of
 from refute.writing import write_text
 
 
@@ -91,9 +92,17 @@ class RuleBook:
 
     def with_nulls(self, nulls: Nulls) -> RuleBook:
         """The book with every rule read in this null mode, whatever the rules say themselves."""
-        rules = tuple(replace(rule, nulls=nulls) for rule in self.rules)
+        rules = tuple(replace(rule, nulls=nulls_of(rule.kind) or nulls) for rule in self.rules)
         entries = tuple(replace(entry, nulls=None) for entry in self.entries)
         return RuleBook(rules, entries, replace(self.dataset, nulls=nulls), self.version)
+
+    def within(self, folder: str) -> RuleBook:
+        """The book with tables that its rules name sought in a folder: that of the file which it was read from."""
+        if not any(entry.kind is RuleKind.REFERENCES for entry in self.entries):
+            return self
+        entries = tuple(replace(entry, folder=folder) for entry in self.entries)
+        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
+        return replace(self, rules=rules, entries=entries)
 
     def to_plain(self) -> dict[str, object]:
         """The book as plain mappings and lists, in the shape of its YAML."""
