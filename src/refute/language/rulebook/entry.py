@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import And, Condition, InTable, IsNull, Matches
@@ -73,6 +74,12 @@ class Entry:
             )
             for part in parts
         )
+
+    def yaml(self) -> str:
+        """The entry as the lines of a rule file, indented as below its key `rules`."""
+        from refute.language.rulebook.book import yaml_text  # a book is made of entries
+
+        return indent(yaml_text([self.plain()]).rstrip("\n"), "  ")
 
     def _value(self) -> object:
         """What is written under its kind: a text, or a mapping where that is easier to read."""
