@@ -35,10 +35,15 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give some of the property tests the seed of this run, and all that need Spark one process, so one JVM."""
+    """Give some of the property tests the seed of this run, and group those that need Spark.
+
+    All that share the session are in one process, so it has one JVM; of those that start another, one runs at a time.
+    """
     for item in items:
-        if "spark" in item.path.parts or "spark" in getattr(item, "fixturenames", ()):
+        if {"spark", "spark_kind"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("spark"))
+        elif "spark" in item.path.parts or item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("another JVM"))
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
         if is_chosen and isinstance(item, pytest.Function) and hasattr(item.function, "hypothesis"):
             seed(SEED)(item.function)

@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[1] / "docs" / "notebooks"
 NOTEBOOKS = [
-    pytest.param(path, marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")] if "spark" in path.stem else [])
+    pytest.param(path, marks=[pytest.mark.spark] if "spark" in path.stem else [])
     for path in sorted(FOLDER.glob("*.ipynb"))
 ]
 

@@ -111,6 +111,8 @@ def test_no_more_is_tolerated_than_there_is(data: Path) -> None:
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema"]) == Exit.HOLDS
     assert json.loads(capsys.readouterr().out) == json.loads(shipped_schema())
+    assert run(["schema", "report"]) == Exit.HOLDS
+    assert json.loads(capsys.readouterr().out)["title"] == "Report of refute check"
     assert run(["schema", "sales"]) == Exit.FAILED
 
 

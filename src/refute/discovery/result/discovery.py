@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,8 +18,7 @@ from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
-from refute.display import in_html
-from refute.errors import shortened
+from refute.display import in_one_line
 from refute.faults import needing
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
@@ -33,6 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from refute.language.rulebook import RuleBook, Tolerance
+
+
+_SHOWN = 20  # rules that print
 
 
 class FoundRule(Protocol):
@@ -51,11 +52,15 @@ class FoundRule(Protocol):
         """The rule in English."""
 
     @property
+    def kind(self) -> str:
+        """Its shape in words: `key`, `functional dependency`, `order rule` and so on."""
+
+    @property
     def error(self) -> float:
         """How far it is broken, by the measure of the search."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Discovered:
     """One rule that the data obeys, or nearly so.
 
@@ -89,12 +94,20 @@ class Discovered:
         return render_english(self.constraint)
 
     @property
+    def kind(self) -> str:
+        """Its sort in words."""
+        return self.sort.value
+
+    @property
     def support(self) -> int:
         """How many rows have a partner to which the rule applies; counted on all rows on first use."""
         from refute.language.rulebook import Rule
 
         assert self._table is not None
         return self._table.support(Form.of(Rule(name="", constraint=self.constraint, nulls=self._nulls)))
+
+    def __repr__(self) -> str:
+        return f"Discovered({self.text!r}, violations={self.violations:,})"
 
     def __str__(self) -> str:
         return self.text
@@ -169,26 +182,34 @@ class Discovery(ABC):
             write_text(local_path(path), text)
         return text
 
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, n: int | None = None, *, name: str | None = None
+    ) -> str:
+        """The n best rules (by default 500) as a self-contained HTML page, written to `path` if given: each with its
+        evidence, and with its text for a rule file to copy. `name` is what the page calls the table."""
+        from refute.discovery.result.as_html import MOST, render
+
+        text = render(self, MOST if n is None else n, name)
+        if path is not None:
+            write_text(local_path(path), text)
+        return text
+
+    def _repr_html_(self) -> str:
+        from refute.discovery.result.as_html import render_part
+
+        return render_part(self)
+
+    def __str__(self) -> str:
+        lines = [repr(self), *(f"  {in_one_line(rule.text)}" for rule in self.top(_SHOWN))]
+        return "\n".join([*lines, *([f"  and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else [])])
+
     def to_pandas(self, n: int | None = None) -> pd.DataFrame:
         """The n best rules (all of them by default), one per row."""
         with needing("to_pandas()"):
             return self.to_arrow(n).to_pandas()
 
-    def _repr_html_(self) -> str:
-        """The best rules in words, for notebooks."""
-        shown = self.top(_SHOWN)
-        rows = "".join(
-            f"<tr><td>{_cell(one.sentence)}</td><td><code>{_cell(one.text)}</code></td></tr>" for one in shown
-        )
-        more = f"<p>and {len(self) - len(shown):,} more</p>" if len(self) > len(shown) else ""
-        notes = "".join(f"<p>note: {_cell(note)}</p>" for note in self.notes)
-        head = f"<p>{_cell(repr(self))}</p>"
-        return (
-            f"{head}<table><tr><th>rule</th><th>as text</th></tr>{rows}</table>{more}{notes}" if rows else head + notes
-        )
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompleteDiscovery(Discovery):
     """Every minimal rule of a table, as boxes in a predicate space; they are rendered as text only when needed."""
 
@@ -211,8 +232,10 @@ class CompleteDiscovery(Discovery):
         return len(self.boxes)
 
     def __repr__(self) -> str:
+        stopped = "" if self.complete else ", stopped before the end"
         almost = f", {len(self.almost):,} that few pairs break" if self.almost else ""
-        return f"Discovery({len(self):,} rule{'s'[: len(self) != 1]}{almost}{', partial' if self.partial else ''})"
+        rules = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
+        return f"Discovery({rules}{almost} in {self.seconds:.1f} s{stopped})"
 
     @cached_property
     def rules(self) -> list[Discovered]:
@@ -313,14 +336,6 @@ class CompleteDiscovery(Discovery):
         """The n best rules (all of them by default), one per row."""
         chosen = self.rules if n is None else self.top(n)
         return pa.table({name: pa.array([read(rule) for rule in chosen], kind) for name, kind, read in _COLUMNS})
-
-
-def _cell(text: str) -> str:
-    """A text that HTML only shows, not longer than people read."""
-    return in_html(escape(shortened(text)))
-
-
-_SHOWN = 10  # rules that a notebook shows
 
 
 def groups_of(space: PredicateSpace, boxes: Words) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 from refute.discovery.options import Measure, Options
 from refute.discovery.space.slots import PredicateSpace
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule
-from refute.plan.problem import Problem
 from refute.relation import Relation
+
+if TYPE_CHECKING:
+    from refute.plan.problem import Problem
 
 Longs = NDArray[np.int64]
 
@@ -46,6 +48,8 @@ class RowMeasure:
 
     def rows(self, masks: Sequence[int], measure: Measure) -> int:
         """The rows that stand in the way of the rule of a box."""
+        from refute.language.rulebook import Rule
+
         rule = Rule(name="candidate", constraint=self._space.constraint(masks), nulls=self._nulls)
         if measure is Measure.G2:
             from refute.detect.detector import Detector

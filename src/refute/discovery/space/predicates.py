@@ -22,8 +22,8 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
     and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
-    `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, each is told both
-    ways.
+    `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, the space
+    says of each what it is both ways.
     """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
@@ -43,7 +43,7 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
 
 
 def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> PredicateSpace:
-    """The space as this table needs it: widened for the nulls that it holds, told both ways where pairs are counted.
+    """The space as this table needs it: widened for the nulls that it holds, both ways where pairs are counted.
 
     Raises OptionError unless the columns are there, and compare as the space compares them.
     """

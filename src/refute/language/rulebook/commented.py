@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
-from ruamel.yaml import YAML
-
 from refute.display import in_one_line
-from refute.language.rulebook.book import RuleBook, block_style
+from refute.language.rulebook.book import RuleBook
+from refute.language.rulebook.dumping import yaml_text
 from refute.language.schema import schema_address
 
 ABOUT_PROPOSALS = (
@@ -28,17 +26,10 @@ def commented_yaml(book: RuleBook, head: Sequence[str], remarks: Sequence[Sequen
     """The book as YAML text with comments at its head, and remarks above its entries."""
     plain = book.to_plain()
     del plain["rules"]
-    yaml = block_style()
-    parts = [_comments(head), _dumped(yaml, plain), "rules:\n" if book.entries else "rules: []\n"]
+    parts = [_comments(head), yaml_text(plain), "rules:\n" if book.entries else "rules: []\n"]
     for entry, remark in zip(book.entries, remarks, strict=True):
-        parts += (_comments(remark), _dumped(yaml, [entry.plain()]))
+        parts += (_comments(remark), yaml_text([entry.plain()]))
     return "".join(parts)
-
-
-def _dumped(yaml: YAML, value: object) -> str:
-    stream = io.StringIO()
-    yaml.dump(value, stream)
-    return stream.getvalue()
 
 
 def _comments(lines: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def command(
 
     if out.address is None and not out.is_stdout and out.path.exists() and not force:
         raise OptionError(
-            f"{out.text} is there already; add --force to write over it, or name another file with --out",
+            f"{out.text} already exists; add --force to write over it, or name another file with --out",
             option="--out",
             value=out.text,
         )
