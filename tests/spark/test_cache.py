@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from refute.cli.app import run
+from refute.runtime.cache import UntrustedCacheWarning, cache_directory, own_folder
 from refute.spark.session import archive as archives
 from refute.spark.session.archive import ClassArchive
-from refute.spark.session.cache import UntrustedCacheWarning, cache_directory, own_folder
 from refute.spark.session.java import Java, find_java
 from refute.spark.session.session import _places
 from refute.writing import write_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from refute.discovery.work import Budget
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.relation import Relation
+from refute.runtime.compiling import Stopwatch
 
 if TYPE_CHECKING:
     from refute.detect.detector import Detector
@@ -83,7 +83,7 @@ class _Search:
         tuning: Tuning,
         outcome: Outcome | None = None,
     ) -> None:
-        self._started = time.monotonic()
+        self._watch = Stopwatch()
         self._outcome = outcome
         self._table = table
         self._options = options
@@ -135,7 +135,7 @@ class _Search:
             complete=False,
             method=self._options.method.value,
             evidences=0,
-            seconds=time.monotonic() - self._started,
+            seconds=self._watch.seconds,
             notes=("stopped before any pairs of rows were examined: no rule could be verified",),
         )
 
@@ -166,7 +166,7 @@ class _Search:
             complete=outcome.complete,
             method=outcome.method,
             evidences=len(outcome.evidence),
-            seconds=time.monotonic() - self._started,
+            seconds=self._watch.seconds,
             notes=tuple(self._notes),
             almost=self._almost(pairs, outcome),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
 from refute.relation import Relation
+from refute.runtime.compiling import Stopwatch
 
 Task = Callable[[], list[Candidate]]
 _WIDEST = 3
@@ -51,7 +51,7 @@ def search_heads(
     """The proposals for a table; `max_left` columns at most on the left of a dependency and in a key."""
     if not 1 <= max_left <= _WIDEST:
         raise OptionError(f"max_left must be 1, 2 or 3, not {max_left!r}", option="max_left", value=max_left)
-    began = time.monotonic()
+    watch = Stopwatch()
     budget = Budget(options)
     names = list(relation.names if options.columns is None else options.columns)
     for name in names:
@@ -76,7 +76,7 @@ def search_heads(
     heads = [head for head in listed(found, relation.n_rows) if head.candidate.shape in search.shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
-    return Heads(rules, tendencies, search.complete, tuple(notes), time.monotonic() - began, relation.n_rows)
+    return Heads(rules, tendencies, search.complete, tuple(notes), watch.seconds, relation.n_rows)
 
 
 def _is_rule(head: Head, limits: Limits) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.groups import UNIT
+from refute.kernels.sort.parts import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -112,7 +113,7 @@ def dealt_blame(
     totals = counts[half:]
     expected = 0
     for pool in range(len(pools) - 1):
-        n_sizes, n_values = 0, 0
+        n_sizes, n_values = np.int64(0), np.int64(0)
         for place in range(pools[pool], pools[pool + 1]):
             group = groups[place]
             present = 0
@@ -135,6 +136,7 @@ def dealt_blame(
                     n_values += 1
                     totals[code] = 0
         if n_sizes:
-            dealt = np.sort(values[:n_values])
-            expected += pool_blame(np.sort(sizes[:n_sizes]), dealt, len(pools) - 1, seed, deck, seen)
+            sort_part(sizes, np.int64(0), n_sizes)
+            sort_part(values, np.int64(0), n_values)
+            expected += pool_blame(sizes[:n_sizes], values[:n_values], len(pools) - 1, seed, deck, seen)
     return expected

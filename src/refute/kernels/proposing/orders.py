@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.chance import drawn, mixed
+from refute.kernels.sort.parts import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -20,7 +21,7 @@ def sorted_groups(order: Ids, starts: Longs, ranks: Ids) -> tuple[Ids, Longs]:
     ends[0] = 0
     filled, groups = 0, 0
     for group in range(len(starts) - 1):
-        present = 0
+        present = np.int64(0)
         for at in range(starts[group], starts[group + 1]):
             row = order[at]
             if ranks[row] >= 0:
@@ -28,9 +29,9 @@ def sorted_groups(order: Ids, starts: Longs, ranks: Ids) -> tuple[Ids, Longs]:
                 present += 1
         if present < 3:
             continue
-        found = np.sort(keys[:present])
+        sort_part(keys, np.int64(0), present)
         for at in range(present):
-            rows[filled] = np.int32(found[at] & 0xFFFFFFFF)
+            rows[filled] = np.int32(keys[at] & 0xFFFFFFFF)
             filled += 1
         groups += 1
         ends[groups] = filled
@@ -74,13 +75,13 @@ def longest(xs: Ids, ys: Ids, size: int, tops: Ids) -> int:
 
     Changes the order of `ys` where x is equal. O(size log size).
     """
-    length, first = 0, 0
+    length, first = 0, np.int64(0)
     while first < size:
         last = first + 1
         while last < size and xs[last] == xs[first]:
             last += 1
         if last - first > 1:
-            ys[first:last] = np.sort(ys[first:last])
+            sort_part(ys, first, last)
         for at in range(first, last):
             low, high = 0, length
             while low < high:
@@ -109,7 +110,7 @@ def order_blame(
     xs, ys, tops = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     total, blame, chance, groups = 0, 0, 0, 0
     for group in range(len(starts) - 1):
-        size = 0
+        size = np.int64(0)  # a plain 0 would have Numba compile what takes it once more for its type
         for at in range(starts[group], starts[group + 1]):
             if y[rows[at]] >= 0:
                 xs[size] = x[rows[at]]
@@ -128,7 +129,7 @@ def order_blame(
         groups += 1
         if deals:
             state = mixed(seed + np.uint64(size) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(removed))
-            ys[:size] = np.sort(ys[:size])
+            sort_part(ys, np.int64(0), size)
             for _ in range(deals):
                 for at in range(size - 1, 0, -1):
                     state += np.uint64(0x9E3779B97F4A7C15)

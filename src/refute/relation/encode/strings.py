@@ -103,13 +103,13 @@ def _fixed_codes(pieces: Pieces, strings: Sequence[Strings], width: int) -> tupl
     def numbers(part: Strings) -> NDArray[np.unsignedinteger]:
         first, rows = int(part.offsets[0]), len(part.offsets) - 1
         held = part.data[first : first + rows * width]
-        return held if width == 1 else held.view(">u2").astype(np.uint16)
+        return (held if width == 1 else held.view(">u2")).astype(np.uint16)
 
     found = pieces.each(numbers, strings)
     every, some = -1, 0
-    for part_every, part_some in pieces.each(kernel.varying_of_fixed, found):
-        every &= int(part_every)
-        some |= int(part_some)
+    for part in found:
+        every &= int(np.bitwise_and.reduce(part))
+        some |= int(np.bitwise_or.reduce(part))
     columns, parts = pieces.room(np.int32)
     runs, bits = _runs(some & ~every)
     if bits == 0:
