@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from refute.api.tables import (
-    ENGINES,
     IN_PROCESS,
     check_driver_bytes,
+    check_engine,
     given_schema,
     is_monitor,
     is_path,
@@ -19,7 +19,7 @@ from refute.discovery import CompleteDiscovery, Measure, Progress, RuleSort, Sea
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
-from refute.faults import needing, unknown_choice, wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
@@ -45,7 +45,7 @@ def discover(
     measure: str | Measure = "g1",
     almost: int = 0,
     nulls: str | Nulls = "sql",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -85,14 +85,13 @@ def discover(
         progress=progress,
     )
     kept = kinds_of(kinds)
-    if engine is not None and engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_engine(engine)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
     given = given_schema(table, schema, header)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
-    if on_spark(table, engine):
+    if on_spark(table, engine, wanted=persist or driver_bytes is not None):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark.discovery import GATHERED, discover_on_spark
             from refute.spark.source.opening import open_source

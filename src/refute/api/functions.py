@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from refute.api.tables import as_key, engine_for, name_of, opened_engine
@@ -25,7 +26,7 @@ def verify(
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -45,7 +46,7 @@ def count(
     *,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -67,7 +68,7 @@ def violations(
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -93,7 +94,7 @@ def check(
     counts: bool = True,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -136,7 +137,7 @@ def suspects(
     *,
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -165,7 +166,7 @@ def explain(
     *,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     driver_bytes: int | None = None,
@@ -176,7 +177,8 @@ def explain(
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
-    return found.explain(list(book))
+    where = "answered in this process" if getattr(found, "is_here", False) else "answered on Spark"
+    return replace(found.explain(list(book)), engine=where)
 
 
 def _one(rule: Any, nulls: str | Nulls | None) -> Rule:

@@ -7,10 +7,10 @@ from typing import Any
 
 from refute.api.discovery import selected
 from refute.api.tables import (
-    ENGINES,
     IN_PROCESS,
     as_key,
     check_driver_bytes,
+    check_engine,
     engine_for,
     given_schema,
     is_monitor,
@@ -20,7 +20,7 @@ from refute.api.tables import (
 )
 from refute.detect.engine import Engine
 from refute.discovery.options import Options, Progress, chosen, options_of, several
-from refute.faults import needing, unknown_choice, wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
 from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
@@ -38,7 +38,7 @@ def propose(
     kinds: Iterable[str | RuleShape] | None = None,
     max_left: int = 2,
     key: str | Sequence[str] | None = None,
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     threads: int | None = None,
@@ -59,14 +59,13 @@ def propose(
     shapes = tuple(RuleShape) if kinds is None else tuple(chosen(RuleShape, kind, "kinds") for kind in several(kinds))
     if isinstance(max_left, bool) or not isinstance(max_left, int):
         raise wrong_value("max_left", "a whole number", max_left)
-    if engine is not None and engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_engine(engine)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
     given = given_schema(table, schema, header)
     table = table.table() if is_monitor(table) else table
-    if on_spark(table, engine):
+    if on_spark(table, engine, wanted=driver_bytes is not None):
         rows = _fetched(table, given, options, where, driver_bytes)
     else:
         rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)

@@ -10,7 +10,7 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import SharedOptions, shared
-from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, require_all
+from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
@@ -81,12 +81,14 @@ def command(
     """
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
+    places = (json_file, html_file, junit_file, violations, suspects_file, quarantine)
+    reading = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
-    require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine), opened)
+        opened = open_data(data, engine, options, wanted=persist or on_spark_alone(places), **reading)
+    require_all(places, opened)
     require_suspects_file(suspects_file)
     require_quarantine(quarantine)
-    with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
+    with counting("Checking", len(book), options.quiet, spark=opened.on_spark) as step:
         report = refute.check(
             opened.table,
             book,

@@ -28,6 +28,7 @@ from numba.core.event import Listener, register
 from refute.kernels.content import content_of, fields_of
 from refute.kernels.folder import kernel_folder, mark_as_used, remove_unused
 from refute.kernels.loading import rebuilt, unpickled
+from refute.kernels.optimizing import KernelLibrary
 from refute.runtime.compiling import COMPILING
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -144,6 +145,7 @@ class _Clock(Listener):
         if not COMPILING.is_running:
             self.collects = gc.isenabled()
             gc.disable()
+            event.data["dispatcher"].targetctx.codegen()._library_class = KernelLibrary
         COMPILING.begin()
 
     def on_end(self, event: Any) -> None:

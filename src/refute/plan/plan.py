@@ -72,6 +72,8 @@ class Plan:
 
     rules: tuple[RulePlan, ...]
     notes: tuple[str, ...] = ()
+    engine: str = ""  # where they are answered, in words
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.rules), *filter(None, ["\n".join(map(in_one_line, self.notes))])])
+        notes = "\n".join(map(in_one_line, self.notes))
+        return "\n\n".join(filter(None, [self.engine, *map(str, self.rules), notes]))
