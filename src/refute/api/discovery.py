@@ -24,8 +24,10 @@ from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
 from refute.relation.read.files import read_local
+from refute.runtime.bars import with_bar
 
 
+@with_bar("Discovering")
 def discover(
     table: Any,
     *,
@@ -53,7 +55,7 @@ def discover(
     persist: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> CompleteDiscovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
@@ -62,7 +64,7 @@ def discover(
     condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
     kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
     `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
-    after `time_limit` seconds, the rules verified so far are returned, marked as partial.
+    after `time_limit` seconds, the rules verified so far are returned, marked as partial. `progress` is as for `check`.
     """
     options = options_of(
         columns=columns,

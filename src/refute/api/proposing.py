@@ -28,8 +28,10 @@ from refute.proposing.search import search_heads
 from refute.relation import Relation
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
+from refute.runtime.bars import with_bar
 
 
+@with_bar("Proposing")
 def propose(
     table: Any,
     *,
@@ -45,7 +47,7 @@ def propose(
     driver_bytes: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> Proposals:
     """The rules that people would write, found on data that is not clean, best first; takes seconds.
 
@@ -53,7 +55,8 @@ def propose(
     `functional dependency` with up to `max_left` columns on the left, `order rule` within groups, `no overlap`,
     `comparison` of two columns of a row, `domain`, `not null`. Within these shapes and limits the search is complete.
     `tendencies` are those that too much speaks against. On Ctrl-C, or after `time_limit` seconds, the rules found so
-    far are returned, marked as partial. For every minimal rule that holds exactly, see `discover`.
+    far are returned, marked as partial. `progress` is as for `check`. For every minimal rule that holds exactly, see
+    `discover`.
     """
     options = options_of(columns=columns, threads=threads, time_limit=time_limit, seed=seed, progress=progress)
     shapes = tuple(RuleShape) if kinds is None else tuple(chosen(RuleShape, kind, "kinds") for kind in several(kinds))

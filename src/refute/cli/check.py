@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -82,7 +83,7 @@ def command(
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     places = (json_file, html_file, junit_file, violations, suspects_file, quarantine)
-    reading = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
+    reading: dict[str, Any] = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, wanted=persist or on_spark_alone(places), **reading)
     require_all(places, opened)

@@ -117,7 +117,7 @@ def command(
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
         wanted = bool(of_complete["persist"]) or on_spark_alone([out])
-        reading = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
+        reading: dict[str, Any] = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
         opened = open_data(data, engine, options, wanted=wanted, **reading)
     require_all([out], opened)
     common = {

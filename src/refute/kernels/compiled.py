@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -50,9 +50,20 @@ def njit(*, cache: bool, nogil: bool, inline: str = "never") -> Callable[[Kernel
         made: Any = compiler(nogil=nogil, inline=inline, no_cfunc_wrapper=True)(kernel)
         if cache and hasattr(made, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
             made._cache = KernelCache(kernel)
+            made.get_call_template = partial(_call_template, made.get_call_template)
         return cast(Kernel, made)
 
     return compiled
+
+
+def _call_template(template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """How Numba calls a kernel from another one, with arguments of these types.
+
+    A literal is as good as any number of its type. Otherwise a kernel that is given 0, or what starts at 0, is compiled
+    once for 0 and once for numbers.
+    """
+    unliteral: Callable[[Any], Any] = numba.types.unliteral
+    return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
 
 
 class KernelCache(NullCache):
@@ -132,29 +143,41 @@ class KernelCache(NullCache):
             raise
 
 
-class _Clock(Listener):
-    """Tells the process what Numba compiles, which it does while it holds a lock, so in one thread at a time.
+class _Watch(Listener):
+    """Makes ready for a compilation of ours, and tells the process of it. Numba compiles while it holds a lock, so in
+    one thread at a time; other code that it compiles is none of our business, unless a kernel calls it.
 
     Meanwhile garbage is not collected: the compiler makes millions of objects that live until it is done, and looking
     at them again and again takes a tenth of its time.
     """
 
-    collects = False  # whether it is to go on afterwards
+    def __init__(self) -> None:
+        self._depth = 0
+        self._collects = False  # whether garbage is to be collected afterwards
+        self._codegen: Any = None
 
     def on_start(self, event: Any) -> None:
-        if not COMPILING.is_running:
-            self.collects = gc.isenabled()
+        kernel = event.data["dispatcher"]
+        if self._depth == 0 and isinstance(kernel._cache, KernelCache):
+            self._collects = gc.isenabled()
             gc.disable()
-            event.data["dispatcher"].targetctx.codegen()._library_class = KernelLibrary
-        COMPILING.begin()
+            self._codegen = kernel.targetctx.codegen()
+            self._codegen._library_class = KernelLibrary
+            COMPILING.begin()
+        self._depth += self._depth > 0 or isinstance(kernel._cache, KernelCache)
 
     def on_end(self, event: Any) -> None:
-        COMPILING.end()
-        if self.collects and not COMPILING.is_running:
-            gc.enable()
+        self._depth -= self._depth > 0
+        if self._depth == 0 and self._codegen is not None:
+            COMPILING.end()
+            del self._codegen._library_class  # that of its class is used again
+            self._codegen = None
+            if self._collects:
+                gc.enable()
 
 
-register("numba:compile", _Clock())
+_listen: Callable[[str, Listener], None] = register
+_listen("numba:compile", _Watch())
 
 _pickled: Callable[[object], bytes] = serialize.dumps  # knows how to pickle what Numba makes
 

@@ -30,12 +30,12 @@ def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[str]:
         return
     seen.add(id(function))
     cells: tuple[Any, ...] = getattr(function, "__closure__", None) or ()
-    yield repr(function.__defaults__)  # type: ignore[attr-defined]
+    yield repr(function.__defaults__)
     for code in _codes(function.__code__):
         plain = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
         yield f"{code.co_code.hex()} {plain!r} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_flags}"
         for name in code.co_names:
-            found = function.__globals__.get(name, getattr(builtins, name, None))  # type: ignore[attr-defined]
+            found = function.__globals__.get(name, getattr(builtins, name, None))
             yield from _named(found, seen)
             if isinstance(found, ModuleType) and found.__name__.partition(".")[0] != "numpy":
                 for inner in code.co_names:

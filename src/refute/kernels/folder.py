@@ -8,6 +8,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
 
@@ -22,7 +23,8 @@ def kernel_folder(source: Path) -> Path | None:
     """Where the kernels of a file are kept: Numba's own folder if the user set one, the user's cache, or beside the
     source; None where none of these can be written."""
     places = tuple(os.environ.get(name) for name in ("REFUTE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"))
-    return _folder(source.absolute().parent, numba.config.CACHE_DIR, places)
+    config: Any = numba.config
+    return _folder(source.absolute().parent, config.CACHE_DIR, places)
 
 
 @cache
@@ -35,6 +37,12 @@ def _folder(source: Path, chosen: str, places: tuple[str | None, ...]) -> Path |
         return own
     beside = source / "__pycache__"
     return beside if _is_writable(beside) else None
+
+
+def is_first_use() -> bool:
+    """Whether no kernel is kept yet."""
+    folder = kernel_folder(Path(__file__))
+    return folder is None or next(folder.glob("*.nbc"), None) is None
 
 
 def _is_writable(folder: Path) -> bool:

@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_html
-from refute.faults import needing
 from refute.language.render import render_logic
 from refute.report.numbers import counted, plural
 from refute.report.suspects_as_text import NOT_LOOKED_FOR, SHOWN, identity
@@ -48,8 +47,8 @@ def _shown(suspects: Suspects, shown: int) -> dict[str, Any]:
 
 @cache
 def _template(name: str = "report.html") -> Template:
-    with needing("an HTML report", "report"):
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("refute.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

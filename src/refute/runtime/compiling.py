@@ -15,11 +15,10 @@ _log = logging.getLogger("refute")
 
 
 class Compiling:
-    """What is compiled in one process, by one thread at a time. Calls may be nested: kernels call others."""
+    """What is compiled in one process, by one thread at a time."""
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._since = 0.0
+        self._since: float | None = None
         self._before = 0.0  # seconds of all that have ended
         self._listeners: list[Callable[[], None]] = []
 
@@ -27,28 +26,25 @@ class Compiling:
     def seconds(self) -> float:
         """The seconds until now."""
         since = self._since
-        return self._before + (time.perf_counter() - since if self._depth else 0.0)
+        return self._before + (0.0 if since is None else time.perf_counter() - since)
 
     @property
     def is_running(self) -> bool:
         """Whether a kernel is compiled at this moment."""
-        return self._depth > 0
+        return self._since is not None
 
     def begin(self) -> None:
-        """A kernel is compiled from now on."""
-        if self._depth == 0:
-            self._since = time.perf_counter()
-            if not self._before:
-                _log.info("compiling kernels for this machine, once")
-                for listener in self._listeners:
-                    listener()
-        self._depth += 1
+        """A kernel, and all that it calls, is compiled from now on."""
+        self._since = time.perf_counter()
+        if not self._before:
+            _log.info("compiling kernels for this machine, once")
+            for listener in self._listeners:
+                listener()
 
     def end(self) -> None:
         """It is ready."""
-        self._depth -= 1
-        if self._depth == 0:
-            self._before += time.perf_counter() - self._since
+        assert self._since is not None
+        self._before, self._since = self.seconds, None
 
     @contextmanager
     def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:

@@ -78,7 +78,7 @@ def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[n
     count = 0
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))
+            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))  # type: ignore[arg-type]
             every &= value
             some |= value
             count += 1
@@ -97,7 +97,7 @@ def append_bits(
     room = np.uint64(bits)
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))
+            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))  # type: ignore[arg-type]
             packed = np.uint64(0)
             for r in range(len(runs)):
                 packed |= (value >> runs[r, 0]) & runs[r, 1]

@@ -113,7 +113,7 @@ def dealt_blame(
     totals = counts[half:]
     expected = 0
     for pool in range(len(pools) - 1):
-        n_sizes, n_values = np.int64(0), np.int64(0)
+        n_sizes, n_values = 0, 0
         for place in range(pools[pool], pools[pool + 1]):
             group = groups[place]
             present = 0
@@ -136,7 +136,7 @@ def dealt_blame(
                     n_values += 1
                     totals[code] = 0
         if n_sizes:
-            sort_part(sizes, np.int64(0), n_sizes)
-            sort_part(values, np.int64(0), n_values)
+            sort_part(sizes, 0, n_sizes)
+            sort_part(values, 0, n_values)
             expected += pool_blame(sizes[:n_sizes], values[:n_values], len(pools) - 1, seed, deck, seen)
     return expected

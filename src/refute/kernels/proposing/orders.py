@@ -21,7 +21,7 @@ def sorted_groups(order: Ids, starts: Longs, ranks: Ids) -> tuple[Ids, Longs]:
     ends[0] = 0
     filled, groups = 0, 0
     for group in range(len(starts) - 1):
-        present = np.int64(0)
+        present = 0
         for at in range(starts[group], starts[group + 1]):
             row = order[at]
             if ranks[row] >= 0:
@@ -29,7 +29,7 @@ def sorted_groups(order: Ids, starts: Longs, ranks: Ids) -> tuple[Ids, Longs]:
                 present += 1
         if present < 3:
             continue
-        sort_part(keys, np.int64(0), present)
+        sort_part(keys, 0, present)
         for at in range(present):
             rows[filled] = np.int32(keys[at] & 0xFFFFFFFF)
             filled += 1
@@ -75,7 +75,7 @@ def longest(xs: Ids, ys: Ids, size: int, tops: Ids) -> int:
 
     Changes the order of `ys` where x is equal. O(size log size).
     """
-    length, first = 0, np.int64(0)
+    length, first = 0, 0
     while first < size:
         last = first + 1
         while last < size and xs[last] == xs[first]:
@@ -110,7 +110,7 @@ def order_blame(
     xs, ys, tops = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     total, blame, chance, groups = 0, 0, 0, 0
     for group in range(len(starts) - 1):
-        size = np.int64(0)  # a plain 0 would have Numba compile what takes it once more for its type
+        size = 0
         for at in range(starts[group], starts[group + 1]):
             if y[rows[at]] >= 0:
                 xs[size] = x[rows[at]]
@@ -129,7 +129,7 @@ def order_blame(
         groups += 1
         if deals:
             state = mixed(seed + np.uint64(size) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(removed))
-            sort_part(ys, np.int64(0), size)
+            sort_part(ys, 0, size)
             for _ in range(deals):
                 for at in range(size - 1, 0, -1):
                     state += np.uint64(0x9E3779B97F4A7C15)

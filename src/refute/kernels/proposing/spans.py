@@ -45,7 +45,7 @@ def sort_parts(values: Longs, bounds: Longs) -> None:
 @njit(cache=True, nogil=True)
 def deal(values: Longs, seed: np.uint64) -> None:
     """Puts values into a random order that depends on what they are, and not on where they were."""
-    sort_part(values, np.int64(0), len(values))
+    sort_part(values, 0, len(values))
     state = mixed(seed + np.uint64(len(values)))
     for at in range(len(values) - 1, 0, -1):
         state += np.uint64(0x9E3779B97F4A7C15)
