@@ -14,7 +14,7 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
 from refute.report.suspects import Suspects
 from refute.report.violations import Violations
-from refute.runtime.bars import told
+from refute.runtime.bars import stepping
 
 if TYPE_CHECKING:
     from refute.plan.plan import Plan
@@ -128,7 +128,7 @@ def check(
         opened_engine(
             table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
         ) as found,
-        told(progress, "Checking", len(book), lambda rule: rule.name) as step,
+        stepping(progress, "Checking", len(book), lambda rule: rule.name) as step,
     ):
         chosen = found.fitted(list(book))
         timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=step)

@@ -27,7 +27,7 @@ _SETTINGS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SizeLimits:
     """What is small: at most so many bytes of plain text, or of files that are packed or compressed.
 
     `growth` is how many times their plain bytes rows take in memory while they are worked on.
@@ -37,24 +37,24 @@ class Limits:
     packed: int = 64 << 20
     growth: int = 5
 
-    def is_small(self, size: Size) -> bool:
+    def is_small(self, size: FileSize) -> bool:
         """Whether files of this size are answered for in this process."""
         return size.text <= self.text and size.packed <= self.packed
 
-    def fits(self, size: Size, memory: int) -> bool:
+    def fits(self, size: FileSize, memory: int) -> bool:
         """Whether files of this size can be answered for within so many bytes of memory."""
         return self.growth * (size.text + size.packed * (self.text // self.packed)) <= memory
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class FileSize:
     """The bytes of files: of plain text, and of those that hold more than their size shows."""
 
     text: int
     packed: int
 
     @classmethod
-    def of(cls, files: Iterable[Path]) -> Size:
+    def of(cls, files: Iterable[Path]) -> FileSize:
         """The size of files on this machine."""
         text = packed = 0
         for file in files:
@@ -68,7 +68,7 @@ class Size:
         return cls(text, packed)
 
 
-def answers_on_spark(table: str | Path, limits: Limits = Limits()) -> bool:
+def answers_on_spark(table: str | Path, limits: SizeLimits = SizeLimits()) -> bool:
     """Whether Spark answers for what a path, a glob or the name of a catalog table means.
 
     Raises EngineError where only Spark can and it is not installed.
@@ -85,7 +85,7 @@ def answers_on_spark(table: str | Path, limits: Limits = Limits()) -> bool:
     files = local_files(text)
     if any(format_of(file.name) is FileFormat.ARROW for file in files):  # which Spark does not read
         return False
-    size = Size.of(files)
+    size = FileSize.of(files)
     if limits.is_small(size) or (not has_spark and limits.fits(size, memory_here())):
         return False
     if not has_spark:

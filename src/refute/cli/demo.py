@@ -16,7 +16,7 @@ from refute.cli.progress import counting, following, waiting
 from refute.cli.source import Opened, engine_option, open_data
 from refute.cli.terminal import say
 from refute.data import RULES, TABLE
-from refute.errors import EngineError, InferredTypesWarning
+from refute.errors import EngineError, InferredTypesWarning, OptionError
 from refute.writing import write_text
 
 _SHOWN = 6
@@ -95,8 +95,8 @@ def _written(report: refute.Report, page: Path) -> str:
     """Writes the page, and says where it is, or why it is not: the story goes on without it."""
     try:
         write_text(page, report.to_html())
-    except OSError as error:
-        return f"The page with charts was not written: {page}: {error.strerror}. --html F names another file."
+    except (OSError, OptionError) as error:
+        return f"The page was not written: {error}. --html F names another file."
     return f"All of it as a page, to open in a browser: {page.absolute()}"
 
 

@@ -115,9 +115,9 @@ class KernelCache(NullCache):
 
     def _file(self, sig: Any, codegen: Any) -> Path:
         """Where a signature is kept: the name depends on all that machine code does, so none is ever outdated."""
-        told = repr((str(sig), fields_of(sig), codegen.magic_tuple()))
+        facts = repr((str(sig), fields_of(sig), codegen.magic_tuple()))
         assert self._folder is not None
-        return self._folder / f"{self._name}.{hashlib.sha256(told.encode()).hexdigest()[:16]}.nbc"
+        return self._folder / f"{self._name}.{hashlib.sha256(facts.encode()).hexdigest()[:16]}.nbc"
 
     def _read(self, file: Path) -> Any:
         try:

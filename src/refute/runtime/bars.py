@@ -60,11 +60,11 @@ def bar(what: str, total: int | None, console: Console, *, patience: float = PAT
         shown.stop()
 
 
-Told = Callable[[Any], None]
+Step = Callable[[Any], None]
 
 
 @contextlib.contextmanager
-def told(progress: Told | bool | None, what: str, total: int | None, remark: Callable[[Any], str]) -> Iterator[Any]:
+def stepping(progress: Step | bool | None, what: str, total: int | None, remark: Callable[[Any], str]) -> Iterator[Any]:
     """What the library calls with each step: the caller's own function, that of a bar, or None.
 
     `progress` is the caller's function, True for a bar, False for none, or None for a bar in a notebook only.
@@ -84,12 +84,12 @@ def told(progress: Told | bool | None, what: str, total: int | None, remark: Cal
 
 
 def with_bar(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """What lets a function have `progress` as `told` takes it, where the function itself takes one to call, or None."""
+    """What lets a function have `progress` as `stepping` takes it, where it takes one to call itself, or None."""
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> T:
-            with told(cast("Told | bool | None", kwargs.get("progress")), what, None, str) as step:
+            with stepping(cast("Step | bool | None", kwargs.get("progress")), what, None, str) as step:
                 kwargs["progress"] = step
                 return function(*args, **kwargs)
 
