@@ -214,7 +214,7 @@ class _Search:
         boxes, (scores, order) = self._budget.finished(lambda: self._judged(pairs, boxes))
         listed, measured = almost.listed(found, boxes[order], scores)
         missing = () if complete and measured else ("the search for rules that few pairs break was stopped",)
-        seconds = time.monotonic() - self._started
+        seconds = self._watch.seconds
         return replace(
             found,
             almost=listed,
