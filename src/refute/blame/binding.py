@@ -80,7 +80,7 @@ def _chain(common: _Common, problem: Problem) -> Chain:
 
 
 def _spans(common: _Common, problem: Problem, form: Form) -> Spans | None:
-    """The rule as spans of two columns, where it says that no two overlap and no span ends before it starts."""
+    """The rule as spans of two columns, where it says that no two overlap."""
     predicates = [one.predicate for one in form.order]
     for at, (one, other) in enumerate((predicates, predicates[::-1])):
         if one.op not in (Operator.LT, Operator.LE) or other.op is not one.op.mirrored:
@@ -90,8 +90,6 @@ def _spans(common: _Common, problem: Problem, form: Form) -> Spans | None:
         compared = problem.order[at]
         groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
         start, end = (codes.astype(np.int64) for codes in compared.codes)
-        if bool((end < start).any()):
-            return None
         order = np.lexsort((start, end, groups))
         points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
         return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
