@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 class LocalEngine:
     """Answers rules about one in-memory table."""
 
-    is_here = True  # the rows are in this process
-
     def __init__(
         self,
         table: Any,
@@ -116,6 +114,10 @@ class LocalEngine:
     def suspects(self, rules: Sequence[Rule]) -> LocalSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
         return LocalSuspects(self._table, self.identity, self.suspect_finding(rules))
+
+    def holds(self, rules: Sequence[Rule]) -> bool:
+        """Whether all that these rules read is in this process."""
+        return True
 
     def suspect_finding(self, rules: Sequence[Rule], **known: Any) -> SuspectFinding:
         """The same by row numbers; what is known of rows that stand for others is as `SuspectFinding.of` takes it."""

@@ -74,13 +74,13 @@ class Report:
 
     @property
     def first_suspects(self) -> Suspects | None:
-        """The suspects where a report shows them: those that were asked for, and those that are found in this process
-        in about a second (`unasked.py`), of a table that was counted; None otherwise."""
+        """The suspects where a report shows them: those that were asked for, and those that are found in about a
+        second (`unasked.py`) in rows that are in this process, of a table that was counted; None otherwise."""
         if "suspects" in self.__dict__:
             return self.suspects
-        here = getattr(self._engine, "is_here", False)
-        cheap = here and cost((result.rule for result in self.results), self.data.rows) <= LOOKS
-        return self.suspects if cheap and self.has_suspects else None
+        rules = [result.rule for result in self.results]
+        cheap = cost(rules, self.data.rows) <= LOOKS and self.has_suspects and self._engine.holds(rules)
+        return self.suspects if cheap else None
 
     @property
     def has_suspects(self) -> bool:
