@@ -28,7 +28,7 @@ _APART = RESERVED + "apart"
 _FEWEST = RESERVED + "needed"
 
 
-class Asked(Enum):
+class OrderQuestion(Enum):
     """What a task says of each row."""
 
     KEPT = "kept"
@@ -46,7 +46,7 @@ class SparkInOrder(SparkContest):
 
     def keep(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
         """The heaviest rows of each group."""
-        return self._asked(frame, Asked.KEPT, (weights,), into)
+        return self._asked(frame, OrderQuestion.KEPT, (weights,), into)
 
     def vote(self, frame: DataFrame, weights: str, share: str) -> DataFrame | None:
         """An order only keeps rows or does not."""
@@ -54,11 +54,11 @@ class SparkInOrder(SparkContest):
 
     def violations(self, frame: DataFrame, among: str, into: str) -> DataFrame:
         """Counted group by group."""
-        return self._asked(frame, Asked.VIOLATIONS, (among,), into)
+        return self._asked(frame, OrderQuestion.VIOLATIONS, (among,), into)
 
     def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
         """All but the most that can stay; the groups in which some must go prove it."""
-        found = self._asked(frame, Asked.FEWEST, (free, busy), into).localCheckpoint()
+        found = self._asked(frame, OrderQuestion.FEWEST, (free, busy), into).localCheckpoint()
         ((needed,),) = found.agg(F.sum(_FEWEST)).collect()
         return int(needed or 0), found.drop(_FEWEST)
 
@@ -68,13 +68,13 @@ class SparkInOrder(SparkContest):
         ((most,),) = sizes.agg(F.max(_FEWEST)).collect()
         return int(most or 0)
 
-    def _asked(self, frame: DataFrame, asked: Asked, given: tuple[str, ...], into: str) -> DataFrame:
+    def _asked(self, frame: DataFrame, asked: OrderQuestion, given: tuple[str, ...], into: str) -> DataFrame:
         marked = F.col(self.flag)
         apart = F.when(~marked, F.xxhash64(ROW_COLUMN)).alias("apart")
         keys = [F.when(marked, own).alias(f"k{at}") for at, own in enumerate(self.shape.keys(self.pairing))]
         sent = frame.withColumn(_APART, F.struct(apart, *keys)).repartition(_APART).drop(_APART)
-        schema = frame.schema.add(into, BooleanType() if asked is Asked.KEPT else LongType())
-        if asked is Asked.FEWEST:
+        schema = frame.schema.add(into, BooleanType() if asked is OrderQuestion.KEPT else LongType())
+        if asked is OrderQuestion.FEWEST:
             schema = schema.add(_FEWEST, LongType())
         return sent.mapInArrow(OrderTask(self.plain, self.flag, asked, given, into), schema)
 
@@ -85,7 +85,7 @@ class OrderTask:
 
     rule: Rule
     flag: str
-    asked: Asked
+    asked: OrderQuestion
     given: tuple[str, ...]
     into: str
 
@@ -108,12 +108,12 @@ class OrderTask:
         settle()
 
     def _nothing(self, n: int) -> list[tuple[str, pa.Array]]:
-        value = np.ones(n, np.bool_) if self.asked is Asked.KEPT else np.zeros(n, np.int64)
+        value = np.ones(n, np.bool_) if self.asked is OrderQuestion.KEPT else np.zeros(n, np.int64)
         return self._named(value, 0)
 
     def _named(self, found: Flags | Longs, needed: int) -> list[tuple[str, pa.Array]]:
         columns = [(self.into, pa.array(found))]
-        if self.asked is Asked.FEWEST:
+        if self.asked is OrderQuestion.FEWEST:
             said = np.zeros(len(found), np.int64)
             said[:1] = needed  # of all groups of this task, said once
             columns.append((_FEWEST, pa.array(said)))
@@ -126,11 +126,11 @@ class OrderTask:
             return self._nothing(n)
         given = [np.array(table.column(name).to_numpy(zero_copy_only=False)) for name in self.given]
         # what rows weigh, and how many are free, is said of all that each stands for
-        times = table.column(TIMES).to_numpy().astype(np.int64) if self.asked is Asked.VIOLATIONS else None
+        times = table.column(TIMES).to_numpy().astype(np.int64) if self.asked is OrderQuestion.VIOLATIONS else None
         contest = contest_of(self.rule, problem, partners, n, times)
-        if self.asked is Asked.KEPT:
+        if self.asked is OrderQuestion.KEPT:
             return self._named(contest.keep(given[0].astype(np.int64), np.ones(n, np.bool_)), 0)
-        if self.asked is Asked.VIOLATIONS:
+        if self.asked is OrderQuestion.VIOLATIONS:
             return self._named(contest.violations(np.arange(n), given[0].astype(np.bool_)), 0)
         needed, used = contest.fewest(given[0].astype(np.int64), given[1].astype(np.int64))
         return self._named(used, needed)
