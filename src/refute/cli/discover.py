@@ -55,6 +55,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
 @click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the rules as one HTML page.")
 @click.option("--complete", is_flag=True, help="Find every minimal rule that the rows obey. The options below need it.")
 @click.option(
     "--error",
@@ -101,6 +102,7 @@ def command(
     seed: int,
     top: int,
     out: Place | None,
+    html_file: Place | None,
     complete: bool,
     engine: str,
     schema: str | None,
@@ -117,7 +119,7 @@ def command(
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
-    require_all([out], opened)
+    require_all([out, html_file], opened)
     common = {
         "where": where,
         "columns": None if columns is None else [name.strip() for name in columns.split(",")],
@@ -137,6 +139,8 @@ def command(
             text = describe_proposals(data, found, top, tendencies=tendencies)
     if not options.quiet:
         say(text)
+    if html_file is not None:
+        html_file.write(found.to_html(name=data), opened)
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:

@@ -34,7 +34,7 @@ class ProposedTable(Protocol):
         """The rows to blame, as `refute.suspects` gives them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proposal:
     """One rule that the data speaks for: `blame` of its `support` rows would have to go, `chance` by chance.
 
@@ -115,6 +115,9 @@ class Proposal:
     def suspects(self) -> Any:
         """The rows to blame, with the values that they should have; found when asked for."""
         return self._table.suspects(self.rules)
+
+    def __repr__(self) -> str:
+        return f"Proposal({self.text!r}: {self.evidence})"
 
     def __str__(self) -> str:
         return self.text

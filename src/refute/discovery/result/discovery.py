@@ -18,16 +18,22 @@ from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
+from refute.display import in_one_line
 from refute.faults import needing
+from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.render import render_english, render_text
+from refute.writing import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from refute.language.rulebook import RuleBook
+
+
+_SHOWN = 20  # rules that print
 
 
 class FoundRule(Protocol):
@@ -46,11 +52,15 @@ class FoundRule(Protocol):
         """The rule in English."""
 
     @property
+    def kind(self) -> str:
+        """Its shape in words: `key`, `functional dependency`, `order rule` and so on."""
+
+    @property
     def error(self) -> float:
         """How far it is broken, by the measure of the search."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Discovered:
     """One rule that the data obeys, or nearly so.
 
@@ -83,12 +93,20 @@ class Discovered:
         return render_english(self.constraint)
 
     @property
+    def kind(self) -> str:
+        """Its sort in words."""
+        return self.sort.value
+
+    @property
     def support(self) -> int:
         """How many rows have a partner to which the rule applies; counted on all rows on first use."""
         from refute.language.rulebook import Rule
 
         assert self._table is not None
         return self._table.support(Form.of(Rule(name="", constraint=self.constraint, nulls=self._nulls)))
+
+    def __repr__(self) -> str:
+        return f"Discovered({self.text!r}, violations={self.violations:,})"
 
     def __str__(self) -> str:
         return self.text
@@ -139,13 +157,34 @@ class Discovery(ABC):
         """The n best rules (all of them by default) as a rule file, each with `status: proposed`."""
         return self.book(n).to_yaml(path)
 
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, n: int | None = None, *, name: str | None = None
+    ) -> str:
+        """The n best rules (by default 500) as a self-contained HTML page, written to `path` if given: each with its
+        evidence, and with its text for a rule file to copy. `name` is what the page calls the table."""
+        from refute.discovery.result.as_html import MOST, render
+
+        text = render(self, MOST if n is None else n, name)
+        if path is not None:
+            write_text(local_path(path), text)
+        return text
+
+    def _repr_html_(self) -> str:
+        from refute.discovery.result.as_html import render_part
+
+        return render_part(self)
+
+    def __str__(self) -> str:
+        lines = [repr(self), *(f"  {in_one_line(rule.text)}" for rule in self.top(_SHOWN))]
+        return "\n".join([*lines, *([f"  and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else [])])
+
     def to_pandas(self, n: int | None = None) -> pd.DataFrame:
         """The n best rules (all of them by default), one per row."""
         with needing("to_pandas()"):
             return self.to_arrow(n).to_pandas()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompleteDiscovery(Discovery):
     """Every minimal rule of a table, as boxes in a predicate space; they are rendered as text only when needed."""
 
@@ -165,6 +204,10 @@ class CompleteDiscovery(Discovery):
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    def __repr__(self) -> str:
+        stopped = "" if self.complete else ", stopped before the end"
+        return f"Discovery({len(self):,} rule{'' if len(self) == 1 else 's'} in {self.seconds:.1f} s{stopped})"
 
     @cached_property
     def rules(self) -> list[Discovered]:
