@@ -131,6 +131,7 @@ class Proposals(Discovery):
     table: ProposedTable = field(repr=False)
     method: str = "propose"
     almost: tuple[Discovered, ...] = ()
+    where: str | None = None
 
     @property
     def complete(self) -> bool:  # type: ignore[override]
@@ -177,7 +178,13 @@ class Proposals(Discovery):
             replace(entry, tolerance=limit, description=f"{one.sentence} {one.evidence}.", status=Status.PROPOSED)
             for one, entry, limit in zip(chosen, entries, tolerated, strict=True)
         )
-        return RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
+        book = RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
+        return book if self.where is None else book.only_where(self.where, self.table.n_rows)
+
+    def remarks(self, n: int | None = None) -> list[list[str]]:
+        """The rules that stand under each, of which the most general one is written."""
+        chosen = self.rules if n is None else self.top(n)
+        return [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
 
     def _tolerated(self, entries: Sequence[Entry]) -> list[Tolerance]:
         rules = [entry.rules() for entry in entries]

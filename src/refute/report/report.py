@@ -63,6 +63,7 @@ class Report:
         self.results = results
         self._engine = engine
         self._discretion = discretion
+        self._exhibits: dict[int | None, Exhibits] = {}  # which text, JSON and HTML show alike
 
     @property
     def ok(self) -> bool:
@@ -163,7 +164,9 @@ class Report:
 
         By default few of each, where the rows are here; elsewhere `clashes` must say how many to look for.
         """
-        return Exhibits(self, self._engine, self._discretion, clashes)
+        if clashes not in self._exhibits:
+            self._exhibits[clashes] = Exhibits(self, self._engine, self._discretion, clashes)
+        return self._exhibits[clashes]
 
     def _named(self, name: str) -> RuleResult:
         names = [result.name for result in self.results]

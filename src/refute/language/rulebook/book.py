@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from ruamel.yaml import YAML
 
 from refute.display import in_one_line
 from refute.errors import OptionError, RuleError
@@ -19,6 +16,7 @@ from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
+from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
@@ -200,17 +198,18 @@ class RuleBook:
             write_text(local_path(path), text)
         return text
 
-
-def yaml_text(plain: object) -> str:
-    """Plain mappings and lists as YAML, keys in their order."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.allow_unicode = True
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    yaml.width = 4096
-    stream = io.StringIO()
-    yaml.dump(plain, stream)
-    return stream.getvalue()
+    def only_where(self, condition: str, n_rows: int) -> RuleBook:
+        """The book about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
+        entries = tuple(
+            replace(
+                entry,
+                where=condition if entry.where is None else f"({entry.where}) and ({condition})",
+                tolerance=entry.tolerance.counted(n_rows, single_row=entry.rules()[0].constraint.is_single_row),
+            )
+            for entry in self.entries
+        )
+        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
+        return RuleBook(rules, entries, self.dataset, self.version)
 
 
 def is_file_like(text: str) -> bool:
