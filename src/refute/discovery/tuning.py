@@ -55,6 +55,7 @@ class Tuning:
     quick_cells: int = 1 << 13  # cells up to which dividing that search costs more than it gives
     # points that are gone
     regrow: int = 400  # points looked at, per box, up to which boxes grow around those that are gone
+    kept: int = 20_000  # rules that a search which was stopped still makes minimal and ranks
     # rules that follow from others
     block: int = 16  # boxes in the smallest blocks
     fan: int = 4  # blocks in a block
