@@ -216,3 +216,11 @@ def test_no_rule_about_truth_values_says_nothing() -> None:
     for rule in found.rules:
         assert satisfying(rule.constraint.predicates, "sql", frozenset(), booleans=frozenset({"f", "g"})), rule.text
     assert {rule.sort for rule in found.rules} != {RuleSort.ROW}
+
+
+@pytest.mark.parametrize("measure", ["g2", "g3"])
+def test_an_error_that_admits_all_pairs_still_gives_rules(measure: str) -> None:
+    table = pa.table({"a": [1, 2]})
+    found = discover(table, error=0.5, measure=measure, operators=["=", "!="])
+    expected = {"g2": {"not (s.a = t.a)": 0.0}, "g3": {"not (s.a = t.a)": 0.0, "not (s.a != t.a)": 0.5}}
+    assert {rule.text: rule.error for rule in found.rules} == expected[measure]

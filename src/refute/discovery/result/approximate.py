@@ -48,6 +48,8 @@ def approximate(
     measured: dict[bytes, int] = {}
     if options.measure is not Measure.G1:
         search = _ByRows(pairs, known, options, counts)
+        if most >= pairs.n_rows * (pairs.n_rows - 1) // 2:  # all pairs may break a rule: anything may be within
+            boxes = space.full[None]
         boxes, finished = search.run(boxes, budget)
         measured = search.rows
         complete &= finished
@@ -100,7 +102,7 @@ class _ByRows:
                 continue
             if budget.expired or self.tried >= _MOST_MEASURED:
                 return accepted.boxes, False
-            if self._rows(box) <= self._most:
+            if self._rows(box) <= self._most and (box != self._space.full).any():
                 accepted.add(box)
                 budget.report("measuring", candidates=len(queue), verified=len(accepted.boxes))
                 continue
@@ -117,7 +119,8 @@ class _ByRows:
             self._counts[box.tobytes()] = int(ordered[0]), int(unordered[0])
         broken, _ = self._counts[box.tobytes()]
         masks = self._space.masks(box[None])[0].tolist()
-        rows = self._measure.rows(masks, self._options.measure) if broken else 0
+        says = (box != self._space.full).any()
+        rows = self._measure.rows(masks, self._options.measure) if broken and says else 0
         self.rows[box.tobytes()] = rows
         return rows
 
