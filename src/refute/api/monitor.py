@@ -254,7 +254,7 @@ class Monitor(Lasting[KeptState]):
             return LiveEngine.of(self._state)
 
     def _number(self, rule: Any) -> int:
-        return _place_of(rule, self._state.rules)
+        return place_of(rule, self._state.rules, "monitor")
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
@@ -276,8 +276,8 @@ class Monitor(Lasting[KeptState]):
         return f"<table>{head}{''.join(lines)}</table>"
 
 
-def _place_of(rule: Any, rules: Sequence[Rule]) -> int:
-    """The place of a rule that is named, or given as what `Monitor` takes."""
+def place_of(rule: Any, rules: Sequence[Rule], owner: str) -> int:
+    """The place of a rule that is named, or given as what `Monitor` takes; raises OptionError where there is none."""
     names = [one.name for one in rules]
     name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
     if name in names:
@@ -291,4 +291,4 @@ def _place_of(rule: Any, rules: Sequence[Rule]) -> int:
         for number, one in enumerate(rules):
             if (one.constraint, one.where) == (wanted.constraint, wanted.where):
                 return number
-    raise unknown_rule(name or str(rule), names, "monitor")
+    raise unknown_rule(name or str(rule), names, owner)
