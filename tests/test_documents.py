@@ -16,7 +16,9 @@ EXAMPLES = {
     "docs/propose.md": "",
     "docs/suspects.md": "",
     "docs/tracker.md": "",
+    "docs/watch.md": "",
 }
+ON_SPARK = {"docs/watch.md"}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -36,8 +38,18 @@ def run_block(code: str, names: dict[str, Any]) -> int:
     return held
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_give_what_they_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")] if name in ON_SPARK else [])
+        for name in EXAMPLES
+    ],
+)
+def test_examples_give_what_they_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if name in ON_SPARK:
+        request.getfixturevalue("spark")  # the session that runs
     monkeypatch.chdir(tmp_path)
     text = (ROOT / name).read_text(encoding="utf-8")
     section = text[text.index(EXAMPLES[name]) :]

@@ -20,7 +20,7 @@ from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import RefuteError, did_you_mean, shortened
 
-COMMANDS = ("check", "discover", "explain", "convert", "lint", "monitor", "track", "demo", "prepare")
+COMMANDS = ("check", "discover", "explain", "convert", "lint", "monitor", "track", "watch", "demo", "prepare")
 
 
 class Commands(click.Group):

@@ -92,6 +92,11 @@ class Ledger:
         for piece in self._pieces[OPEN]:
             piece.marks = None
 
+    def locate(self, find: Find) -> None:
+        """Finds out which rows the open violations are about, as long as all of these rows are where they were."""
+        for piece in self._pieces[OPEN]:
+            piece.known_marks(self._current(), self._rules, find)
+
     def write(self, turn: Turn, schema: pa.Schema, find: Find) -> str:
         """Writes the state after a batch, which readers do not see yet; its name, the same one if nothing changes."""
         before = self._names

@@ -219,6 +219,8 @@ class Watcher:
         if self.options.order is not None and fed:
             read.setdefault(self.options.order, "the order of changes")
         change, told["lost"] = self._change(batch, table, read, fed)
+        if len(change.gone):
+            self._ledger.locate(self._find)  # by keys, which the rows that go still have
         state.carry_out(change)
         self._directory.note(logged(change), state.version)
         moved = _moved(change, state.next_slot)
