@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
 ROWS = (
-    ("errors", "data"),
+    ("errors", "data", "version"),
     ("faults",),
     ("writing", "display", "runtime"),
     ("language",),
@@ -34,7 +34,7 @@ ROWS = (
     ("spark",),
     ("report",),
     ("api",),
-    ("cli",),
+    ("cli", "testing"),
 )
 HEIGHT = {name: height for height, row in enumerate(ROWS) for name in row}
 HEIGHT |= {"__init__": len(ROWS), "__main__": len(ROWS)}  # the package itself hands out names of all layers

@@ -301,7 +301,8 @@ def test_rows_without_a_key_keep_their_numbers() -> None:
     monitor = watching(key=None)
     monitor.delete([0])
     added = monitor.insert(ROWS.slice(0, 1)).added[RULE]
-    assert added.to_pydict() == {"s": [3, 1], "t": [1, 3]}
+    assert added.select(["s", "t"]).to_pydict() == {"s": [3, 1], "t": [1, 3]}
+    assert added.select(["s_city", "t_city"]).to_pydict() == {"s_city": ["x", "y"], "t_city": ["y", "x"]}
     assert sorted(monitor.violations(RULE)) == sorted(rf.violations(monitor, "zip -> city")) == [(1, 3), (3, 1)]
     assert sorted(monitor.report().violations(RULE)) == [(1, 3), (3, 1)]
     assert {*rf.verify(monitor, "zip -> city").witness} == {1, 3}  # type: ignore[misc]
@@ -372,7 +373,7 @@ def test_functions_take_a_monitor_as_a_table() -> None:
     clean, broken = monitor.report().split(blame="all")
     assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
     assert rf.discover(monitor).rules
-    assert "<td>zip_fixes_city</td><td>2</td>" in monitor._repr_html_()
+    assert '<td>zip_fixes_city</td><td class="number">2</td>' in monitor._repr_html_()
     assert repr(monitor) == "Monitor(1 rule, 3 rows, 2 violations)"
     for options in ({"engine": "spark"}, {"engine": "nowhere"}, {"schema": "a int"}, {"key": "zip"}):
         with pytest.raises(OptionError):

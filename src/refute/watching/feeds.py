@@ -44,7 +44,7 @@ class Feeds:
         for rule, (new, old) in change.pairs.items():
             for word, pairs, held in ((ADDED, new, change.rows[1]), (RESOLVED, old, change.rows[0])):
                 if len(pairs[0]):
-                    lines.append(_lines(batch, rule, word, clashes_table(pairs, held, self._key), schema))
+                    lines.append(_lines(batch, rule, word, clashes_table(pairs, held, self._key, ()), schema))
             if len(new[0]) or len(old[0]):
                 rows.append(self._by_row(batch, rule, new, _named(old, change.gone, moved), change.rows))
         for folder, tables in zip(self._folders, (lines, rows), strict=True):
@@ -66,7 +66,7 @@ class Feeds:
         counts = [np.bincount(part, minlength=len(slots)) for part in (where[:n_new], where[n_new:])]
         went, stays = ~slots[slots < 0], slots[slots >= 0]
         named = pa.concat_tables(
-            [clashes_table((went,), rows[0], self._key), clashes_table((stays,), rows[1], self._key)]
+            [clashes_table((went,), rows[0], self._key, ()), clashes_table((stays,), rows[1], self._key, ())]
         )
         told = {"batch": _repeat(batch, len(slots)), "rule": pa.repeat(rule, len(slots)), "id": named.column("s")}
         told |= {name: named.column(f"s_{name}") for name in self._key}

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from refute.durable.log import sync_folder
 from refute.errors import DataError
-from refute.watching.pieces import Find, Longs, Marks, Piece, picked, with_until
+from refute.watching.pieces import Find, Longs, PairMarks, Piece, picked, with_until
 
 OPEN, CLOSED = "open", "closed"
 
@@ -43,8 +43,8 @@ class Turn:
     """What a batch does to the table: lines that come, with their marks, violations that go, rows that go or move."""
 
     batch: int
-    added: Sequence[tuple[pa.Table, Marks]]
-    resolved: Marks
+    added: Sequence[tuple[pa.Table, PairMarks]]
+    resolved: PairMarks
     gone: Longs
     moved: tuple[Longs, Longs]
     slots: int  # all slots are below
@@ -101,7 +101,7 @@ class Ledger:
         """Writes the state after a batch, which readers do not see yet; its name, the same one if nothing changes."""
         before = self._names
         closing = self._taken_out(turn, find)
-        came = Marks.joined([marks for _, marks in turn.added])
+        came = PairMarks.joined([marks for _, marks in turn.added])
         lines = [table for table, _ in turn.added if len(table)]
         if lines:
             self._put(OPEN, Piece.of(pa.concat_tables(lines), came), self._tuning.piece)
@@ -176,7 +176,7 @@ class Ledger:
         for start in range(0, new.n_rows, most):
             part = slice(start, start + most)
             assert new.table is not None
-            marks = None if new.marks is None else Marks(*(side[part] for side in new.marks))
+            marks = None if new.marks is None else PairMarks(*(side[part] for side in new.marks))
             pieces.append(Piece.of(new.table.slice(start, most), marks))
 
     def _thin_out(self) -> None:
@@ -190,7 +190,7 @@ class Ledger:
 
     def _joined(self, one: Piece, two: Piece) -> Piece:
         known = one.marks is not None and two.marks is not None
-        marks = Marks.joined([one.marks, two.marks]) if known else None  # type: ignore[list-item]
+        marks = PairMarks.joined([one.marks, two.marks]) if known else None  # type: ignore[list-item]
         return Piece.of(pa.concat_tables([one.read(self._current()), two.read(self._current())]), marks)
 
     def _written(self, schema: pa.Schema) -> str:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from refute.kernels.runs.pairs import ALIVE, GOING, touched
+from refute.kernels.runs.pairs import bits_of, touched
 from refute.live.changes import clashes_table
 from refute.live.rows import Rows
 from refute.relation.arrays import row_numbers
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 Find = Callable[[pa.Table, str], Longs]  # the slots of the rows on one side of some violations
 
 
-class Marks(NamedTuple):
+class PairMarks(NamedTuple):
     """Violations by numbers: of the rule, of the row `s`, and of the row `t`, or `s` again where there is none."""
 
     rules: Longs
@@ -32,23 +32,23 @@ class Marks(NamedTuple):
     t: Longs
 
     @classmethod
-    def joined(cls, parts: Sequence[Marks]) -> Marks:
+    def joined(cls, parts: Sequence[PairMarks]) -> PairMarks:
         """All of these."""
         nothing = np.empty(0, np.int64)
         return cls(*(np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(3)))
 
-    def chosen(self, which: Longs | Mask) -> Marks:
+    def chosen(self, which: Longs | Mask) -> PairMarks:
         """Some of them."""
-        return Marks(self.rules[which], self.s[which], self.t[which])
+        return PairMarks(self.rules[which], self.s[which], self.t[which])
 
     def going(self, gone: Longs, slots: int) -> Longs:
         """The places of those of which a row is going; all slots are below `slots`."""
-        flags = np.full(slots, ALIVE, np.uint8)
-        flags[gone] = GOING
+        bits = np.zeros((slots >> 6) + 1, np.uint64)
+        bits_of(gone, bits)
         places = np.empty(len(self.s), np.int64)
-        return places[: touched(self.s, self.t, flags, places)]
+        return places[: touched(self.s, self.t, bits, np.ones(slots, np.uint8), places)]
 
-    def among(self, others: Marks) -> Mask:
+    def among(self, others: PairMarks) -> Mask:
         """Which of them are among others; none is twice in either."""
         columns = [np.concatenate(sides) for sides in zip(self, others, strict=True)]
         order = np.lexsort(columns)
@@ -60,7 +60,7 @@ class Marks(NamedTuple):
         found[order[:-1][same]] = True
         return found[: len(self.s)]
 
-    def moved(self, before: Longs, after: Longs) -> Marks:
+    def moved(self, before: Longs, after: Longs) -> PairMarks:
         """The same violations, once some rows have other slots."""
         if not len(before):
             return self
@@ -71,7 +71,7 @@ class Marks(NamedTuple):
             found = order[place]
             return np.where(before[found] == side, after[found], side)
 
-        return Marks(self.rules, renamed(self.s), renamed(self.t))
+        return PairMarks(self.rules, renamed(self.s), renamed(self.t))
 
 
 @dataclass(slots=True, eq=False)
@@ -81,10 +81,10 @@ class Piece:
     n_rows: int
     name: str | None = None
     table: pa.Table | None = field(default=None, repr=False)
-    marks: Marks | None = field(default=None, repr=False)  # of open ones, once they are known
+    marks: PairMarks | None = field(default=None, repr=False)  # of open ones, once they are known
 
     @classmethod
-    def of(cls, table: pa.Table, marks: Marks | None = None) -> Piece:
+    def of(cls, table: pa.Table, marks: PairMarks | None = None) -> Piece:
         """A piece that is not written yet."""
         return cls(len(table), None, table, marks)
 
@@ -92,13 +92,13 @@ class Piece:
         """Its lines."""
         return self.table if self.table is not None else parquet.read_table(folder / str(self.name), partitioning=None)
 
-    def known_marks(self, folder: Path, rules: dict[str, int], find: Find) -> Marks:
+    def known_marks(self, folder: Path, rules: dict[str, int], find: Find) -> PairMarks:
         """Which rows its lines are about, looked up by their keys when that is first asked."""
         if self.marks is None:
             table = self.read(folder)
             numbers = pc.index_in(table.column("rule").cast(pa.string()), pa.array(list(rules), pa.string()))
             s, t = find(table, "s"), find(table, "t")
-            self.marks = Marks(np.asarray(numbers).astype(np.int64), s, np.where(t < 0, s, t))
+            self.marks = PairMarks(np.asarray(numbers).astype(np.int64), s, np.where(t < 0, s, t))
         return self.marks
 
     def write(self, folder: Path, name: str) -> None:
@@ -132,7 +132,7 @@ def lines_of(
     rule: str, pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str], schema: pa.Schema, since: int
 ) -> pa.Table:
     """Violations of a rule as lines of the table, open since a batch."""
-    clashes = clashes_table(pairs, rows, key)
+    clashes = clashes_table(pairs, rows, key, ())
     count = len(clashes)
     columns: list[pa.Array | pa.ChunkedArray] = []
     for one in schema:

@@ -63,7 +63,7 @@ class BatchRecord:
         return cls(told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules)
 
 
-class History:
+class BatchHistory:
     """A file with a line for each batch, the newest last. A line that was not written to its end is left out."""
 
     def __init__(self, path: Path) -> None:

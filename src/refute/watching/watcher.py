@@ -27,9 +27,9 @@ from refute.live.state import Change, State
 from refute.watching.feeds import Feeds
 from refute.watching.intake import fitted, read_by, refuse_lost
 from refute.watching.ledger import Ledger, LedgerTuning, Turn
-from refute.watching.pieces import Longs, Marks, lines_of, lines_schema
+from refute.watching.pieces import Longs, PairMarks, lines_of, lines_schema
 from refute.watching.places import WatchPlaces
-from refute.watching.records import BatchRecord, History, RuleRecord
+from refute.watching.records import BatchHistory, BatchRecord, RuleRecord
 from refute.watching.refusals import foreign, refuse_others, refuse_remains
 
 LOGGED_ROWS = 1 << 20  # rows in logs from which a state is written: batches are large
@@ -73,7 +73,7 @@ class Watcher:
         self._closed = False
         places.make()
         self._feeds = Feeds(places, self.state.key)
-        self._history = History(places.history)
+        self._history = BatchHistory(places.history)
         self._ledger = Ledger(
             places.tables, places.violations, [rule.name for rule in self.state.rules], options.tuning
         )
@@ -269,7 +269,7 @@ class Watcher:
                 added.append((lines, _marks(numbers[name], new)))
             resolved.append(_marks(numbers[name], old))
         dropped = [name for name in numbers if name not in change.pairs]
-        return Turn(batch, added, Marks.joined(resolved), change.gone, moved, self.state.next_slot, dropped)
+        return Turn(batch, added, PairMarks.joined(resolved), change.gone, moved, self.state.next_slot, dropped)
 
     def _record(self, batch: int, rows: int, change: Change, started: float) -> BatchRecord:
         rules = []
@@ -305,7 +305,7 @@ class Watcher:
         if found.schema is not None:
             schema, batch = self._lines_schema(), BOOTSTRAP if self.batch is None else self.batch
             nothing = (_NOTHING, _NOTHING)
-            gone = Turn(batch, [], Marks.joined([]), _NOTHING, nothing, found.next_slot, dropped)
+            gone = Turn(batch, [], PairMarks.joined([]), _NOTHING, nothing, found.next_slot, dropped)
             told["table"] = self._ledger.write(gone, schema, self._find)
             self._ledger.state = told["table"]
             self._ledger.rename_rules([rule.name for rule in rules])
@@ -315,7 +315,7 @@ class Watcher:
                     pairs = store.pairs(found.alive)
                     lines = lines_of(rule.name, pairs, found.rows, found.key, schema, batch)
                     added.append((lines, _marks(self._ledger.numbers[rule.name], pairs)))
-            come = Turn(batch, added, Marks.joined([]), _NOTHING, nothing, found.next_slot)
+            come = Turn(batch, added, PairMarks.joined([]), _NOTHING, nothing, found.next_slot)
             told["table"] = self._ledger.write(come, schema, self._find)
         else:
             self._ledger.rename_rules([rule.name for rule in rules])
@@ -349,5 +349,5 @@ def _moved(change: Change, slots: int) -> tuple[Longs, Longs]:
     return change.gone[: len(change.links)], first + np.asarray(change.links, np.int64)
 
 
-def _marks(rule: int, pairs: tuple[Longs, ...]) -> Marks:
-    return Marks(np.full(len(pairs[0]), rule, np.int64), pairs[0].astype(np.int64), pairs[-1].astype(np.int64))
+def _marks(rule: int, pairs: tuple[Longs, ...]) -> PairMarks:
+    return PairMarks(np.full(len(pairs[0]), rule, np.int64), pairs[0].astype(np.int64), pairs[-1].astype(np.int64))
