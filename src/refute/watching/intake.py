@@ -48,7 +48,9 @@ def fitted(
                     raise SchemaError(
                         f"batch {batch:,} has another type than before in a column that {read[field.name]} reads: "
                         f"{error}",
-                        **error.facts,
+                        column=field.name,
+                        type=error.facts.get("type"),
+                        expected=str(field.type),
                     ) from error
         elif field.name in read:
             raise SchemaError(

@@ -53,7 +53,7 @@ class WatchPlaces:
 
     @property
     def posted(self) -> Path:
-        """The state of each rule that others were told last."""
+        """The state of each rule that was posted last."""
         return self.folder / "posted.json"
 
     def query(self) -> str | None:

@@ -49,7 +49,7 @@ class Webhook:
         self._thread.start()
 
     def tell(self, batch: int, time_of: str, states: States) -> None:
-        """Posts the rules whose state is another than was told last; returns at once."""
+        """Posts the rules whose state is another than the one that was posted last; returns at once."""
         for name, state in states.items():
             if self._known.get(name, "ok") != state["state"]:
                 self._known[name] = state["state"]

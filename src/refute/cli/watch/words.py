@@ -18,9 +18,9 @@ def line(record: BatchRecord) -> str:
     name = "bootstrap" if record.batch < 0 else f"batch {record.batch:,}"
     parts = [f"{name}: {record.rows:,} row{'' if record.rows == 1 else 's'} in {record.seconds:.2f} s"]
     for rule in record.rules:
-        told = f"{rule.added:,} new, {rule.resolved:,} resolved, {rule.open:,} open"
+        counts = f"{rule.added:,} new, {rule.resolved:,} resolved, {rule.open:,} open"
         quiet = not (rule.added or rule.resolved or rule.open)
-        parts.append(f"{in_one_line(rule.name)}: {'holds' if quiet else told}")
+        parts.append(f"{in_one_line(rule.name)}: {'holds' if quiet else counts}")
     return "; ".join(parts)
 
 
@@ -30,7 +30,7 @@ def json_line(record: BatchRecord) -> str:
 
 
 def states(rules: Sequence[Rule], record: BatchRecord) -> dict[str, dict[str, Any]]:
-    """The state of each rule after a batch, as a webhook is told."""
+    """The state of each rule after a batch, as a webhook gets it."""
     severity = {rule.name: rule.severity.value for rule in rules}
     return {
         one.name: {"state": "broken" if one.broken else "ok", "severity": severity.get(one.name), "open": one.open}
