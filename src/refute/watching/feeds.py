@@ -17,8 +17,11 @@ from refute.live.state import Change
 from refute.watching.pieces import Longs, write_parquet
 from refute.watching.places import WatchPlaces
 
+Clashes = dict[str, tuple[pa.Table, pa.Table]]  # by rule
+
 ADDED, RESOLVED = "added", "resolved"
 MOST_FILES = 1000  # of each feed: the newest
+_SPARSE = 16  # rows for each that has changed, from which counts of all rows are not made
 _FEW = 64  # files beyond that are removed at once
 
 
@@ -38,13 +41,15 @@ class Feeds:
                 else:
                     path.unlink()
 
-    def write(self, batch: int, change: Change, schema: pa.Schema, moved: tuple[Longs, Longs]) -> None:
+    def write(
+        self, batch: int, change: Change, clashes: Clashes, schema: pa.Schema, moved: tuple[Longs, Longs]
+    ) -> None:
         """Writes what a batch changed, which readers do not see yet."""
         lines, rows = [], []
         for rule, (new, old) in change.pairs.items():
-            for word, pairs, held in ((ADDED, new, change.rows[1]), (RESOLVED, old, change.rows[0])):
-                if len(pairs[0]):
-                    lines.append(_lines(batch, rule, word, clashes_table(pairs, held, self._key, ()), schema))
+            for word, table in zip((ADDED, RESOLVED), clashes[rule], strict=True):
+                if len(table):
+                    lines.append(_lines(batch, rule, word, table, schema))
             if len(new[0]) or len(old[0]):
                 rows.append(self._by_row(batch, rule, new, _named(old, change.gone, moved), change.rows))
         for folder, tables in zip(self._folders, (lines, rows), strict=True):
@@ -61,9 +66,7 @@ class Feeds:
 
     def _by_row(self, batch: int, rule: str, new: tuple[Longs, ...], lost: Longs, rows: tuple[Rows, Rows]) -> pa.Table:
         """How many violations each row has got and lost."""
-        slots, where = np.unique(np.concatenate([*new, lost]), return_inverse=True)
-        n_new = sum(len(side) for side in new)
-        counts = [np.bincount(part, minlength=len(slots)) for part in (where[:n_new], where[n_new:])]
+        slots, counts = _counted(np.concatenate(new), lost)
         went, stays = ~slots[slots < 0], slots[slots >= 0]
         named = pa.concat_tables(
             [clashes_table((went,), rows[0], self._key, ()), clashes_table((stays,), rows[1], self._key, ())]
@@ -88,6 +91,28 @@ def _named(old: tuple[Longs, ...], gone: Longs, moved: tuple[Longs, Longs]) -> L
         place = order[np.minimum(np.searchsorted(before, lost, sorter=order), len(order) - 1)]
         found = np.where(before[place] == lost, after[place], found)
     return found
+
+
+def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
+    """The distinct rows of both, in order, and how often each is in the one and in the other."""
+    least = int(min(lost.min(initial=0), 0))
+    wide = int(max(got.max(initial=0), lost.max(initial=0))) + 1 - least
+    if wide > _SPARSE * (len(got) + len(lost)):  # a sort takes less than a look at all rows
+        slots, where = np.unique(np.concatenate([got, lost]), return_inverse=True)
+        parts = where[: len(got)], where[len(got) :]
+        return slots, (np.bincount(parts[0], minlength=len(slots)), np.bincount(parts[1], minlength=len(slots)))
+    came, went = (np.bincount(side - least, minlength=wide) for side in (got, lost))
+    places = np.flatnonzero(came + went)
+    return places + least, (came[places], went[places])
+
+
+def clashes_of(change: Change, key: Sequence[str]) -> Clashes:
+    """The violations that a change added and resolved, by rule."""
+    before, after = change.rows
+    return {
+        rule: (clashes_table(new, after, key, ()), clashes_table(old, before, key, ()))
+        for rule, (new, old) in change.pairs.items()
+    }
 
 
 def _lines(batch: int, rule: str, word: str, clashes: pa.Table, schema: pa.Schema) -> pa.Table:

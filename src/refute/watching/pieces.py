@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from refute.kernels.runs.pairs import bits_of, touched
-from refute.live.changes import clashes_table
-from refute.live.rows import Rows
 from refute.relation.arrays import row_numbers
 
 Longs = NDArray[np.int64]
@@ -128,11 +126,8 @@ def lines_schema(kinds: dict[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field("rule", pa.string()), pa.field("s", row), pa.field("t", row), *sides, *numbers])
 
 
-def lines_of(
-    rule: str, pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str], schema: pa.Schema, since: int
-) -> pa.Table:
-    """Violations of a rule as lines of the table, open since a batch."""
-    clashes = clashes_table(pairs, rows, key, ())
+def lines_of(rule: str, clashes: pa.Table, schema: pa.Schema, since: int) -> pa.Table:
+    """Violations of a rule, by the ids of their rows, as lines of the table, open since a batch."""
     count = len(clashes)
     columns: list[pa.Array | pa.ChunkedArray] = []
     for one in schema:

@@ -19,12 +19,13 @@ from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import DataError, OptionError
 from refute.faults import no_key_for_feed, nothing_kept
 from refute.language.rulebook import Rule
+from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.engine import LiveEngine
 from refute.live.feed import Turns, net_changes
 from refute.live.saved import STREAM, WATCH, KeptState, logged
 from refute.live.state import Change, State
-from refute.watching.feeds import Feeds
+from refute.watching.feeds import Clashes, Feeds, clashes_of
 from refute.watching.intake import fitted, read_by, refuse_lost
 from refute.watching.ledger import Ledger, LedgerTuning, Turn
 from refute.watching.pieces import Longs, PairMarks, lines_of, lines_schema
@@ -226,8 +227,9 @@ class Watcher:
         moved = _moved(change, state.next_slot)
         schema = self._lines_schema()
         told |= {"batch": batch, "query": query, "feed": batch, "began": told["began"] or batch == BOOTSTRAP}
-        told["table"] = self._ledger.write(self._turn(batch, change, moved, schema), schema, self._find)
-        self._feeds.write(batch, change, schema, moved)
+        clashes = clashes_of(change, state.key)
+        told["table"] = self._ledger.write(self._turn(batch, change, clashes, moved, schema), schema, self._find)
+        self._feeds.write(batch, change, clashes, schema, moved)
         record = self._record(batch, table.num_rows, change, started)
         told["last"] = record.to_dict()
         self._kept.told = {STREAM: told}
@@ -260,13 +262,14 @@ class Watcher:
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(self.options.order)), lost
 
-    def _turn(self, batch: int, change: Change, moved: tuple[Longs, Longs], schema: pa.Schema) -> Turn:
+    def _turn(
+        self, batch: int, change: Change, clashes: Clashes, moved: tuple[Longs, Longs], schema: pa.Schema
+    ) -> Turn:
         added, resolved = [], []
         numbers = self._ledger.numbers
         for name, (new, old) in change.pairs.items():
             if len(new[0]):
-                lines = lines_of(name, new, change.rows[1], self.state.key, schema, batch)
-                added.append((lines, _marks(numbers[name], new)))
+                added.append((lines_of(name, clashes[name][0], schema, batch), _marks(numbers[name], new)))
             resolved.append(_marks(numbers[name], old))
         dropped = [name for name in numbers if name not in change.pairs]
         return Turn(batch, added, PairMarks.joined(resolved), change.gone, moved, self.state.next_slot, dropped)
@@ -313,7 +316,7 @@ class Watcher:
             for rule, store in zip(rules, found.stores, strict=True):
                 if same.get(rule.name) != rule and store.is_listed and store.count:
                     pairs = store.pairs(found.alive)
-                    lines = lines_of(rule.name, pairs, found.rows, found.key, schema, batch)
+                    lines = lines_of(rule.name, clashes_table(pairs, found.rows, found.key, ()), schema, batch)
                     added.append((lines, _marks(self._ledger.numbers[rule.name], pairs)))
             come = Turn(batch, added, PairMarks.joined([]), _NOTHING, nothing, found.next_slot)
             told["table"] = self._ledger.write(come, schema, self._find)
