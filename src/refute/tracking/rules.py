@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refute.discovery.inversion.minimal import is_plain, leads_mirror, minimal
+from refute.discovery.inversion.minimal import is_plain, leads_mirror
 from refute.discovery.inversion.minimal_rules import MinimalRules
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
@@ -27,10 +27,7 @@ Ids = Callable[[Longs], list[Any]]
 
 
 class TrackedRules:
-    """The minimal ones among the maximal boxes of a tracking.
-
-    Rules that follow from others are found incrementally, except approximate ones, which are all looked at.
-    """
+    """The minimal ones among the maximal boxes of a tracking; those that follow from others are found incrementally."""
 
     def __init__(self, tracking: Judging, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
         """`kept` are the kinds of rules that are listed, None for all."""
@@ -43,14 +40,10 @@ class TrackedRules:
     def _load(self, tracking: Judging) -> None:
         self._space, self._nullable = tracking.space, tracking.nullable
         self._all = tracking.boxes
-        self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
+        self._plain = is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
         if self._plain:  # where only mirror images say the same, each box speaks for itself
             self.boxes = self._all[leads_mirror(self._space, self._all)]
-            return
-        if tracking.options.error:
-            self.boxes = ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
-            self._budget.raise_if_interrupted()
             return
         self._rules = MinimalRules(self._space, self._nullable, self._tuning)
         self._rules.change(self._all[:0], self._all, self._budget)
@@ -79,7 +72,7 @@ class TrackedRules:
     def changed(self, tracking: Judging, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
         before, space, everything = self.boxes, self._space, self._all
-        if tracking.options.error or tracking.space is not space or tracking.nullable != self._nullable:
+        if tracking.space is not space or tracking.nullable != self._nullable:
             self._load(tracking)
             if tracking.space is not space:
                 self.ages = self.ages.widened(space, tracking.space)
