@@ -132,12 +132,12 @@ class Tracked(RuleBasedStateMachine):
         self.before = now
 
     def says_more(self, inner: DenialConstraint, outer: DenialConstraint, rows: dict[int, Any]) -> None:
-        """All that the inner rule asks of two rows, the outer one asks, and maybe more: also of a row and itself."""
-        for s in rows.values():
-            for t in rows.values():
-                both = {Row.S: s, Row.T: t}
-                if all(holds(p, both, self.nulls) for p in inner.predicates):
-                    assert all(holds(p, both, self.nulls) for p in outer.predicates)
+        """Whatever two rows the inner rule speaks of, the outer one speaks of these too, or of these exchanged."""
+        pairs = [(s, t) for s in rows.values() for t in rows.values() if self.meets(inner, s, t)]
+        assert all(self.meets(outer, s, t) for s, t in pairs) or all(self.meets(outer, t, s) for s, t in pairs)
+
+    def meets(self, rule: DenialConstraint, s: Any, t: Any) -> bool:
+        return all(holds(p, {Row.S: s, Row.T: t}, self.nulls) for p in rule.predicates)
 
     def broken(self, constraint: DenialConstraint, rows: dict[int, Any]) -> bool:
         return any(

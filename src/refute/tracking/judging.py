@@ -150,7 +150,7 @@ class Judging(ABC):
             self.boxes = ascending(
                 boxes_within(self.known.evidence(), self.n_alive, self.options, after, self._budget, self._tuning)
             )
-            return self._told(fresh, dead)
+            return self._told(seen[:1], dead)  # one more pair of a point that was known may be one too many
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while fresh:
             more = self._learn(self._seen_again(coming))
@@ -183,7 +183,8 @@ class Judging(ABC):
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
         free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self.planned, self._tuning.few_rows)
+        few = min(self._ways.spare, self._tuning.few_rows)
+        return free and self.is_counted and rows > max(_TIMES * self.planned, few)
 
     def _widen_points(self, wider: PredicateSpace) -> None:
         """Changes what is known to a space in which more columns may be null."""

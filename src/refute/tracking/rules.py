@@ -20,7 +20,7 @@ from refute.tracking.ages import RuleAges, said_in
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.judging import Judging
-from refute.tracking.known import apart, ascending
+from refute.tracking.known import Mask, apart, ascending
 from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]
@@ -92,10 +92,15 @@ class TrackedRules:
                 self._budget.raise_if_interrupted()
             self._all = now
             self.boxes = ascending(np.concatenate([_apart(before, ascending(lost))[0], gained]))
-        return self._told(lost, gained, gone, change, ids)
+        return self._told(lost, gained, gone, change, ids, tracking.boxes if tracking.options.error else None)
 
-    def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
-        """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
+    def _told(
+        self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids, within: Words | None
+    ) -> RuleChanges:
+        """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read.
+
+        A rule is broken if a point came to it; where some errors are allowed, if it lies in no box `within` these.
+        """
         held = self.ages.held(lost)
         self.ages = self.ages.after(self.boxes)
         names = _named(ids, change.pairs if len(lost) else change.pairs[:0])
@@ -103,7 +108,9 @@ class TrackedRules:
 
         def told() -> Told:
             breaking = _firsts(first_inside, lost, change.fresh)
-            return _in_words(space, (lost, held), gained, gone, breaking, names)
+            holds = breaking < 0 if within is None else _firsts(first_around, lost, within) >= 0
+            breaking[holds] = -1
+            return _in_words(space, (lost, held, holds), gained, gone, breaking, names)
 
         if kept is None:
             return RuleChanges(len(gained), len(lost), told)
@@ -119,28 +126,26 @@ class TrackedRules:
 
 def _in_words(
     space: PredicateSpace,
-    went: tuple[Words, Longs],
+    went: tuple[Words, Longs, Mask],
     gained: Words,
     gone: Words,
     breaking: Longs,
     names: list[tuple[Any, Any]],
 ) -> Told:
-    """Why each rule went, after how many batches, and in whose place each came.
+    """Why each rule went, after how many batches and whether it holds still, and in whose place each came.
 
     `breaking` says which of the pairs broke each, -1 for none.
     """
-    lost, held = went
+    lost, held, holds = went
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])
     outer = _firsts(first_around, gained, replaced)
     lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
     removed = []
     for number, rule in enumerate(lost_rules):
-        if breaking[number] >= 0:
-            removed.append(RemovedRule(rule, names[breaking[number]], held=int(held[number])))
-        else:
-            follows = gained_rules[around[number]] if around[number] >= 0 else None
-            removed.append(RemovedRule(rule, None, follows, int(held[number])))
+        pair = names[breaking[number]] if breaking[number] >= 0 else None
+        follows = gained_rules[around[number]] if holds[number] and around[number] >= 0 else None
+        removed.append(RemovedRule(rule, pair, follows, int(held[number]), bool(holds[number])))
     wider = np.flatnonzero(outer >= 0)
     refined = dict(zip(wider.tolist(), _constraints(space, replaced[outer[wider]]), strict=True))
     inner: dict[int, list[DenialConstraint]] = {}

@@ -127,9 +127,9 @@ def removed_greedily(s_rows: NDArray[np.int64], t_rows: NDArray[np.int64]) -> in
             if partners[row]:
                 heapq.heappush(heap, (-len(partners[row]), row))
             continue
-        for other in partners[row]:
+        others, partners[row] = partners[row], set()
+        for other in others:  # a row that breaks a rule alone is its own partner
             partners[other].discard(row)
-        partners[row] = set()
         removed += 1
     return removed
 
