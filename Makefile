@@ -9,7 +9,7 @@ JOBS ?= 2
 
 OLDEST := .venv-oldest
 
-.PHONY: install demo test lint unit oldest bench format clean
+.PHONY: install demo test lint unit oldest bench docs format clean
 
 install: $(STAMP)
 
@@ -47,9 +47,14 @@ oldest:  ## the quick tests with the oldest packages that pyproject.toml allows,
 bench: install  ## the benchmarks; one case: make bench CASE=import
 	@$(BIN)/python -m benchmarks $(CASE)
 
+docs: install  ## the site of the documents, in site/
+	@$(BIN)/python -c 'import mkdocs, mkdocstrings' 2>/dev/null \
+		|| $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir site
+
 format: install  ## rewrite the code in the house style
 	@$(BIN)/ruff check --fix src tests benchmarks
 	@$(BIN)/ruff format src tests benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis

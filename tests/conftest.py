@@ -33,9 +33,17 @@ def pytest_report_header() -> str | None:
     return f"fresh examples: REFUTE_SEED={SEED}" if PROFILE == "ci" else None
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give some of the property tests the seed of this run."""
+    """Give some of the property tests the seed of this run, and group those that need Spark.
+
+    All that share the session are in one process, so it has one JVM; of those that start another, one runs at a time.
+    """
     for item in items:
+        if {"spark", "spark_kind"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        elif "spark" in item.path.parts or item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("another JVM"))
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
         if is_chosen and isinstance(item, pytest.Function) and hasattr(item.function, "hypothesis"):
             seed(SEED)(item.function)

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from documents import SHOWN, blocks, run_all
+from refute.language.formats import FORMATS
+
 ROOT = Path(__file__).parents[1]
-EXAMPLES = {
-    "README.md": "## Watch rows come and go\n",
-    "docs/monitor.md": "",
-    "docs/propose.md": "",
-    "docs/suspects.md": "",
-    "docs/tracker.md": "",
-}
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+HELD_ELSEWHERE = {"docs/cluster.md"}  # tests/spark/test_cluster_guide.py runs its commands on a cluster
+ON_SPARK = [name for name in DOCUMENTS if "run:spark" in (ROOT / name).read_text(encoding="utf-8")]
 
 
-def run_block(code: str, names: dict[str, Any]) -> int:
-    """Runs one block; how many of its values stand in a comment at the end of their line, and are right."""
-    lines, held = code.splitlines(), 0
-    for statement in ast.parse(code).body:
-        piece = ast.Module([statement], [])
-        said = lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :].decode().strip()
-        if isinstance(statement, ast.Expr):
-            value = eval(compile(ast.Expression(statement.value), "example", "eval"), names)
-            if said:
-                assert repr(value) == said.removeprefix("# ")
-                held += 1
-        else:
-            exec(compile(piece, "example", "exec"), names)
-    return held
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in HELD_ELSEWHERE | set(ON_SPARK)])
 def test_examples_give_what_they_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / name).read_text(encoding="utf-8")
-    section = text[text.index(EXAMPLES[name]) :]
-    if EXAMPLES[name]:
-        section = section[: section.index("\n## ", 1)]
-    names: dict[str, Any] = {}
-    assert sum(run_block(code, names) for code in BLOCK.findall(section)) >= 5
+    text = read(name)
+    values = len(re.findall(r"^(?!\s*#).*\S  # (?!exit code|noqa)", text, re.MULTILINE))
+    assert run_all(text, tmp_path) >= min(values, 1)
+
+
+def test_every_block_is_one_that_is_run_or_shows_output() -> None:
+    known = {"python", "sh", "yaml", "csv", "sql", *SHOWN}
+    for name in DOCUMENTS:
+        assert {block.language for block in blocks(read(name))} <= known, name
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for name in DOCUMENTS:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", read(name)):
+            file = (ROOT / name).parent / target if target else ROOT / name
+            assert file.exists(), f"{name}: {target}"
+            if anchor:
+                headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+                assert anchor in slugs, f"{name}: {target}#{anchor}"
+
+
+def test_the_page_of_rules_names_every_format() -> None:
+    section = read("docs/rules.md").partition("## Other formats")[2]
+    assert all(f"`{name}`" in section for name in FORMATS)
+
+
+def test_paths_in_the_map_of_papers_exist() -> None:
+    named = re.findall(r"`([\w/]+/[\w/]*\w(?:\.py)?)`", read("docs/algorithms.md"))
+    assert named
+    for path in named:
+        assert (ROOT / "src/refute" / path).exists() or (ROOT / path).exists() or path == "src/refute", path

@@ -33,7 +33,7 @@ ROWS = (
     ("spark",),
     ("report",),
     ("api",),
-    ("cli",),
+    ("cli", "testing"),
 )
 HEIGHT = {name: height for height, row in enumerate(ROWS) for name in row}
 HEIGHT |= {"__init__": len(ROWS), "__main__": len(ROWS)}  # the package itself hands out names of all layers

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("always::refute.errors.InferredTypesWarning"),
 ]
 

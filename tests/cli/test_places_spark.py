@@ -15,7 +15,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 TABLE = pa.table({"id": [1, 2, 3, 4], "zip": ["a", "a", "a", "b"], "city": ["x", "x", "y", "z"], "qty": [1, -1, 2, 3]})
 CLASH = "zip -> city"

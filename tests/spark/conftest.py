@@ -14,13 +14,7 @@ from thorough import THOROUGH
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep all tests that need Spark in one process when tests run in several: one JVM, and half the memory.
-
-    A test with several cases runs each of them in one kind of session, in turn, unless everything is tried.
-    """
-    for item in items:
-        if "spark" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    """Run each case of a test that has several in one kind of session, in turn, unless everything is tried."""
     if not THOROUGH:
         left_out = _twins(items)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])

@@ -19,6 +19,7 @@ from refute.language.addresses import local_path
 from refute.language.formats import (
     FORMATS,
     MAX_CHARACTERS,
+    Format,
     TableFacts,
     check_size,
     detect,
@@ -78,7 +79,7 @@ def convert(
     if nulls is not None:
         book = book.with_nulls(Nulls.of(nulls))
     written = write_rules(book, to, table=table)
-    lost = _lost(book, to)
+    lost = _lost(book, target)
     if lost and not quiet:
         say(f"refute: {target.title} does not keep {', '.join(lost)}", err=True)
     if out is None:
@@ -114,8 +115,8 @@ def _typed(cell: str) -> tuple[str, str | None]:
     return (name, kind) if colon and kind in ("INTEGER", "FLOAT", "STRING") else (cell, None)
 
 
-def _lost(book: RuleBook, to: str) -> list[str]:
-    """What the rules say beyond their constraints, and only YAML keeps."""
+def _lost(book: RuleBook, target: Format) -> list[str]:
+    """What the rules say beyond their constraints, and the format does not keep."""
     plain = Rule(name="", constraint=book[0].constraint)
-    keys = ("severity", "tolerance", "description", "tags", "status") if to != "yaml" else ()
+    keys = [key for key in ("severity", "tolerance", "description", "tags", "status") if key not in target.keeps]
     return [key for key in keys if any(getattr(rule, key) != getattr(plain, key) for rule in book)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refute.errors import OptionError
 from refute.faults import unknown_choice
-from refute.language.formats import desbordante, holoclean, metanome, nadeef, native, sql, weever
+from refute.language.formats import dbt, desbordante, holoclean, metanome, nadeef, native, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
 
@@ -22,6 +22,7 @@ FORMATS = {
         native.TEXT,
         sql.ANSI,
         sql.SPARK,
+        dbt.FORMAT,
     )
 }
 MAX_CHARACTERS = 8_000_000  # of a file of rules: tens of thousands of them, which take some seconds

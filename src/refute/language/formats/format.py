@@ -35,13 +35,17 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A rule format. `sniff` tells from the text alone whether it is this one; a format without `read` only writes."""
+    """A rule format. `sniff` tells from the text alone whether it is this one; a format without `read` only writes.
+
+    `keeps` names what it says of a rule beyond its constraint.
+    """
 
     name: str
     title: str
     sniff: Callable[[str], bool]
     read: Callable[[str, TableFacts | None], RuleBook] | None
     write: Callable[[RuleBook, TableFacts | None], str]
+    keeps: tuple[str, ...] = ()
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:

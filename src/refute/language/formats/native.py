@@ -67,5 +67,6 @@ def _line(constraint: DenialConstraint) -> str:
     return render_text(constraint) if sugar is None else render_sugar(sugar)
 
 
-YAML = Format("yaml", "YAML", sniff_yaml, read_yaml, write_yaml)
+_ALL = ("severity", "tolerance", "description", "tags", "status")
+YAML = Format("yaml", "YAML", sniff_yaml, read_yaml, write_yaml, keeps=_ALL)
 TEXT = Format("text", "rule text", sniff_text, read_text, write_text)

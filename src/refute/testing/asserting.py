@@ -1,0 +1,40 @@
+"""An assertion that a table obeys rules; its message is the report, with the rows that clash."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from refute.api.functions import check
+from refute.language.rulebook import Severity
+
+if TYPE_CHECKING:
+    from refute.report import Report
+
+
+class BrokenRulesError(AssertionError):
+    """A table breaks its rules. `report` is what the check found."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(f"the table breaks its rules\n{report}")
+        self.report = report
+
+
+class BrokenRuleWarning(UserWarning):
+    """A rule of severity `warn` is broken; the test goes on."""
+
+
+def assert_holds(table: Any, rules: Any, **options: Any) -> Report:
+    """The report of the check, if no rule of severity `error` is broken beyond its tolerance; else an AssertionError.
+
+    The message of the error is the report, which names the broken rules and shows rows that clash. Broken rules of
+    severity `warn` give a `BrokenRuleWarning` each. `options` are those of `refute.check`.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test, not this one
+    report = check(table, rules, **options)
+    if report.exit_code == 1:
+        raise BrokenRulesError(report)
+    for result in report:
+        if result.failed is Severity.WARN:
+            warnings.warn(f"{result.name}: {result.sentence}", BrokenRuleWarning, stacklevel=2)
+    return report
