@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -84,13 +83,6 @@ class LocalPairs:
             return Evidence.empty(self.space)
         s, t = np.random.default_rng(self._seed).integers(0, self.n_rows, (2, pairs))
         return pair_evidence(self.book, s, t)
-
-    def drawn_rows(self, times: int, budget: Budget) -> Iterator[Evidence]:
-        """The evidence of some random rows against each other, others each time, the same ones in every run."""
-        random = np.random.default_rng(self._seed)
-        size = min(self.n_rows // 2 + 1, self._tuning.drawn_rows)
-        for _ in range(times if self.n_rows > 1 else 0):
-            yield prefix_evidence(self.book, np.unique(random.integers(0, self.n_rows, size)), budget)[0]
 
     def agree(self, chosen: Chosen) -> float:
         """How many pairs agree on the slots, estimated from some rows."""

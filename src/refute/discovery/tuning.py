@@ -31,7 +31,6 @@ class Tuning:
     prefix: int = 1500  # rows whose pairs are all looked at first
     gauge: int = 4096  # rows from which the number of agreeing pairs is estimated
     drawn: int = 100_000  # pairs drawn per slot
-    drawn_rows: int = 600  # rows that are drawn to be held against each other
     pair_cost: float = 6e-9  # seconds for a pair inside a group
     row_cost: float = 2.5e-7  # seconds per row to order and gather a table by a set of equalities
     witness_cost: float = 3.0e-7  # seconds per row to search all rows for one witness
@@ -55,6 +54,7 @@ class Tuning:
     nodes: int = 2048  # nodes, pruned ones included, that a search of a cube is divided into at the least
     quick_cells: int = 1 << 13  # cells up to which dividing that search costs more than it gives
     # points that are gone
+    drawn_rows: int = 600  # rows that are drawn to be held against each other, for witnesses
     regrow: int = 4000  # points looked at, per box, up to which boxes grow around those that are gone
     # rules that follow from others
     block: int = 16  # boxes in the smallest blocks

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from refute.tracking.saving.knowledge import SavedTracking
 
 
+_FIRST_GLANCES = 3  # at random rows, for witnesses of points that are not counted; more are had when they are needed
+
+
 class Tracking(Judging):
     """The maximal boxes of rows, kept true. Rows are known by slots, which ascend as rows come."""
 
@@ -125,8 +128,8 @@ class Tracking(Judging):
             self.known.count(self.cover.counted(tallies), 1)
         if not self.known.covered.all():
             self.known.witness(found)
-            for part in pairs.drawn_rows(self._ways.witnesses, self._budget):
-                self.known.witness(part)
+            for _ in range(_FIRST_GLANCES if self.n_alive > 1 else 0):
+                self.known.witness(self._glance())
 
     def _meet_fewer(self, outcome: Outcome, pairs: LocalPairs) -> bool:
         """Whether rows had better meet those alone that agree with them, though all pairs are counted; then they do.
@@ -244,7 +247,7 @@ class Tracking(Judging):
     def _glance(self) -> Evidence:
         """The evidence of some rows against each other, others each time."""
         living = self.rows.living
-        drawn = self._random.integers(0, len(living), self._tuning.drawn_rows)
+        drawn = self._random.integers(0, len(living), min(len(living), self._tuning.drawn_rows))
         return met_evidence(self.rows, living[np.unique(drawn)], living[:0], self._budget)
 
     def _seen_again(self, coming: Longs) -> Evidence:
