@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from html import escape
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,12 +13,13 @@ from refute.api.functions import check, suspects
 from refute.api.lasting import Lasting, folder_of
 from refute.api.monitor_options import METHODS, MOST_PAIRS, bound_of, check_same, one_of
 from refute.api.tables import as_key
+from refute.display.markup import table_part
 from refute.durable.directory import LOGGED_ROWS, Directory
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError, RefuteError
-from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
+from refute.faults import needing, no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule, RuleBook
+from refute.language.rulebook import Rule, RuleBook, RuleKind
 from refute.live.arrivals import arrow_of, named_rows
 from refute.live.changes import Changes
 from refute.live.engine import LiveEngine
@@ -29,6 +29,9 @@ from refute.live.state import Change, State
 from refute.report import Report, Suspects
 from refute.report.numbers import plural
 from refute.report.violations import Violations
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Monitor(Lasting[KeptState]):
@@ -58,6 +61,7 @@ class Monitor(Lasting[KeptState]):
         book = RuleBook.of(rules)
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
         names = as_key(key) or tuple(book.key)
+        _refuse_other_tables(book)
         one_of("method", method, METHODS)
         self._setup(State(list(book), names, method, bound_of(store, most_pairs)))
 
@@ -121,6 +125,7 @@ class Monitor(Lasting[KeptState]):
             known = {rule.name: rule for rule in self.rules}
             given = list(rules) if isinstance(rules, Iterator) else rules
             new = list(RuleBook.of(given, taken=known))
+            _refuse_other_tables(new)
             for rule, suggested in zip(new, RuleBook.of(given), strict=True):
                 there = known.get(suggested.name)
                 same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
@@ -271,9 +276,23 @@ class Monitor(Lasting[KeptState]):
 
     def _repr_html_(self) -> str:
         """What is known of each rule: a report would look at all rows for the rules that are only counted."""
-        lines = [f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in self.counts.items()]
-        head = f"<caption>{escape(repr(self))}</caption><tr><th>rule</th><th>violations</th></tr>"
-        return f"<table>{head}{''.join(lines)}</table>"
+        return table_part(repr(self), ("rule", "violations"), list(self.counts.items()))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.table().to_pandas()
+
+
+def _refuse_other_tables(rules: Iterable[Rule]) -> None:
+    """Raises OptionError for a rule that refers to another table: nobody would say here when that changes."""
+    for rule in rules:
+        if rule.kind is RuleKind.REFERENCES:
+            raise OptionError(
+                f"rule {rule.name!r} refers to another table, which may change unseen, so a monitor cannot watch it; "
+                "leave it to refute.check",
+                rule=rule.name,
+            )
 
 
 def _place_of(rule: Any, rules: Sequence[Rule]) -> int:

@@ -1,17 +1,19 @@
 """Conditions on one row: what a `row` rule demands and what `where` selects.
 
 Truth has three values, as in SQL: a comparison with null is unknown, `and`, `or` and `not` follow Kleene, and a row is
-selected when the condition is true. `is null` is never unknown. This holds whatever null mode a rule has.
+selected when the condition is true. `is null` is never unknown, `matches` is for null alone. This holds whatever null
+mode a rule has.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refute.errors import RuleError
+from refute.language.patterns import check_pattern, matched
 from refute.language.predicate import Column, Predicate, Row
 
 _MAX_ALTERNATIVES = 256
@@ -57,7 +59,33 @@ class Not:
     part: Condition
 
 
-Condition = Compare | IsNull | And | Or | Not
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Whether the whole text of a column matches a regular expression, or with `negated` does not; null is unknown."""
+
+    name: str
+    pattern: str
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        check_pattern(self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class InTable:
+    """Whether another table has a row with these values, or with `negated` has none; null in any of them is unknown.
+
+    `columns` are those of the other table, one for each name. `path` is where that table is.
+    """
+
+    names: tuple[str, ...]
+    path: str
+    columns: tuple[str, ...]
+    negated: bool = False
+
+
+Atom = Compare | IsNull | Matches | InTable
+Condition = Atom | And | Or | Not
 
 
 def columns_of(condition: Condition) -> tuple[str, ...]:
@@ -65,7 +93,19 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_columns(condition)))
 
 
-def normal_form(condition: Condition) -> Compare | IsNull | And | Or:
+def atoms(condition: Condition) -> Iterator[Atom]:
+    """All that it tests, in order of appearance."""
+    match condition:
+        case Not(part):
+            yield from atoms(part)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from atoms(part)
+        case Compare() | IsNull() | Matches() | InTable():
+            yield condition
+
+
+def normal_form(condition: Condition) -> Atom | And | Or:
     """The same condition without `Not`, and with nested `And` and `Or` flattened.
 
     It is true for the same rows, and false for the same rows. As nothing is negated any more, a row is selected when
@@ -74,12 +114,12 @@ def normal_form(condition: Condition) -> Compare | IsNull | And | Or:
     return _normal(condition, False)
 
 
-def negation(condition: Condition) -> Compare | IsNull | And | Or:
+def negation(condition: Condition) -> Atom | And | Or:
     """The condition that is true exactly where this one is false, without `Not`."""
     return _normal(condition, True)
 
 
-def alternatives(condition: Condition) -> tuple[tuple[Compare | IsNull, ...], ...]:
+def alternatives(condition: Condition) -> tuple[tuple[Atom, ...], ...]:
     """The disjunctive normal form: true when all parts of one alternative are. Order and duplicates are kept tidy."""
     found = _alternatives(normal_form(condition))
     return tuple(dict.fromkeys(tuple(dict.fromkeys(parts)) for parts in found))
@@ -92,6 +132,11 @@ def evaluate(condition: Condition, row: Mapping[str, Any]) -> bool | None:
             return _compared(predicate, row)
         case IsNull(name, negated):
             return (_value(row, name) is None) != negated
+        case Matches(name, pattern, negated):
+            text = _value(row, name)
+            return None if text is None else matched(pattern, text) != negated
+        case InTable():
+            raise AssertionError("another table is needed to say")
         case Not(part):
             inner = evaluate(part, row)
             return None if inner is None else not inner
@@ -104,24 +149,24 @@ def evaluate(condition: Condition, row: Mapping[str, Any]) -> bool | None:
 
 
 def _columns(condition: Condition) -> Iterator[str]:
-    match condition:
-        case Compare(predicate):
-            yield from (column.name for column in predicate.columns)
-        case IsNull(name):
-            yield name
-        case Not(part):
-            yield from _columns(part)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _columns(part)
+    for atom in atoms(condition):
+        match atom:
+            case Compare(predicate):
+                yield from (column.name for column in predicate.columns)
+            case IsNull(name) | Matches(name):
+                yield name
+            case InTable(names):
+                yield from names
 
 
-def _normal(condition: Condition, negate: bool) -> Compare | IsNull | And | Or:
+def _normal(condition: Condition, negate: bool) -> Atom | And | Or:
     match condition:
         case Compare(predicate):
             return Compare(predicate.negated()) if negate else condition
         case IsNull(name, negated):
             return IsNull(name, negated != negate)
+        case Matches() | InTable():
+            return replace(condition, negated=condition.negated != negate)
         case Not(part):
             return _normal(part, not negate)
         case And(parts):
@@ -130,7 +175,7 @@ def _normal(condition: Condition, negate: bool) -> Compare | IsNull | And | Or:
             return _joined(And if negate else Or, [_normal(part, negate) for part in parts])
 
 
-def _joined(kind: type[And] | type[Or], parts: list[Compare | IsNull | And | Or]) -> Compare | IsNull | And | Or:
+def _joined(kind: type[And] | type[Or], parts: list[Atom | And | Or]) -> Atom | And | Or:
     flat: list[Condition] = []
     for part in parts:
         if isinstance(part, kind):
@@ -140,7 +185,7 @@ def _joined(kind: type[And] | type[Or], parts: list[Compare | IsNull | And | Or]
     return parts[0] if len(parts) == 1 else kind(tuple(flat))
 
 
-def _alternatives(condition: Condition) -> list[tuple[Compare | IsNull, ...]]:
+def _alternatives(condition: Condition) -> list[tuple[Atom, ...]]:
     match condition:
         case Or(parts):
             found = [alternative for part in parts for alternative in _alternatives(part)]
@@ -149,7 +194,7 @@ def _alternatives(condition: Condition) -> list[tuple[Compare | IsNull, ...]]:
             for part in parts:
                 found = [(*head, *tail) for head in found for tail in _alternatives(part)]
                 _check_size(found)
-        case Compare() | IsNull():
+        case Compare() | IsNull() | Matches() | InTable():
             found = [(condition,)]
         case Not():
             raise AssertionError("the normal form has no negation")
@@ -157,7 +202,7 @@ def _alternatives(condition: Condition) -> list[tuple[Compare | IsNull, ...]]:
     return found
 
 
-def _check_size(found: list[tuple[Compare | IsNull, ...]]) -> None:
+def _check_size(found: list[tuple[Atom, ...]]) -> None:
     if len(found) > _MAX_ALTERNATIVES:
         raise RuleError(
             f"this condition expands to more than {_MAX_ALTERNATIVES} alternatives; split it into several rules",

@@ -44,7 +44,7 @@ def load_rules(
         )
     if isinstance(rules, os.PathLike) or is_file_like(rules):
         path = Path(rules)
-        return read_rules(read_file(path), format=format, table=table, source=str(path))
+        return read_rules(read_file(path), format=format, table=table, source=str(path)).within(str(path.parent))
     return read_rules(rules, format=format, table=table)
 
 

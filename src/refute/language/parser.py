@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from refute.errors import RuleError, did_you_mean
 from refute.faults import not_one_rule
+from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.reading import Reader
@@ -40,6 +41,14 @@ class RuleKind(Enum):
     NO_OVERLAP = "no_overlap"
     ROW = "row"
     NOT_NULL = "not_null"
+    MATCHES = "matches"
+    ONE_OF = "one_of"
+    REFERENCES = "references"
+
+    @property
+    def adds(self) -> bool:
+        """Whether a rule of this kind says what no comparison can, by what it adds to the condition of its rows."""
+        return self in (RuleKind.NOT_NULL, RuleKind.MATCHES, RuleKind.REFERENCES)
 
 
 _CALLS = (RuleKind.UNIQUE, RuleKind.ORDER, RuleKind.NO_OVERLAP, RuleKind.ROW)
@@ -75,11 +84,24 @@ def parse_statement(text: str, columns: Collection[str] | None = None) -> Denial
 
 def parse_kind(kind: RuleKind, text: str, columns: Collection[str] | None = None) -> DenialConstraint | Sugar:
     """The value of one key of a rule file, where `unique: "a, b"` needs no `unique(...)` around it."""
-    if kind is RuleKind.ROW:
-        return RowRule(parse_condition(text, columns))
+    match kind:
+        case RuleKind.ROW:
+            return RowRule(parse_condition(text, columns))
+        case RuleKind.MATCHES:
+            return Patterns.of(parse_condition(text, columns))
+        case RuleKind.ONE_OF:
+            return AllowedValues.of(parse_condition(text, columns))
+        case RuleKind.REFERENCES:
+            return References.of(text, lambda names: _names(names, columns))
     start = {RuleKind.DC: "constraint", RuleKind.NOT_NULL: "unique"}.get(kind, kind.value)
     found = Reader(text, columns).statement(_tree(text, start))
     return NotNull(found.columns) if kind is RuleKind.NOT_NULL and isinstance(found, Key) else found
+
+
+def _names(text: str, columns: Collection[str] | None) -> tuple[str, ...]:
+    found = Reader(text, columns).statement(_tree(text, "unique"))
+    assert isinstance(found, Key)
+    return found.columns
 
 
 def parse_condition(text: str, columns: Collection[str] | None = None) -> Condition:

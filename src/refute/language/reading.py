@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
-from refute.errors import did_you_mean
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.errors import RuleError, did_you_mean
+from refute.language.conditions import And, Compare, Condition, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
@@ -95,12 +95,23 @@ class Reader:
                 choices = tuple(Compare(Predicate.of(subject, Operator.EQ, self._constant(part))) for part in parts[1:])
                 found_or = Or(choices) if len(choices) > 1 else choices[0]
                 return Not(found_or) if tree.data == "none_of" else found_or
+            case "matches" | "not_matches":
+                return self._matches(tree)
             case "between" | "not_between":
                 low = Compare(self._compared(parts[1], Operator.LE, parts[0], tree))
                 high = Compare(self._compared(parts[0], Operator.LE, parts[2], tree))
                 return Not(And((low, high))) if tree.data == "not_between" else And((low, high))
             case other:
                 raise AssertionError(f"no meaning for {other}")
+
+    def _matches(self, tree: Tree[Token]) -> Matches:
+        written = next(iter(tree.scan_values(lambda value: getattr(value, "type", "") == "STRING")))
+        try:
+            return Matches(self._column(_trees(tree)[0]).name, _unquoted(written), tree.data == "not_matches")
+        except RuleSyntaxError:
+            raise
+        except RuleError as error:
+            self._fail(written, str(error))
 
     def _predicate(self, tree: Tree[Token]) -> Predicate:
         left, comparator, right = _trees(tree)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from refute.errors import RuleError
-from refute.language.conditions import Compare, Condition, IsNull, Or, alternatives, negation
+from refute.language.column_rules import AllowedValues, Patterns, References, RulePart
+from refute.language.conditions import Atom, Compare, Condition, IsNull, Matches, Or, alternatives, negation
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Row
@@ -109,11 +110,18 @@ class NotNull:
 
     def constraints(self) -> tuple[DenialConstraint, ...]:
         """One constraint for each column, which no row that it is about can obey."""
+        return tuple(part.constraint for part in self.parts())
+
+    def parts(self) -> tuple[RulePart, ...]:
+        """A rule for each column, with the rows that it is about."""
         columns = (Column(Row.S, name) for name in dict.fromkeys(self.columns))
-        return tuple(DenialConstraint((Predicate.of(column, Operator.EQ, column),)) for column in columns)
+        return tuple(
+            RulePart(one.name, DenialConstraint((Predicate.of(one, Operator.EQ, one),)), IsNull(one.name))
+            for one in columns
+        )
 
 
-Sugar = NotNull | Key | FunctionalDependency | OrderRule | NoOverlap | RowRule
+Sugar = NotNull | Key | FunctionalDependency | OrderRule | NoOverlap | RowRule | Patterns | AllowedValues | References
 
 
 def recognise(constraint: DenialConstraint) -> Sugar | None:
@@ -178,10 +186,16 @@ def _is_across(predicate: Predicate) -> bool:
     return predicate.is_two_row and not predicate.is_cross_column
 
 
-def _denial(parts: tuple[Compare | IsNull, ...]) -> DenialConstraint:
+def _denial(parts: tuple[Atom, ...]) -> DenialConstraint:
     """The constraint that forbids all parts at once."""
     predicates = [part.predicate for part in parts if isinstance(part, Compare)]
     for part in parts:
+        if isinstance(part, Matches):
+            raise RuleError(
+                f"a row rule compares values; what {part.name!r} matches goes into another rule, "
+                f"matches: {{{part.name}: ...}}",
+                column=part.name,
+            )
         if isinstance(part, IsNull):
             if not part.negated:
                 raise RuleError(

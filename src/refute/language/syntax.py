@@ -9,7 +9,7 @@ from refute.errors import RuleError
 _SHOWN = 100  # characters of a long line that are shown around the place
 _COMPARATORS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 _CONSTANTS = frozenset(("INTEGER", "DECIMAL", "FLOAT", "STRING", "TYPED", "TRUE", "FALSE"))
-_NAMES = frozenset(("NAME", "QUOTED", "UNIQUE", "ORDER", "NO_OVERLAP", "ROW_WORD", "BY", "ASC", "DESC"))
+_NAMES = frozenset(("NAME", "QUOTED", "UNIQUE", "ORDER", "NO_OVERLAP", "ROW_WORD", "BY", "ASC", "DESC", "MATCHES"))
 _GROUPS = (
     (_COMPARATORS, "a comparison (= != < <= > >=)"),
     (_CONSTANTS, "a constant"),
@@ -24,6 +24,7 @@ _WORDS = {
     "IS": "'is'",
     "NULL": "'null'",
     "BETWEEN": "'between'",
+    "MATCHES": "'matches'",
     "BY": "'by'",
     "ASC": "'asc'",
     "DESC": "'desc'",

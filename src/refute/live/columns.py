@@ -46,10 +46,12 @@ class Followed:
 class ReadRows:
     """A table of the types that a monitor has, whose columns are read as integers once, for all questions."""
 
-    __slots__ = ("_relation", "alone", "keys", "made", "table")
+    __slots__ = ("_relation", "alone", "is_whole", "keys", "made", "table")
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, *, is_whole: bool = False) -> None:
+        """The rows of a table, which is whole if it has all columns of the monitor, in their order."""
         self.table = table
+        self.is_whole = is_whole
         self.made: dict[KeyColumn, Keys] = {}
         self.alone: list[int] = []  # of a table of one row, the integers that its values tell, by their numbers
         self.keys: tuple[Lines, list[Bytes]] | None = None  # as `Columns.key_lines` gives them
@@ -89,7 +91,6 @@ class Columns:
             for names in dict.fromkeys(groups.values())
         }
         self._encoding_of = {name: self.encodings[group] for name, group in groups.items()}
-        self._learning = [encoding for encoding in self.encodings.values() if not encoding.is_fixed]
         self._key = [KeyColumn(name, False, False) for name in key]
         self._all_valid = [ALL_VALID for _ in key]
         for reading in self._key:
@@ -98,8 +99,11 @@ class Columns:
         assert self._n_key == len(self._key)
         self.numbers = [number for number, rule in enumerate(rules) if _pairs_up(rule)]  # of rules about two rows
         self.followed = [self._followed(rules[number]) for number in self.numbers]
+        ordered = {id(self._encoding_of[reading.name]) for reading in self._numbers if reading.ordered}
+        self._replaceable = [one for one in self.encodings.values() if id(one) in ordered and not one.is_fixed]
+        places = {name: place for place, name in enumerate(types)}
         self._told_alone = [
-            (name, self._encoding_of[name].key_of if is_told_alone(types[name]) else None, ordered, nulls)
+            (name, places[name], self._encoding_of[name].key_of if is_told_alone(types[name]) else None, ordered, nulls)
             for name, ordered, nulls in self._numbers
         ]
         read = {reading.name for reading in self._numbers if not reading.nulls}
@@ -123,8 +127,11 @@ class Columns:
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """How often the integers of each encoding that can do so have been replaced, all at once."""
-        return tuple([encoding.generation for encoding in self._learning])
+        """How often the integers of each encoding that can do so have been replaced, all at once.
+
+        Only those that are compared in order ever are.
+        """
+        return tuple([encoding.generation for encoding in self._replaceable]) if self._replaceable else ()
 
     def watched(self) -> list[Watched]:
         """The two-row rules, as an index takes them. Rules over columns without null share what they can."""
@@ -201,13 +208,14 @@ class Columns:
 
     def _alone(self, rows: ReadRows, wanted: int) -> list[int] | None:
         """The first integers of a row that comes alone, if its values tell them: none is null or not known yet."""
-        if len(rows) != 1:
+        table = rows.table
+        if table.num_rows != 1:
             return None
-        cells, column = rows.alone, rows.table.column
-        for name, key_of, ordered, nulls in self._told_alone[len(cells) : wanted]:
+        cells, column, is_whole = rows.alone, table.column, rows.is_whole
+        for name, place, key_of, ordered, nulls in self._told_alone[len(cells) : wanted]:
             if key_of is None:
                 return None
-            key = key_of(column(name)[0].as_py(), ordered=ordered)
+            key = key_of(column(place if is_whole else name)[0].as_py(), ordered=ordered)
             if key is None or (nulls and key == NULL_KEY):
                 return None
             cells.append(key)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from refute.detect.detector import Detector
 from refute.errors import DataError
-from refute.kernels.runs.pairs import ALIVE, GOING
+from refute.kernels.runs.pairs import bits_of
 from refute.language.rulebook import Rule
 from refute.live.among import among, insert, joined
 from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
@@ -92,7 +92,7 @@ class State:
 
     def inserting(self, table: pa.Table) -> Change:
         """The change that adds these rows; raises DataError where a key is null, comes twice, or already exists."""
-        frame, rows = self.frame_for(table.schema), ReadRows(table)
+        frame, rows = self.frame_for(table.schema), ReadRows(table, is_whole=True)
         if self.key:
             self.expect(table)
             keys, valid = frame.columns.key_lines(rows, extend=True)
@@ -110,7 +110,8 @@ class State:
 
     def updating(self, table: pa.Table) -> Change:
         """The change that puts rows in the place of those with their keys; raises DataError as `deleting` does."""
-        return Change(self.frame_for(table.schema), self.slots_of(table), ReadRows(table), np.arange(len(table)))
+        rows = ReadRows(table, is_whole=True)
+        return Change(self.frame_for(table.schema), self.slots_of(table), rows, np.arange(len(table)))
 
     def slots_of(self, keys: pa.Table) -> Longs:
         """The slot of each key; raises DataError where there is none, and for a key that comes twice."""
@@ -239,7 +240,7 @@ class State:
             change.deltas[rule.name] = len(clashing[0]), 0
             change.counts[rule.name] = store.count + len(clashing[0])
         alive = self._reached(self.next_slot + len(came)).copy()
-        alive[came] = ALIVE
+        alive[came] = 1
         change.rows = self.rows, self.rows.with_more(table, came, alive)
         return change
 
@@ -306,11 +307,9 @@ class State:
         few = [store.is_worth_a_look(len(gone)) for store in stores]
         limits = [-1 if one else ALL if store.is_listed else 0 for one, store in zip(few, stores, strict=True)]
         found = index.delete(batch, limits)
-        self.alive[gone] = GOING
-        try:
-            known = [store.going(self.alive) if one else None for one, store in zip(few, stores, strict=True)]
-        finally:
-            self.alive[gone] = ALIVE
+        rows = np.zeros((len(self.alive) >> 6) + 1, np.uint64)
+        bits_of(gone, rows)
+        known = [store.going(rows, self.alive) if one else None for one, store in zip(few, stores, strict=True)]
         return [own or other for own, other in zip(known, found, strict=True)]
 
     def _going(self, frame: Frame, slots: Longs) -> ReadRows:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from refute.detect.detector import Detector
-from refute.kernels.runs.pairs import Flags, Slots, touched
+from refute.kernels.runs.pairs import Bits, Flags, Slots, touched
 from refute.language.rulebook import Rule
 from refute.live.among import among
 from refute.live.index import Found, Longs, Pairs
@@ -91,15 +91,15 @@ class Violated:
         """Whether pairs that go with so many rows are found sooner among those that are kept than by an index."""
         return self.is_listed and self._held <= LOOKS * rows
 
-    def going(self, flags: Flags) -> Found:
-        """The open pairs of which a row is going, as flags say."""
+    def going(self, rows: Bits, alive: Flags) -> Found:
+        """The open pairs of which a row is going, as bits say, while all such rows are alive still."""
         found: list[Kept] = []
         for pairs in self._parts or ():
             places = np.empty(min(len(pairs[0]), FEW), np.int64)
-            number = touched(pairs[0], pairs[-1], flags, places)
+            number = touched(pairs[0], pairs[-1], rows, alive, places)
             if number > len(places):
                 places = np.empty(number, np.int64)
-                touched(pairs[0], pairs[-1], flags, places)
+                touched(pairs[0], pairs[-1], rows, alive, places)
             found.append((pairs[0][places[:number]], pairs[-1][places[:number]]))
         s, t = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
         return Found(len(s), (s, t))

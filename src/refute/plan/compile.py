@@ -90,7 +90,7 @@ def admitted_rows(relation: Relation, form: Form, row: Row) -> Mask:
 
 def skipped_nulls(relation: Relation, form: Form) -> int:
     """How many of the rows that a rule is about a null keeps from standing as `s` or as `t`."""
-    chosen = None if form.rule.where is None else relation.condition_mask(form.rule.where)
+    chosen = None if form.rule.scope is None else relation.condition_mask(form.rule.scope)
     names = sorted(name for name in form.barred() if relation.null_count(name))
     if not names:
         return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from refute.errors import SchemaError
 from refute.faults import misfits, unknown_column
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.conditions import Compare, Condition, InTable, IsNull, Matches, atoms
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate, Value
 from refute.language.render import render_text
@@ -47,22 +47,25 @@ def bind(relation: Relation, constraint: DenialConstraint, rule: str | None, whe
 
 
 def _check_condition(relation: Relation, condition: Condition, rule: str | None = None, where: str = "") -> None:
-    for part in _atoms(condition):
-        if isinstance(part, Compare):
-            check_predicate(relation, part.predicate, rule, where)
-        else:
-            check_column(relation, part.name, rule, where)
-
-
-def _atoms(condition: Condition) -> Iterator[Compare | IsNull]:
-    match condition:
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _atoms(part)
-        case Not(part):
-            yield from _atoms(part)
-        case Compare() | IsNull():
-            yield condition
+    for part in atoms(condition):
+        match part:
+            case Compare(predicate):
+                check_predicate(relation, predicate, rule, where)
+            case IsNull(name):
+                check_column(relation, name, rule, where)
+            case Matches(name):
+                kind = check_column(relation, name, rule, where)
+                if kind.family not in (Family.STRING, Family.NULL):
+                    raise SchemaError(
+                        f"column {kind} is not text, so nothing in it matches a regular expression{where}; cast it to "
+                        "text, or compare it with numbers or dates",
+                        column=name,
+                        type=kind.family.value,
+                        rule=rule,
+                    )
+            case InTable(names):
+                for name in names:
+                    check_column(relation, name, rule, where)
 
 
 def check_predicate(relation: Relation, predicate: Predicate, rule: str | None = None, where: str = "") -> None:

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from refute.language.conditions import And, Compare, Condition, IsNull, Or, normal_form
+from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Or, normal_form
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
+from refute.language.patterns import whole
 from refute.language.predicate import Column, Predicate
 from refute.relation.arrays import truths
 from refute.relation.binding import check_column, check_predicate
 from refute.relation.constants import FUNCTIONS, UFUNCS, constant_mask
 from refute.relation.encode.encoded import Ints
 from refute.relation.encode.exact import comparable
+from refute.relation.listed import listed_mask
 from refute.relation.types import Family
 
 if TYPE_CHECKING:
@@ -55,12 +58,30 @@ def _true_rows(relation: Relation, condition: Condition) -> Mask:
             check_column(relation, name)
             is_null = relation.is_null(name)
             return ~is_null if negated else is_null
+        case Matches(name, pattern, negated):
+            check_column(relation, name)
+            return _matching(relation, name, pattern, negated)
+        case InTable():
+            return listed_mask(relation, condition)
         case And(parts):
             return reduce(np.logical_and, (_true_rows(relation, part) for part in parts))
         case Or(parts):
             return reduce(np.logical_or, (_true_rows(relation, part) for part in parts))
         case other:
             raise AssertionError(f"the normal form has no {other}")
+
+
+def _matching(relation: Relation, name: str, pattern: str, negated: bool) -> Mask:
+    """The rows whose text matches, or does not; neither where it is null."""
+    if relation.type_of(name).family is Family.NULL:
+        return np.zeros(relation.n_rows, np.bool_)
+    parts = [np.zeros(0, dtype=np.bool_)]
+    for chunk in relation.column(name).chunks:
+        entries = chunk.dictionary if pt.is_dictionary(chunk.type) else chunk
+        found = pc.match_substring_regex(entries.cast(pa.large_string()), whole(pattern))
+        found = pc.invert(found) if negated else found
+        parts.append(truths(found.take(chunk.indices) if entries is not chunk else found))
+    return np.concatenate(parts)
 
 
 def _compare_codes(first: Ints, op: Operator, second: Ints, reads_nulls: bool) -> Mask:

@@ -12,9 +12,10 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
-from refute.errors import SchemaError
+from refute.detect.scenes import Scene, ValueTally
+from refute.errors import EngineError, SchemaError
 from refute.faults import no_row_ids
-from refute.language.conditions import Condition, columns_of
+from refute.language.conditions import Condition, InTable, columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -31,7 +32,9 @@ from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
+from refute.spark.referring import OtherTables, reads_another
 from refute.spark.rule import SparkRule
+from refute.spark.scenes import scene_of, tally_of
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.session.jobs import stoppable
@@ -48,6 +51,8 @@ Answer = TypeVar("Answer")
 
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
+
+    name = "spark"
 
     source: SparkSource
     types: Relation
@@ -74,6 +79,7 @@ class SparkEngine:
         self.key: tuple[str, ...] = ()
         self._place = Kept()
         self._session = session_of(table, session)
+        self.others = OtherTables(self._session)
         if is_connect(self._session):
             forgotten_at_exit(self)
 
@@ -131,6 +137,11 @@ class SparkEngine:
         return list(self.source.own_columns)
 
     @property
+    def identifies(self) -> bool:
+        """Whether rows have ids: a key, or positions in files."""
+        return self.source.has_identity
+
+    @property
     def n_rows(self) -> int:
         """The number of rows of the table."""
         if self.source.is_counted:
@@ -155,8 +166,8 @@ class SparkEngine:
 
         return self._answered(rule.name, ask)
 
-    def clashes(self, rule: Rule, limit: int | None) -> SparkClashes:
-        """The violations of a rule, at most `limit` of them."""
+    def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> SparkClashes:
+        """The violations of a rule, at most `limit` of them, with these columns of both rows."""
 
         def fitted() -> Rule:
             found = self.prepared(rule).rule
@@ -164,7 +175,24 @@ class SparkEngine:
             return found
 
         chosen = self.asked(rule.name, fitted)
-        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit))
+        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit, shown))
+
+    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
+        return self._answered(rule.name, lambda: tally_of(self, self.prepared(rule), limit))
+
+    def scene(self, rule: Rule, limit: int) -> Scene | None:
+        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        (fitted,) = self.fitted([rule])
+        here = self.gathering.here(self.prepared(fitted).columns)
+        if here is not None:
+            return here.scene(fitted, limit)
+        if not self.identifies:
+            return None
+        clash = self.clashes(fitted, 1, fitted.constraint.columns).table()
+        if not clash.num_rows:
+            return None
+        return self._answered(rule.name, lambda: scene_of(self, self.prepared(fitted), clash, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -189,6 +217,13 @@ class SparkEngine:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
         def ask() -> SparkSuspects:
+            for rule in rules:
+                if reads_another(rule):
+                    raise EngineError(
+                        f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
+                        "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
+                        rule=rule.name,
+                    )
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
             names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
@@ -306,6 +341,8 @@ class SparkEngine:
         """The rule bound to this table."""
         (fitted,) = self.fitted([rule])
         bind(self.types, fitted)
+        if isinstance(fitted.added, InTable):
+            self.others.check(fitted.added, self.types)
         return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:

@@ -20,6 +20,7 @@ from refute.spark.answer.native import Aggregate
 from refute.spark.answer.way import Distribute, Extent, Way
 from refute.spark.answer.witness import Clash
 from refute.spark.grid.packing import Blocks
+from refute.spark.referring import reads_another
 
 if TYPE_CHECKING:
     from refute.spark.answer.summary import DistinctRows
@@ -151,6 +152,8 @@ class SparkRule:
     def _looks_first(self, way: Callable[[], Way]) -> bool:
         """Whether a verdict looks at the first rows. Where only a pass shows how many there are, that saves it too, so
         the way is not asked for then."""
+        if reads_another(self.rule):  # which Spark joins, whatever rows are here
+            return False
         return not (self.bound.engine.source.is_sizable() and way().is_quick)
 
     def _extremes_before(self, way: Way) -> Extremes | None:

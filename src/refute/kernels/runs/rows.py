@@ -67,13 +67,37 @@ def precedes(lines: Lines, i: int, others: Lines, j: int, leading: int) -> int:
 def arrange(lines: Lines, n_equal: int, leading: int, order: Longs, spare: Longs) -> None:
     """Fills `order` with the lines in the order of a run: `order[k]` is the line that comes k-th. O(n log n).
 
-    A merge sort of positions, from runs of eight that are sorted by insertion. `spare` is as long.
+    Lines are dealt by the first bits of their hashes, about one to a bucket; those of a bucket are sorted by insertion
+    or, where they are many, by merging. `spare` is as long.
     """
     n = len(lines)
     hashes = np.empty(n, np.uint64)
+    bits = 1
+    while (1 << bits) < n and bits < 20:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    ends = np.zeros(1 << bits, np.int64)
     for i in range(n):
         hashes[i] = hashed(lines, i, n_equal)
-        order[i] = i
+        ends[hashes[i] >> shift] += 1
+    total = 0
+    for bucket in range(len(ends)):
+        total += ends[bucket]
+        ends[bucket] = total
+    for i in range(n - 1, -1, -1):
+        bucket = hashes[i] >> shift
+        ends[bucket] -= 1
+        order[ends[bucket]] = i
+    for bucket in range(len(ends)):
+        first, last = ends[bucket], ends[bucket + 1] if bucket + 1 < len(ends) else n
+        if last - first > 1:
+            _sort(lines, hashes, leading, order[first:last], spare[first:last])
+
+
+@njit(cache=True, nogil=True)
+def _sort(lines: Lines, hashes: NDArray[np.uint64], leading: int, order: Longs, spare: Longs) -> None:
+    """Sorts lines that are given by their places: a merge sort, from runs of eight that are sorted by insertion."""
+    n = len(order)
     for start in range(0, n, 8):
         for i in range(start + 1, min(start + 8, n)):
             moved = order[i]

@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import re
 
-from refute.language.formats.format import Format, FormatError, TableFacts
+from refute.language.formats.format import Format, TableFacts, UnwritableError, written_each
 from refute.language.render import Dialect, SqlWriter, render_text
-from refute.language.rulebook import Rule, RuleBook, RuleMistake
+from refute.language.rulebook import Rule, RuleBook
 
 _MODEL = "refute_model"
 
 
 def write(book: RuleBook, table: TableFacts | None = None) -> str:
     """The tests, one block per rule; an error names the rules whose tolerance dbt cannot express."""
-    log: list[RuleMistake] = []
-    for rule in book:
-        if rule.tolerance.rows is not None or (rule.tolerance and _most(rule) is None):
-            what = "dbt has limits on the number of violations only, not on rows nor on shares"
-            log.extend(FormatError.cannot_express(rule.name, "dbt", what).problems)
-    if log:
-        raise FormatError(log)
+    queries = written_each(book, "dbt", lambda rule: _query(rule, book.key))
     names = _names(book)
     asked = "\n".join(f"#         - {name}" for name in names)
     head = f"{{#\n# models:\n#   - name: {(table or TableFacts()).name}\n#     data_tests:\n{asked}\n#}}\n"
-    return head + "".join(f"\n{_block(rule, name, book.key)}" for rule, name in zip(book, names, strict=True))
+    return head + "".join(f"\n{_block(*one)}" for one in zip(book, names, queries, strict=True))
 
 
-def _block(rule: Rule, name: str, key: tuple[str, ...]) -> str:
-    query = SqlWriter(table=_MODEL, dialect=Dialect.ANSI, key=key).list_query(rule)
+def _query(rule: Rule, key: tuple[str, ...]) -> str:
+    if rule.tolerance.rows is not None or (rule.tolerance and _most(rule) is None):
+        raise UnwritableError(
+            "dbt has limits on the number of violations only, not on rows nor on shares", rule=rule.name
+        )
+    return SqlWriter(table=_MODEL, dialect=Dialect.ANSI, key=key).list_query(rule)
+
+
+def _block(rule: Rule, name: str, query: str) -> str:
     said = " ".join((rule.description or render_text(rule.constraint)).split())
     return (
         f"{{% test {name}(model) %}}\n"

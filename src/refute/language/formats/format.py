@@ -86,19 +86,28 @@ def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, tit
 
 def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstraint], str]) -> str:
     """One line of text per rule; an error names every rule that the format cannot express, and why."""
+
+    def line_of(rule: Rule) -> str:
+        line = render(plain_constraint(rule))
+        if "\n" in line or "\r" in line:
+            raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
+        return line + "\n"
+
+    return "".join(written_each(book, title, line_of))
+
+
+def written_each(book: RuleBook, title: str, write: Callable[[Rule], str]) -> list[str]:
+    """What is written of each rule; an error names every rule that the format cannot express, and why."""
     log: list[RuleMistake] = []
-    lines: list[str] = []
+    texts: list[str] = []
     for rule in book:
         try:
-            line = render(plain_constraint(rule))
-            if "\n" in line or "\r" in line:
-                raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
-            lines.append(line)
-        except UnwritableError as error:
+            texts.append(write(rule))
+        except RuleError as error:
             log.extend(FormatError.cannot_express(rule.name, title, str(error)).problems)
     if log:
         raise FormatError(log)
-    return "".join(line + "\n" for line in lines)
+    return texts
 
 
 def plain_constraint(rule: Rule) -> DenialConstraint:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from refute.language.formats.format import Format, TableFacts
+from refute.language.formats.format import Format, TableFacts, written_each
 from refute.language.render import Dialect, SqlWriter, render_text
-from refute.language.rulebook import RuleBook
+from refute.language.rulebook import Rule, RuleBook
+
+_TITLES = {Dialect.ANSI: "SQL", Dialect.SPARK: "Spark SQL"}
 
 
 def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) -> str:
     """One query per rule under a comment with its name; rows are identified by the book's key, else by a number."""
-    queries = []
-    for rule in book:
-        name = (table or TableFacts()).name
-        writer = SqlWriter(table=name, dialect=dialect, key=book.key)
+    name = (table or TableFacts()).name
+    writer = SqlWriter(table=name, dialect=dialect, key=book.key)
+
+    def query_of(rule: Rule) -> str:
         said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
-        queries.append(f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n")
-    return "\n".join(queries)
+        return f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n"
+
+    return "\n".join(written_each(book, _TITLES[dialect], query_of))
 
 
 def _never(text: str) -> bool:
@@ -25,5 +28,5 @@ def _never(text: str) -> bool:
     return False
 
 
-ANSI = Format("sql", "SQL", _never, None, partial(write, dialect=Dialect.ANSI))
-SPARK = Format("spark-sql", "Spark SQL", _never, None, partial(write, dialect=Dialect.SPARK))
+ANSI = Format("sql", _TITLES[Dialect.ANSI], _never, None, partial(write, dialect=Dialect.ANSI))
+SPARK = Format("spark-sql", _TITLES[Dialect.SPARK], _never, None, partial(write, dialect=Dialect.SPARK))

@@ -63,7 +63,7 @@ def render_english(constraint: DenialConstraint) -> str:
             return _among(by, f"no two spans from {quote_name(start)} to {quote_name(end)} overlap.")
         case RowRule():
             return _one_row(constraint.predicates)
-        case None:
+        case _:  # no short form
             return _two_rows(constraint.predicates)
 
 

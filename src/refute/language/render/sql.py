@@ -15,11 +15,13 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.errors import RuleError
+from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.form import Form
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Predicate, Value
+from refute.language.render.text import render_condition
 
 if TYPE_CHECKING:
     from refute.language.rulebook import Rule
@@ -109,6 +111,8 @@ class SqlWriter:
                 )
             case IsNull(name, negated):
                 return f"{self._value_of(name)} IS {'NOT ' if negated else ''}NULL"
+            case Matches() | InTable():
+                raise RuleError(_UNSAID[type(condition)], value=render_condition(condition))
             case Not(part):
                 return f"NOT ({self._condition(part)})"
             case And(parts):
@@ -171,6 +175,10 @@ class SqlWriter:
 
 
 _SYMBOLS = {Operator.NE: "<>"}
+_UNSAID = {
+    Matches: "databases differ in what their regular expressions mean",
+    InTable: "it reads another table, which the database may not have",
+}
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:

@@ -7,14 +7,15 @@ import math
 import re
 from decimal import Decimal
 
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.column_rules import AllowedValues, Patterns, References
+from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Value
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
-_CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "null", "true", "false")
+_CONDITION_WORDS = ("and", "or", "not", "in", "is", "between", "matches", "null", "true", "false")
 _OTHER_WORDS = ("forall", "date", "timestamp", "float", "unique", "order", "no_overlap", "row", "by", "asc", "desc")
 _RESERVED = frozenset((*_CONDITION_WORDS, *_OTHER_WORDS))
 
@@ -25,7 +26,7 @@ def render_text(constraint: DenialConstraint) -> str:
 
 
 def render_sugar(sugar: Sugar) -> str:
-    """`unique(id)`, `zip -> city`, `order(hired asc, salary asc) by team`, `no_overlap(a, b)` or `row(qty >= 0)`."""
+    """`unique(id)`, `zip -> city`, `order(hired asc, salary asc) by team`, `row(qty >= 0)` and the like."""
     match sugar:
         case NotNull(columns):
             return f"not_null({_names(columns)})"
@@ -39,6 +40,13 @@ def render_sugar(sugar: Sugar) -> str:
             return f"no_overlap({_names((start, end))}){_by(by)}"
         case RowRule(condition):
             return f"row({render_condition(condition)})"
+        case Patterns(columns):
+            return " and ".join(f"{quote_bare(name)} matches {_literal(pattern)}" for name, pattern in columns)
+        case AllowedValues(columns):
+            parts = ((quote_bare(name), ", ".join(map(render_constant, values))) for name, values in columns)
+            return " and ".join(f"{name} in ({values})" for name, values in parts)
+        case References(links):
+            return "; ".join(f"{_names(one.names)} -> {one.path}({_names(one.columns)})" for one in links)
 
 
 def render_predicate(predicate: Predicate) -> str:
@@ -65,6 +73,10 @@ def render_condition(condition: Condition) -> str:
             return f"{quote_bare(predicate.left.name)} {predicate.op.symbol} {other}"
         case IsNull(name, negated):
             return f"{quote_bare(name)} is {'not ' if negated else ''}null"
+        case Matches(name, pattern, negated):
+            return f"{quote_bare(name)} {'not ' if negated else ''}matches {_literal(pattern)}"
+        case InTable(names, path, columns, negated):  # which conditions as people write them do not have
+            return f"{_names(names)} {'not ' if negated else ''}in {path}({_names(columns)})"
         case Not(part):
             return f"not ({render_condition(part)})"
         case And(parts):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import indent
 
-from refute.language.conditions import And, Condition, IsNull
+from refute.language.column_rules import AllowedValues, Patterns, References
+from refute.language.conditions import And, Condition, InTable, IsNull, Matches
 from refute.language.nulls import Nulls
-from refute.language.parser import RuleKind, parse_condition
+from refute.language.parser import RuleKind, parse_condition, parse_kind
 from refute.language.render.text import render_condition
-from refute.language.rulebook.expand import expand, spelled
-from refute.language.rulebook.rule import Rule, Severity, Status
+from refute.language.rulebook.dumping import yaml_text
+from refute.language.rulebook.expand import expand, source_of, spelled
+from refute.language.rulebook.rule import Rule, Severity, Status, nulls_of
 from refute.language.rulebook.tolerance import STRICT, Tolerance
+from refute.language.sugar import NotNull
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +32,22 @@ class Entry:
     tags: tuple[str, ...] = ()
     status: Status = Status.ACTIVE
     line: int | None = field(default=None, compare=False)
+    folder: str = field(default="", compare=False)  # of the file that it is written in, where tables are sought
 
     @classmethod
     def of(cls, rule: Rule, *, default_nulls: Nulls = Nulls.SQL) -> Entry:
-        """The entry that stands for this one rule."""
+        """The entry that stands for this one rule; if it is only proposed, as an error once it is accepted."""
         kind, source = spelled(rule.constraint, rule.kind, rule.source)
+        if rule.kind.adds:
+            kind, source = rule.kind, _source_of(rule)
         return cls(
             name=rule.name,
             kind=kind,
             source=source,
-            severity=rule.severity,
+            severity=rule.severity if rule.status is Status.ACTIVE else Severity.ERROR,
             tolerance=rule.tolerance,
-            nulls=None if rule.nulls is default_nulls or kind is RuleKind.NOT_NULL else rule.nulls,
-            where=None if (where := _written(rule, kind)) is None else render_condition(where),
+            nulls=None if rule.nulls is default_nulls or kind.adds else rule.nulls,
+            where=None if (where := rule.scope) is None else render_condition(where),
             description=rule.description,
             tags=rule.tags,
             status=rule.status,
@@ -49,17 +56,16 @@ class Entry:
 
     def rules(self, default_nulls: Nulls = Nulls.SQL) -> tuple[Rule, ...]:
         """The rules it stands for: `name` alone, or `name[city]`, `name[2]`, ... where it stands for several."""
-        parts = expand(self.kind, self.source)
+        parts = expand(self.kind, self.source, self.folder)
         where = None if self.where is None else parse_condition(self.where)
-        absent = self.kind is RuleKind.NOT_NULL
         return tuple(
             Rule(
-                name=self.name if len(parts) == 1 else f"{self.name}[{label}]",
-                constraint=constraint,
+                name=self.name if len(parts) == 1 else f"{self.name}[{part.label}]",
+                constraint=part.constraint,
                 severity=self.severity,
                 tolerance=self.tolerance,
-                nulls=Nulls.EQUAL if absent else self.nulls or default_nulls,
-                where=_null_rows(constraint.columns[0], where) if absent else where,
+                nulls=nulls_of(self.kind) or self.nulls or default_nulls,
+                where=_joined(part.added, where),
                 description=self.description,
                 tags=self.tags,
                 status=self.status,
@@ -67,8 +73,24 @@ class Entry:
                 source=self.source,
                 line=self.line,
             )
-            for label, constraint in parts
+            for part in parts
         )
+
+    def yaml(self) -> str:
+        """The entry as the lines of a rule file, indented as below its key `rules`."""
+        return indent(yaml_text([self.plain()]).rstrip("\n"), "  ")
+
+    def _value(self) -> object:
+        """What is written under its kind: a text, or a mapping where that is easier to read."""
+        match parse_kind(self.kind, self.source):
+            case Patterns(columns):
+                return dict(columns) if len(dict(columns)) == len(columns) else self.source
+            case AllowedValues(columns):
+                listed = {name: [one.value for one in values] for name, values in columns}
+                plain = all(type(value) in (str, int, bool) for values in listed.values() for value in values)
+                return listed if plain and len(listed) == len(columns) else self.source
+            case _:
+                return self.source
 
     def plain(self) -> dict[str, object]:
         """The entry as a YAML mapping, without what is default."""
@@ -83,18 +105,24 @@ class Entry:
         }
         return {
             "name": self.name,
-            self.kind.value: self.source,
+            self.kind.value: self._value(),
             **{key: value for key, value in options.items() if value},
         }
 
 
-def _null_rows(name: str, where: Condition | None) -> Condition:
-    """The rows that a column must not be null in, where it is."""
-    return IsNull(name) if where is None else And((IsNull(name), where))
+def _joined(added: Condition | None, where: Condition | None) -> Condition | None:
+    """What a kind adds, and then the condition as written."""
+    return where if added is None else added if where is None else And((added, where))
 
 
-def _written(rule: Rule, kind: RuleKind) -> Condition | None:
-    """The condition as written: without what `not_null` has added to it."""
-    if kind is not RuleKind.NOT_NULL:
-        return rule.where
-    return rule.where.parts[1] if isinstance(rule.where, And) else None
+def _source_of(rule: Rule) -> str:
+    """The text of one rule of a kind that adds to its condition."""
+    match rule.added:
+        case IsNull(name):
+            return source_of(NotNull((name,)))
+        case Matches(name, pattern):
+            return source_of(Patterns(((name, pattern),)))
+        case InTable(names, path, columns):
+            return source_of(References((InTable(names, path, columns),)))
+        case other:
+            raise AssertionError(f"no kind adds {other}")

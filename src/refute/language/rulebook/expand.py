@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import lru_cache
 
+from refute.language.column_rules import AllowedValues, Patterns, References, RulePart
 from refute.language.constraint import DenialConstraint
 from refute.language.parser import RuleKind, parse_kind, parse_statement
 from refute.language.render.text import quote_bare, render_condition, render_sugar, render_text
@@ -17,21 +19,37 @@ _KINDS: dict[type[Sugar], RuleKind] = {
     NoOverlap: RuleKind.NO_OVERLAP,
     RowRule: RuleKind.ROW,
     NotNull: RuleKind.NOT_NULL,
+    Patterns: RuleKind.MATCHES,
+    AllowedValues: RuleKind.ONE_OF,
+    References: RuleKind.REFERENCES,
 }
 _TEXTS = 1024  # read once: a rule is asked for by its text, and often again
 
 
 @lru_cache(maxsize=_TEXTS)
-def expand(kind: RuleKind, source: str) -> tuple[tuple[str, DenialConstraint], ...]:
-    """The constraints a text stands for, each with a label: the column it is about, else a number from 1."""
+def expand(kind: RuleKind, source: str, folder: str = "") -> tuple[RulePart, ...]:
+    """The rules a text stands for, each with a label: the column it is about, else a number from 1.
+
+    Tables that it names are sought in the folder.
+    """
     found = parse_kind(kind, source)
-    if isinstance(found, DenialConstraint):
-        return (("1", found),)
+    match found:
+        case DenialConstraint():
+            return (RulePart("1", found),)
+        case References():
+            return found.parts(lambda path: _within(folder, path))
+        case NotNull() | Patterns() | AllowedValues():
+            return found.parts()
     constraints = found.constraints()
     labels: Iterable[object] = range(1, len(constraints) + 1)
-    if isinstance(found, FunctionalDependency | NotNull):
-        labels = dict.fromkeys(found.right if isinstance(found, FunctionalDependency) else found.columns)
-    return tuple((str(label), constraint) for label, constraint in zip(labels, constraints, strict=True))
+    if isinstance(found, FunctionalDependency):
+        labels = dict.fromkeys(found.right)
+    return tuple(RulePart(str(label), constraint) for label, constraint in zip(labels, constraints, strict=True))
+
+
+def _within(folder: str, path: str) -> str:
+    """Where a table is whose path is written in a file of this folder."""
+    return path if "://" in path or not folder else os.path.join(folder, path)
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -43,7 +61,7 @@ def classify(text: str) -> tuple[RuleKind, str]:
 
 def spelled(constraint: DenialConstraint, kind: RuleKind, source: str) -> tuple[RuleKind, str]:
     """A key and a text that stand for this constraint: the source if it does, else the shortest form."""
-    if source and [item for _, item in expand(kind, source)] == [constraint]:
+    if source and [part.constraint for part in expand(kind, source)] == [constraint]:
         return kind, source
     sugar = short_form(constraint)
     return (RuleKind.DC, render_text(constraint)) if sugar is None else (kind_of(sugar), source_of(sugar))
@@ -76,4 +94,6 @@ def source_of(sugar: Sugar) -> str:
         return render_condition(sugar.condition)
     if isinstance(sugar, Key | NotNull):
         return join_names(sugar.columns)
+    if isinstance(sugar, Patterns | AllowedValues | References):
+        return render_sugar(sugar)
     return render_sugar(sugar).removeprefix(_KINDS[type(sugar)].value)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 from refute.errors import RuleError, did_you_mean
+from refute.language.column_rules import AllowedValues, Patterns
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
-from refute.language.rulebook.expand import join_names
+from refute.language.predicate import Constant
+from refute.language.render.text import quote_bare
+from refute.language.rulebook.expand import join_names, source_of
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.rule import Severity, Status
 from refute.language.rulebook.tolerance import Limit, Tolerance
 from refute.language.rulebook.tree import BookNode
 
 VERSION = 1
+MOST_CHOICES = 1000  # values of a list; beyond, a file of them is easier to keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,71 @@ def _text_or_names(node: BookNode, log: ProblemLog) -> str:
     return join_names(_texts(node, log)) if isinstance(node.value, list) else _text(node, log)
 
 
+def _patterns(node: BookNode, log: ProblemLog) -> str:
+    if isinstance(node.value, str):
+        return _text(node, log)
+    columns = _columns(node, "a regular expression", "{zip: '[0-9]{5}'}")
+    found = []
+    for name, child in columns.items():
+        if not isinstance(child.value, str):
+            raise RuleError(
+                f"expected a regular expression for {name!r}, not {child.kind}; put it in quotes",
+                column=name,
+                type=child.kind,
+            )
+        found.append((name, child.value))
+    return source_of(Patterns(tuple(found)))
+
+
+def _choices(node: BookNode, log: ProblemLog) -> str:
+    if isinstance(node.value, str):
+        return _text(node, log)
+    columns = _columns(node, "a list of values", "{status: [open, closed]}")
+    found = []
+    for name, child in columns.items():
+        if not child.elements:
+            raise RuleError(
+                f"expected a list of values for {name!r}, as in {{status: [open, closed]}}, not {child.kind}",
+                column=name,
+                type=child.kind,
+            )
+        if len(child.elements) > MOST_CHOICES:
+            raise RuleError(
+                f"{name!r} has {len(child.elements):,} values, and a rule may list at most {MOST_CHOICES:,}; put them "
+                "into a file, and name that by `references`",
+                column=name,
+                most=MOST_CHOICES,
+            )
+        found.append((name, tuple(_constant(name, element) for element in child.elements)))
+    return source_of(AllowedValues(tuple(found)))
+
+
+def _constant(name: str, node: BookNode) -> Constant:
+    """A value of a list; a number with a point is a decimal, as in the text of a rule."""
+    value = node.value
+    if value is None:
+        raise RuleError(
+            f"null is not a value for {name!r} to have: leave it out; null passes unless `nulls: equal`", column=name
+        )
+    if isinstance(value, float) and math.isfinite(value):
+        value = Decimal(repr(value))
+    if not isinstance(value, bool | int | float | str | Decimal | dt.date):
+        raise RuleError(f"expected a value for {name!r}, not {node.kind}", column=name, type=node.kind)
+    return Constant(value)
+
+
+def _references(node: BookNode, log: ProblemLog) -> str:
+    if isinstance(node.value, dict):
+        return "; ".join(f"{quote_bare(name)} -> {_text(child, log)}" for name, child in node.items.items())
+    return "; ".join(_texts(node, log))
+
+
+def _columns(node: BookNode, what: str, example: str) -> dict[str, BookNode]:
+    if not node.items:
+        raise RuleError(f"expected columns, each with {what}, as in {example}, not {node.kind}", type=node.kind)
+    return node.items
+
+
 def _choice(choices: type[Enum]) -> Callable[[BookNode, ProblemLog], Enum]:
     names = [str(choice.value) for choice in choices]
 
@@ -127,6 +199,12 @@ def _enum_schema(choices: type[Enum]) -> dict[str, object]:
 _TEXT: dict[str, object] = {"type": "string", "pattern": r"\S"}
 _NAME_LIST: dict[str, object] = {"type": "array", "items": _TEXT, "minItems": 1}
 _TEXT_OR_LIST: dict[str, object] = {"anyOf": [_TEXT, _NAME_LIST]}
+_VALUES: dict[str, object] = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": MOST_CHOICES,
+    "items": {"type": ["string", "number", "boolean"]},
+}
 _LIMIT: dict[str, object] = {
     "anyOf": [
         {"type": "integer", "minimum": 0},
@@ -165,6 +243,24 @@ KIND_FIELDS = (
     Field("no_overlap", "Intervals that do not overlap, e.g. (from, to) by room.", _TEXT, _text),
     Field("row", "A condition that every row must satisfy, e.g. qty >= 0.", _TEXT, _text),
     Field("not_null", "Columns that are never null.", _TEXT_OR_LIST, _text_or_names),
+    Field(
+        "matches",
+        "For each column a regular expression (RE2) that its whole values match, e.g. {zip: '[0-9]{5}'}.",
+        {"anyOf": [_TEXT, {"type": "object", "minProperties": 1, "additionalProperties": {"type": "string"}}]},
+        _patterns,
+    ),
+    Field(
+        "one_of",
+        "For each column the values that it may have, e.g. {status: [open, closed]}.",
+        {"anyOf": [_TEXT, {"type": "object", "minProperties": 1, "additionalProperties": _VALUES}]},
+        _choices,
+    ),
+    Field(
+        "references",
+        "Columns whose values another table has, e.g. customer_id -> customers.csv(id).",
+        {"anyOf": [_TEXT, _NAME_LIST, {"type": "object", "minProperties": 1, "additionalProperties": _TEXT}]},
+        _references,
+    ),
 )
 RULE_FIELDS = (
     Field("name", "The name of the rule, unique in the file.", _TEXT, _text),
@@ -181,7 +277,10 @@ RULE_FIELDS = (
     Field("description", "What the rule says, for people.", _TEXT, _text),
     Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
     Field(
-        "status", "active (the default), or proposed until somebody accepts it.", _enum_schema(Status), _choice(Status)
+        "status",
+        "active (the default), or proposed until somebody accepts it: then it only warns.",
+        _enum_schema(Status),
+        _choice(Status),
     ),
 )
 BOOK_FIELDS = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from refute.faults import several_rules
-from refute.language.conditions import And, Condition
+from refute.language.conditions import And, Condition, InTable, IsNull, Matches
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
@@ -29,11 +29,17 @@ class Status(Enum):
     PROPOSED = "proposed"
 
 
+def nulls_of(kind: RuleKind) -> Nulls | None:
+    """How nulls compare in all rules of a kind; None where that is for the rule to say."""
+    return None if not kind.adds else Nulls.EQUAL if kind is RuleKind.NOT_NULL else Nulls.SQL
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One constraint under a name. `source` is its text as written, which may stand for other rules too.
 
-    `line` is its line in the rule file, if it came from one; equality ignores it.
+    A rule that is only proposed warns, whatever its severity will be once it is accepted. `line` is its line in the
+    rule file, if it came from one; equality ignores it.
     """
 
     name: str
@@ -49,6 +55,10 @@ class Rule:
     source: str = ""
     line: int | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.status is Status.PROPOSED:
+            object.__setattr__(self, "severity", Severity.WARN)
+
     @classmethod
     def of(cls, rule: object) -> Rule:
         """The rule of a text, a constraint or a rule; a text that stands for several rules is an error."""
@@ -60,14 +70,35 @@ class Rule:
         return book[0]
 
     @property
+    def added(self) -> Condition | None:
+        """What rows that break it meet beyond its constraint, where its kind says more than comparisons can."""
+        if not self.kind.adds:
+            return None
+        return self.where.parts[0] if isinstance(self.where, And) else self.where
+
+    @property
+    def scope(self) -> Condition | None:
+        """Which rows it is about, as written."""
+        if not self.kind.adds:
+            return self.where
+        return self.where.parts[1] if isinstance(self.where, And) else None
+
+    @property
     def sentence(self) -> str:
         """The rule in English, with the condition that says which rows it is about."""
-        where = self.where
-        if self.kind is RuleKind.NOT_NULL:  # whose condition is a part of what it says
-            sentence = f"In every row, {quote_name(self.constraint.columns[0])} has a value."
-            where = where.parts[1] if isinstance(where, And) else None
-        else:
-            sentence = render_english(self.constraint)
+        match self.added:
+            case None:
+                sentence = render_english(self.constraint)
+            case IsNull(name):
+                sentence = f"In every row, {quote_name(name)} has a value."
+            case Matches(name, pattern):
+                sentence = f"In every row, {quote_name(name)} matches {pattern}, or is null."
+            case InTable(names, path, columns):
+                own, others = (" and ".join(map(quote_name, part)) for part in (names, columns))
+                sentence = f"In every row, {own} is found as {others} in {path}, or is null."
+            case other:
+                raise AssertionError(f"no kind adds {other}")
+        where = self.scope
         return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
 
     def allows(self, violations: int, rows: int, n_rows: int) -> bool:

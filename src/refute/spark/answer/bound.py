@@ -13,6 +13,7 @@ from refute.spark.answer.rows import RuleRows
 from refute.spark.answer.spread import Spread
 from refute.spark.answer.summary import DistinctRows
 from refute.spark.grid.packing import Blocks
+from refute.spark.referring import reads_another
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
@@ -64,7 +65,7 @@ class BoundRule:
 
     def comes_here(self, rows: int, *, below: int | None = None) -> bool:
         """Whether so many rows of the rule's columns may come to this process; with `below`, and take few bytes."""
-        return self.engine.gathering.fits(self.columns, rows, below)
+        return not reads_another(self.rule) and self.engine.gathering.fits(self.columns, rows, below)
 
     @cached_property
     def spread(self) -> Spread:

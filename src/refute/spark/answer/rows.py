@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
 from refute.detect.results import Witness
-from refute.language.conditions import columns_of
+from refute.language.conditions import InTable, columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_row
@@ -29,6 +29,7 @@ from refute.spark.answer.witness import (
 )
 from refute.spark.expressions import column, condition_expression
 from refute.spark.grid.answers import Answers
+from refute.spark.referring import within_the_table
 from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -69,7 +70,11 @@ class RuleRows:
     def violating(self, *, identified: bool) -> DataFrame:
         """The rows that violate a rule about one row."""
         frame = self.frame if identified else self._engine.plain
-        return violating_rows(frame, self._engine.plain_types, self._plain)
+        types, added = self._engine.plain_types, self._plain.added
+        if isinstance(added, InTable):
+            present = violating_rows(frame, types, within_the_table(self._plain))
+            return self._engine.others.lacking(present, types, added)
+        return violating_rows(frame, types, self._plain)
 
     def count_violating(self) -> tuple[int, Clash | None]:
         """How many rows break a rule about one row, and one of them; in one pass where Spark can do it by itself."""
@@ -123,17 +128,17 @@ class RuleRows:
         if whole and admitted is not None:
             return self._engine.n_rows - admitted
         if self._out is None:
-            assert self._plain.where is not None
-            return count_rows(self._engine.filtered(self._plain.where), self._is_missing).skipped
+            assert self._plain.scope is not None
+            return count_rows(self._engine.filtered(self._plain.scope), self._is_missing).skipped
         self.learn(count_rows(self._engine.plain, self._out))
         return self.skipped()
 
     @cached_property
     def _out(self) -> SparkColumn | None:
         """True of the rows that the rule is about and that a null keeps out; None where Spark cannot tell exactly."""
-        if self._plain.where is None:
+        if self._plain.scope is None:
             return self._is_missing
-        chosen = condition_expression(self._engine.plain_types, self._plain.where)
+        chosen = condition_expression(self._engine.plain_types, self._plain.scope)
         return None if chosen is None else chosen & self._is_missing
 
     @property

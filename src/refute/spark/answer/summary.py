@@ -123,8 +123,8 @@ class RuleSummary:
         skipped = np.zeros(self.table.num_rows, np.bool_)
         for name in names:
             skipped |= pc.is_null(self.table.column(name), nan_is_null=True).to_numpy()
-        if self._rule.where is not None:
-            skipped &= Relation.of(self.table.drop_columns([_COUNT])).condition_mask(self._rule.where)
+        if self._rule.scope is not None:
+            skipped &= Relation.of(self.table.drop_columns([_COUNT])).condition_mask(self._rule.scope)
         return int(self.table.column(_COUNT).to_numpy()[skipped].sum())
 
     def annotated(self, frame: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
-from refute.language.conditions import And, Compare, Condition, IsNull, Not, Or
+from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate
 from refute.language.rulebook import Rule
@@ -56,6 +56,10 @@ def renamed_condition(condition: Condition, names: Mapping[str, str]) -> Conditi
             return Compare(_predicate(predicate, names))
         case IsNull(name, negated):
             return IsNull(names[name], negated)
+        case Matches(name):
+            return replace(condition, name=names[name])
+        case InTable(own):
+            return replace(condition, names=tuple(names[name] for name in own))
         case Not(part):
             return Not(renamed_condition(part, names))
         case And(parts):

@@ -1,0 +1,181 @@
+"""Patterns, allowed values, references and missing values in one rule file, beside denial constraints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import refute as rf
+from refute.errors import OptionError, RuleError, SchemaError
+from refute.language.patterns import check_pattern, matched
+from refute.language.schema import rules_schema
+
+ROWS = pa.table(
+    {
+        "zip": ["12345", "1234", None, "12345\n", "12345"],
+        "status": ["open", "x", None, "closed", "closed"],
+        "n": [1, 2, 3, None, 2],
+    }
+)
+FILE = """\
+version: 1
+rules:
+  - {name: zip, matches: {zip: '[0-9]{5}'}}
+  - {name: status, one_of: {status: [open, closed]}}
+  - {name: there, not_null: [zip, status]}
+  - {name: known, references: n -> cities.csv(id), where: "zip matches '1.*'"}
+  - {name: pairs, dc: "not (s.zip = t.zip and s.n = t.n)"}
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> rf.RuleBook:
+    """The rules of a file, beside which the table lies that one of them refers to."""
+    (tmp_path / "cities.csv").write_text("id,name\n1,Ulm\n3,Bonn\n")
+    (tmp_path / "rules.yaml").write_text(FILE)
+    return rf.load_rules(tmp_path / "rules.yaml")
+
+
+def rule(**kind: Any) -> dict[str, Any]:
+    """A book of one rule."""
+    return {"rules": [{"name": "r", **kind}]}
+
+
+def broken(table: Any, rules: Any) -> list[int]:
+    """The rows that break a rule about one row."""
+    return list(rf.violations(table, rules).to_arrow().column("s").to_pylist())
+
+
+def test_one_file_holds_all_kinds(book: rf.RuleBook) -> None:
+    report = rf.check(ROWS, book)
+    found = {one.name: (one.finding.violations, one.finding.skipped_nulls) for one in report.results}
+    assert found == {
+        "zip": (2, 1),
+        "status": (1, 1),
+        "there[zip]": (1, 0),
+        "there[status]": (1, 0),
+        "known": (2, 0),  # the text with a line break is not `1.*`
+        "pairs": (0, 2),
+    }
+    assert broken(ROWS, book["zip"]) == [1, 3]
+    assert broken(ROWS, book["known"]) == [1, 4]
+    assert {line["row"] for line in rf.suspects(ROWS, book).to_arrow().to_pylist()} == {1, 2, 3, 4}
+
+
+def test_rules_are_said_in_words(book: rf.RuleBook) -> None:
+    assert book["zip"].sentence == "In every row, zip matches [0-9]{5}, or is null."
+    assert book["status"].sentence == "In every row, status is 'open' or 'closed'."
+    known = book["known"].sentence
+    assert known.startswith("In every row, n is found as id in ")
+    assert known.endswith("cities.csv, or is null. Only rows where zip matches '1.*' count.")
+
+
+def test_files_are_written_as_they_are_read(book: rf.RuleBook) -> None:
+    again = rf.load_rules(book.to_yaml())
+    assert again.to_yaml() == book.to_yaml()
+    assert "matches:\n    zip: '[0-9]{5}'\n" in book.to_yaml()
+    jsonschema.validate(json.loads(json.dumps(book.to_plain())), rules_schema())
+    for name in ("there[zip]", "known", "zip"):
+        one = rf.RuleBook.of([book[name]])
+        assert rf.load_rules(one.to_plain())[0].where == book[name].where
+
+
+def test_null_mode_of_the_caller_leaves_rules_about_null_as_they_are(book: rf.RuleBook) -> None:
+    for nulls in ("sql", "equal"):
+        counts = {one.name: one.finding.violations for one in rf.check(ROWS, book, nulls=nulls).results}
+        assert counts["there[zip]"] == counts["there[status]"] == 1
+        assert counts["zip"] == counts["known"] == 2
+        assert counts["status"] == (2 if nulls == "equal" else 1)  # where null is a value, it is none of these
+
+
+def test_a_monitor_watches_rows_and_refuses_what_refers_elsewhere(book: rf.RuleBook) -> None:
+    rules = [one for one in book if one.name != "known"]
+    monitor = rf.Monitor(rules)
+    monitor.insert(ROWS)
+    assert monitor.counts == {"zip": 2, "status": 1, "there[zip]": 1, "there[status]": 1, "pairs": 0}
+    assert monitor.delete([1]).n_removed["zip"] == 1
+    with pytest.raises(OptionError, match="'known' refers to another table, which may change unseen"):
+        rf.Monitor(book)
+    with pytest.raises(OptionError, match="refers to another table"):
+        monitor.add([book["known"]])
+
+
+@pytest.mark.parametrize("format", ["sql", "holoclean", "metanome", "nadeef", "weever", "desbordante", "text", "dbt"])
+def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: str) -> None:
+    from refute.language.formats import TableFacts, write_rules
+
+    for name in ("zip", "known"):
+        with pytest.raises(RuleError, match=f"rule '{name}' cannot be written as"):
+            write_rules(rf.RuleBook.of([book[name]]), format, table=TableFacts(tuple(ROWS.column_names)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ({"matches": {"zip": "a(?=b)"}}, "looks ahead or behind"),
+        ({"matches": {"zip": r"(a)\1"}}, r"\1 refers back to a group"),
+        ({"matches": {"zip": "(a"}}, "missing )"),
+        ({"matches": {"zip": "a)|(b"}}, "is not a regular expression that rules can use"),
+        ({"matches": {"zip": 5}}, "expected a regular expression for 'zip', not 5; put it in quotes"),
+        ({"matches": ["zip"]}, "expected columns, each with a regular expression"),
+        ({"one_of": {"status": "open"}}, "expected a list of values for 'status'"),
+        ({"one_of": {"status": [None]}}, "null is not a value for 'status' to have"),
+        ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000; put them into a file"),
+        ({"references": "n"}, "'n' is not a reference; write customer_id -> customers.csv(id)"),
+        ({"references": "n, m -> cities.csv(id)"}, "compares 2 columns with 1"),
+        ({"row": "zip matches 'a'"}, "what 'zip' matches goes into another rule"),
+    ],
+)
+def test_mistakes_are_explained(kind: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RuleError, match=re.escape(problem)):
+        rf.load_rules(rule(**kind))
+
+
+def test_types_that_do_not_fit_are_errors(book: rf.RuleBook) -> None:
+    with pytest.raises(SchemaError, match=r"column 'n' .* is not text"):
+        rf.check(ROWS, rule(matches={"n": "1"}))
+    folder = Path(book["known"].added.path).parent  # type: ignore[union-attr]
+    with pytest.raises(SchemaError, match=r"cannot compare 'status' \(string\) with 'id' \(int64\) of .*cities.csv"):
+        rf.check(ROWS, rule(references=f"status -> {folder}/cities.csv(id)"))
+    with pytest.raises(SchemaError, match=r"there is no column 'idd' of .*Did you mean 'id'"):
+        rf.check(ROWS, rule(references=f"n -> {folder}/cities.csv(idd)"))
+
+
+@given(
+    st.lists(st.none() | st.text("ab\n1é\U0001f600 ", max_size=6), max_size=8),
+    st.sampled_from(("a+", "[^a]*", ".", "(?s).*", "(?i)A|b1")),
+)
+def test_a_pattern_is_held_against_the_whole_text(values: list[str | None], pattern: str) -> None:
+    known = re.compile(pattern)
+    wanted = [i for i, value in enumerate(values) if value is not None and not known.fullmatch(value)]
+    table = pa.table({"a": pa.array(values, pa.string())})
+    assert broken(table, rule(matches={"a": pattern})) == wanted
+    assert broken(pa.table({"a": table.column("a").dictionary_encode()}), rule(matches={"a": pattern})) == wanted
+    assert all(matched(pattern, value) == (known.fullmatch(value) is not None) for value in values if value is not None)
+
+
+def test_a_pattern_that_would_hang_elsewhere_takes_no_time() -> None:
+    check_pattern("(a+)+b")
+    assert broken(pa.table({"a": ["a" * 50_000]}), rule(matches={"a": "(a+)+b"})) == [0]
+
+
+def test_references_compare_by_value_and_by_several_columns(tmp_path: Path) -> None:
+    path = tmp_path / "other.parquet"
+    import pyarrow.parquet as pq
+
+    other = pa.table({"x": pa.array([1, 2, None, 2**60 + 1]), "y": ["a", "b", "c", "d"]})
+    pq.write_table(other, path)
+    table = pa.table(
+        {"m": pa.array([1.0, 2.5, float("nan"), float(2**60)]), "k": [1, 2, 2, 2**60 + 1], "y": ["a", "a", None, "d"]}
+    )
+    assert broken(table, rule(references={"m": f"{path}(x)"})) == [1, 3]
+    assert broken(table, rule(references=f"k, y -> {path}(x, y)")) == [1]
+    assert broken(pa.table({"y": pa.nulls(2)}), rule(references=f"{path}(y)")) == []
