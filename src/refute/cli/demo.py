@@ -14,7 +14,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import Opened, engine_option, open_data
-from refute.cli.terminal import say
+from refute.cli.terminal import say, say_lines
 from refute.data import RULES, TABLE
 from refute.errors import EngineError, InferredTypesWarning, OptionError
 from refute.writing import write_text
@@ -65,7 +65,10 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
             **opened.reading,
         )
         suspects = report.suspects
-    _say(options, f"{report}\n")
+    if not options.quiet:
+        from refute.report.as_text import lines  # which loads all that a report can do
+
+        say_lines([*lines(report), []])
     _say(options, f"{suspects.count:,} rows are to blame for all of that. {remark}")
     _say(options, _written(report, page))
     _say(options, f"\n{_NEXT}")
