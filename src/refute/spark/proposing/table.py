@@ -92,10 +92,19 @@ class BlockedTable:
     def _parts(self) -> int:
         return min(_HASHES, -(-self.n_rows * len(self.names) // self._tuning.part_cells))
 
-    def _tasks(self, numbers: int, cells: int) -> int:
-        """How many tasks share so many numbers, which have so many cells together."""
-        worthwhile = max(2 * cores(self.frame.sparkSession), -(-cells // self._tuning.task_cells))
-        return max(1, min(numbers, worthwhile))
+    @cached_property
+    def _cores(self) -> int:
+        return cores(self.frame.sparkSession)
+
+    def tasks(self, cells: int, most: int | None = None) -> int:
+        """How many tasks share so many cells, at most one for each of so many pieces."""
+        worthwhile = max(2 * self._cores, -(-cells // self._tuning.task_cells))
+        return worthwhile if most is None else max(1, min(most, worthwhile))
+
+    @cached_property
+    def _read(self) -> DataFrame:
+        """The blocks, in no more parts than are worth a task each."""
+        return self._blocks.select(BLOCK).coalesce(self.tasks(self.n_rows * len(self.names)))
 
     def columns(self) -> list[CodedColumn]:
         """The columns with their numbers of values; the values themselves stay where they are."""
@@ -103,7 +112,7 @@ class BlockedTable:
         held = dict.fromkeys(homes, (0, 0, 0, b""))
         if self.n_rows:
             numbers = len(homes) * self._parts
-            sent = ToParts(homes, self._parts, self._tasks(numbers, self.n_rows * len(homes)), alone=True)
+            sent = ToParts(homes, self._parts, self.tasks(self.n_rows * len(homes), numbers), alone=True)
             found = self._sent(sent).mapInArrow(ValuesHeld(homes, self._parts), HELD).toArrow()
             for place, present, size, top, block in zip(*found.to_pydict().values(), strict=True):
                 before = held[place]
@@ -126,13 +135,13 @@ class BlockedTable:
         """The sums over all parts; with `most`, without right sides of which a larger share of rows is to blame."""
         homes = tuple(asked.homes)
         numbers = len(homes) * self._parts
-        sent = ToParts(homes, self._parts, self._tasks(numbers, numbers * self.n_rows * len(self.names)))
+        sent = ToParts(homes, self._parts, self.tasks(len(homes) * self.n_rows * len(self.names), numbers))
         lines = self._sent(sent).mapInArrow(SumsOfParts(asked, self._parts, packed(self._common)), LINES)
         return self._added(lines, F.lit(True) if most is None else _worth(asked, most))
 
     def compared(self, realms: Sequence[tuple[Sequence[int], bool]]) -> dict[Sum, dict[tuple[int, ...], list[int]]]:
         """How the columns of each realm compare inside rows."""
-        return self._added(self._blocks.select(BLOCK).mapInArrow(SumsCompared(realms), LINES), F.lit(True))
+        return self._added(self._read.mapInArrow(SumsCompared(realms), LINES), F.lit(True))
 
     def _added(self, lines: DataFrame, wanted: object) -> dict[Sum, dict[tuple[int, ...], list[int]]]:
         totals = lines.groupBy(*LINE[:4]).agg(*(F.sum(name).alias(name) for name in LINE[4:]))
@@ -147,14 +156,14 @@ class BlockedTable:
         if not questions or not self.n_rows:
             return []
         columns = tuple(tuple(self.names.index(name) for name in question.columns) for question in questions)
-        tasks = self._tasks(len(questions), sum(map(len, columns)) * self.n_rows)
+        tasks = self.tasks(sum(map(len, columns)) * self.n_rows, len(questions))
         answering = AnswerQuestions(tuple(questions), limits, seed)
         found = self._sent(ToQuestions(columns, tasks)).mapInArrow(answering, ANSWERED).toArrow()
         by_number = dict(zip(found.column(NUMBER).to_pylist(), found.column(FOUND).to_pylist(), strict=True))
         return [one for number in sorted(by_number) for one in pickle.loads(by_number[number])]
 
     def _sent(self, sending: ToParts | ToQuestions) -> DataFrame:
-        sent = self._blocks.select(BLOCK).mapInArrow(sending, SENT)
+        sent = self._read.mapInArrow(sending, SENT)
         return sent.repartitionById(sending.tasks, F.col(TASK))
 
 
