@@ -84,7 +84,8 @@ def propose(
     else:
         rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)
         heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
-    return Proposals(heads, EngineTable(engine_for(rows, key=as_key(key), threads=threads, driver_bytes=driver_bytes)))
+    held_by = engine_for(rows, key=as_key(key), threads=threads, driver_bytes=driver_bytes)
+    return Proposals(heads, EngineTable(held_by), where=where)
 
 
 class EngineTable:
