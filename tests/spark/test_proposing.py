@@ -20,7 +20,8 @@ from refute.spark.proposing.proposing import propose_on_spark
 from refute.spark.proposing.table import ProposingTuning
 from speaking_tables import odd, people
 
-PARTS = ProposingTuning(block_rows=150, part_cells=1500)  # several blocks and parts, even of small tables
+# several blocks and parts, and groups that are too large for a task, even of small tables
+PARTS = ProposingTuning(block_rows=150, part_cells=1500, large_cells=1000)
 
 
 def same(here: Heads, there: Heads) -> None:

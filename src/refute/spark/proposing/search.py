@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, repeats_rows, whole_row_columns
 from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side
 from refute.proposing.orders import FORMS, is_grouping, is_scale
-from refute.proposing.parts import AskedOfParts, AskedSide, Sum
+from refute.proposing.parts import ANYWHERE, AskedOfParts, AskedSide, Sum
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
@@ -92,28 +92,30 @@ class SparkProposals:
         keyed = {one.left[0] for one in self.found}
         keys = frozenset(place for place, column in enumerate(columns) if column.name in keyed)
         questions = [*self._compared(table, columns), *self._held(columns, keyed)]
-        grouped: frozenset[int] = frozenset()
-        if FOLLOWING & self.shapes:
-            asked = _by_home(known, [(place,) for place in known.varied])
-            sums = self._sums("dependencies", table, AskedOfParts(table.n_rows, self.limits, asked))
-            rows = {side.columns[0]: sums[Sum.SIDE].get((side.number, 0, 0), [0, 0])[:2] for side in _all(asked)}
-            known.in_groups = {place: rows.get(place, [0, 0])[0] for place in range(len(columns))}
-            grouped = frozenset(one for one, (size, n) in rows.items() if is_grouping(size, n, table.n_rows))
-            questions += _of_sides(known, asked, sums)
-        self._answer("values and dependencies", table, questions)
-        questions = self._spans(columns, known)
-        for size in range(2, max(self.max_left, 2) + 1):
-            asked = _by_home(
-                known, list(known.sides(size)) if FOLLOWING & self.shapes and size <= self.max_left else []
-            )
-            scales = self._scales(columns) if size == 2 else ()
-            of_orders = (grouped, frozenset(scales), scales, keys) if scales else ()
-            parts = AskedOfParts(table.n_rows, self.limits, asked, *of_orders)
-            last = size >= self.max_left
-            sums = self._sums("orders and dependencies" if scales else "dependencies", table, parts, last=last)
-            questions += [*_of_sides(known, asked, sums), *self._orders(columns, table.n_rows, sums)]
-            self._answer("orders and dependencies", table, questions)
-            questions = []
+        known.in_groups = {place: facts.grouped for place, facts in enumerate(table.facts)}
+        for size in range(1, max(self.max_left, 2) + 1):
+            sides = list(known.sides(size)) if FOLLOWING & self.shapes and size <= self.max_left else []
+            asked, large = _by_home(known, table, sides)
+            parts = AskedOfParts(table.n_rows, self.limits, asked)
+            if size == 2 and RuleShape.ORDER in self.shapes:
+                parts = self._with_orders(parts, table, columns, keys)
+            phase = "orders and dependencies" if parts.scales else "dependencies"
+            sums = self._sums(phase, table, parts, last=size >= self.max_left)
+            questions += [*_of_sides(known, asked, sums), *_unasked(known, large), *self._orders(columns, known, sums)]
+            self._answer("values and dependencies" if size == 1 else phase, table, questions)
+            questions = self._spans(columns, known) if size == 1 else []
+
+    def _with_orders(
+        self, parts: AskedOfParts, table: BlockedTable, columns: list[CodedColumn], keys: frozenset[int]
+    ) -> AskedOfParts:
+        """What is asked of parts, and orders with it: among all rows, and inside the groups of each column."""
+        scales = tuple(place for place, column in enumerate(columns) if is_scale(column, column.size))
+        grouped = [
+            place for place, facts in enumerate(table.facts) if is_grouping(facts.grouped, facts.groups, table.n_rows)
+        ]
+        large = frozenset(place for place in grouped if table.is_large(place))
+        found = replace(parts, grouped=frozenset(grouped) - large, large=large, whole=True, scales=scales, keys=keys)
+        return found if len(scales) > 1 else parts
 
     def _table(self) -> tuple[BlockedTable, list[CodedColumn]]:
         """The table and its columns; where rows repeat each other, of those that differ."""
@@ -163,18 +165,15 @@ class SparkProposals:
         within = [(group, *both) for both in spans for group in groups if group not in both]
         return [*alone, *(OpenQuestion(RuleShape.NO_OVERLAP, names) for names in within)]
 
-    def _scales(self, columns: list[CodedColumn]) -> tuple[int, ...]:
-        asked = RuleShape.ORDER in self.shapes
-        return tuple(place for place, column in enumerate(columns) if asked and is_scale(column, column.size))
-
-    def _orders(self, columns: list[CodedColumn], n_rows: int, sums: Sums) -> Iterator[OpenQuestion]:
+    def _orders(self, columns: list[CodedColumn], known: DependencySearch, sums: Sums) -> Iterator[OpenQuestion]:
+        """The orders that sums do not reject, of as many rows as they could have at most."""
         for (group, x, y), both in sorted(sums[Sum.ORDER].items()):
-            (rows, *_) = sums[Sum.ORDERED][group, x, 0]
-            if rows < self.limits.order_support * n_rows:
+            rows = columns[x].present if group == ANYWHERE else min(columns[x].present, known.in_groups[group])
+            if rows < self.limits.order_support * known.n_rows:
                 continue
             for form, blame in zip(FORMS, both, strict=False):
                 if blame <= int(self.limits.order_error * rows):
-                    places = (x, y) if group < 0 else (group, x, y)
+                    places = (x, y) if group == ANYWHERE else (group, x, y)
                     yield _question(RuleShape.ORDER, columns, places, form)
 
     def _sums(self, phase: str, table: BlockedTable, parts: AskedOfParts, *, last: bool = False) -> Sums:
@@ -202,13 +201,31 @@ class SparkProposals:
         return done[0]
 
 
-def _by_home(known: DependencySearch, sides: Sequence[Side]) -> dict[int, list[AskedSide]]:
-    """Left sides by the column whose parts they are asked of: the one with most values, so parts are even."""
+def _by_home(
+    known: DependencySearch, table: BlockedTable, sides: Sequence[Side]
+) -> tuple[dict[int, list[AskedSide]], list[AskedSide]]:
+    """Left sides by the column whose parts they are asked of, the one with the smallest groups; and those of which a
+    task would still have too many rows."""
     found: dict[int, list[AskedSide]] = {}
+    large = []
     for number, side in enumerate(sides):
-        home = max(side, key=lambda place: (known.columns[place].size, -place))
-        found.setdefault(home, []).append(AskedSide(number, side, *known.rights(side, known.n_rows)))
-    return found
+        home = min(side, key=lambda place: (table.facts[place].top, place))
+        one = AskedSide(number, side, *known.rights(side, known.n_rows))
+        if table.is_large(home):
+            large.append(one)
+        else:
+            found.setdefault(home, []).append(one)
+    return found, large
+
+
+def _unasked(known: DependencySearch, sides: Sequence[AskedSide]) -> Iterator[OpenQuestion]:
+    """The keys and dependencies of left sides of which no sums are known: all of them."""
+    for side in sides:
+        known.left_over[side.columns] = np.full(len(known.columns), UNKNOWN, np.int64)
+        if len(side.columns) > 1:
+            yield _question(RuleShape.KEY, known.columns, side.columns)
+        for right in side.rights.tolist():
+            yield _question(RuleShape.DEPENDENCY, known.columns, (*side.columns, right))
 
 
 def _all(asked: Mapping[int, Sequence[AskedSide]]) -> list[AskedSide]:
