@@ -16,7 +16,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import Opened, engine_option, open_data
-from refute.cli.terminal import say
+from refute.cli.terminal import say, say_lines
 from refute.data import RULES, TABLE
 from refute.errors import EngineError, InferredTypesWarning, OptionError
 from refute.writing import write_text
@@ -61,7 +61,10 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
         report = _checked(opened, book, options, step, **({"driver_bytes": 0} if opened.on_spark else {}))
         whole = _checked(opened, book, options) if opened.on_spark else report
         suspects = whole.suspects
-    _say(options, f"{report}\n")
+    if not options.quiet:
+        from refute.report.as_text import lines  # which loads all that a report can do
+
+        say_lines([*lines(report), []])
     if opened.on_spark:
         _say(options, f"{suspects}\n")
     _say(options, f"{suspects.count:,} rows are to blame for all of that. {remark}")

@@ -137,6 +137,10 @@ class LocalEngine:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
         return LocalSuspects(self._table, self.identity, self.suspect_finding(rules))
 
+    def holds(self, rules: Sequence[Rule]) -> bool:
+        """Whether all that these rules read is in this process."""
+        return True
+
     def suspect_finding(self, rules: Sequence[Rule], **known: Any) -> SuspectFinding:
         """The same by row numbers; what is known of rows that stand for others is as `SuspectFinding.of` takes it."""
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need

@@ -20,7 +20,7 @@ FEW = 20  # clashes of a rule that are shown where nobody says how many
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 _GROUPS = 12
 _SPARE = 4  # times as many are listed as are shown, to choose those that do not say the same
-_AROUND = 300  # rows in a picture
+_AROUND = 200  # rows in a picture
 
 
 class Exhibits:
