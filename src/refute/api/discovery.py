@@ -9,6 +9,7 @@ from refute.api.tables import (
     ENGINES,
     IN_PROCESS,
     check_driver_bytes,
+    given_csv,
     given_schema,
     is_monitor,
     is_path,
@@ -23,6 +24,7 @@ from refute.faults import needing, unknown_choice, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
+from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
 
 
@@ -48,6 +50,7 @@ def discover(
     engine: str | None = None,
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
@@ -90,17 +93,18 @@ def discover(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
-    given = given_schema(table, schema, header)
+    given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark.discovery import GATHERED, discover_on_spark
             from refute.spark.source.opening import open_source
 
-        held = spark_table(table) if given is None else open_source(table, schema=given).frame
+        usual = given is None and written == USUAL
+        held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
         most = GATHERED if driver_bytes is None else driver_bytes
         return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
-    rows = Relation.of(read_local(table, given) if is_path(table) else table)
+    rows = Relation.of(read_local(table, given, written) if is_path(table) else table)
     return search(LocalTable(selected(rows, where)), options, kept)
 
 

@@ -12,6 +12,7 @@ from refute.api.tables import (
     as_key,
     check_driver_bytes,
     engine_for,
+    given_csv,
     given_schema,
     is_monitor,
     is_path,
@@ -26,6 +27,7 @@ from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
 from refute.proposing.search import search_heads
 from refute.relation import Relation
+from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
 
@@ -41,6 +43,7 @@ def propose(
     engine: str | None = None,
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     time_limit: float | None = None,
@@ -64,23 +67,26 @@ def propose(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
-    given = given_schema(table, schema, header)
+    given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table
     if on_spark(table, engine):
-        rows = _fetched(table, given, options, where, driver_bytes)
+        rows = _fetched(table, given, written, options, where, driver_bytes)
     else:
-        rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)
+        rows = selected(Relation.of(read_local(table, given, written) if is_path(table) else table), where)
     heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
     return Proposals(heads, EngineTable(engine_for(rows.arrow, key=as_key(key), threads=threads)))
 
 
-def _fetched(table: Any, given: Any, options: Options, where: str | None, driver_bytes: int | None) -> Relation:
+def _fetched(
+    table: Any, given: Any, written: CsvOptions, options: Options, where: str | None, driver_bytes: int | None
+) -> Relation:
     """The rows of a Spark table in this process."""
     with needing("Spark", "spark", IN_PROCESS):
         from refute.spark.discovery.search import GATHERED, rows_here
         from refute.spark.source.opening import open_source
 
-    held = spark_table(table) if given is None else open_source(table, schema=given).frame
+    usual = given is None and written == USUAL
+    held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
     return rows_here(held, options, where, gather=GATHERED if driver_bytes is None else driver_bytes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -71,6 +72,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
     persist: bool,
 ) -> Exit:
@@ -82,7 +84,7 @@ def command(
     book = refute.RuleBook.of(rules)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine), opened)
     require_suspects_file(suspects_file)
     require_quarantine(quarantine)

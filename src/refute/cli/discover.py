@@ -105,6 +105,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
     **of_complete: Any,
 ) -> Exit:
@@ -116,7 +117,7 @@ def command(
     """
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     require_all([out], opened)
     common = {
         "where": where,
