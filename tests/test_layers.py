@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
 ROWS = (
-    ("errors", "data"),
+    ("errors", "data", "version"),
     ("faults",),
     ("writing", "display", "runtime"),
     ("language",),

@@ -11,7 +11,7 @@ import pytest
 
 CODE = """
 import json, sys
-for name in ("pyspark", "jinja2", "polars"):
+for name in ("pyspark", "polars"):
     sys.modules[name] = None  # an import of it fails as if it were not installed
 import pyarrow as pa
 import refute as rf
@@ -24,7 +24,6 @@ asked = {
     "discovery": lambda: rf.discover(table, engine="spark"),
     "to_spark": lambda: rf.violations(table, "unique(a)").to_spark(),
     "to_polars": lambda: rf.violations(table, "unique(a)").to_polars(),
-    "to_html": lambda: rf.check(table, "unique(a)").to_html(),
 }
 said = {}
 for name, ask in asked.items():
@@ -59,10 +58,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(run: subpr
         "to_polars": [
             "to_polars() needs the package polars, which is not installed: run `pip install polars`",
             {"package": "polars"},
-        ],
-        "to_html": [
-            "an HTML report needs the package jinja2, which is not installed: run `pip install 'refute[report]'`",
-            {"package": "jinja2", "extra": "report"},
         ],
     }
 

@@ -47,14 +47,53 @@ def cases() -> Iterator[Case]:
         title = f"known rules of {name}, dirty"
         quality = partial(_quality, name, rules, dirty, clean)
         yield Case(f"propose.{name}", title, quality, claims, same_answer=False, once=True)
+    yield Case("propose.all", "known rules of all dirty tables together", _all_tables, _MEANS, once=True)
     yield _timed("sample", lambda: pa.csv.read_csv(TABLE), 1.0)
     for name, (file, limit) in _LIMITS.items():
         yield _timed(name, partial(_typed, file), limit)
-    yield _timed("tax1m", lambda: read(tax(MILLION, dirty=0.01)), 60.0)
-    yield _timed("wide", _wide, 60.0)
+    yield _timed("tax1m", lambda: read(tax(MILLION, dirty=0.01)), 60.0, lean=True)
+    yield _timed("wide", _wide, 60.0, lean=True)
+    yield Case("propose.spark", "proposals for 1M rows that stay on Spark, and in process", _on_spark, once=True)
 
 
-def _timed(name: str, table: Callable[[], pa.Table | None], limit: float) -> Case:
+def _all_tables() -> Sequence[Contestant]:
+    tables = {name: _dirty(name, rules, dirty, clean) for name, (rules, dirty, clean, _) in REAL.items()}
+    if any(one is None for one in tables.values()):
+        return [Contestant(US, absent=ABSENT)]
+
+    def run() -> Told:
+        found = [_told(*one).facts for one in tables.values() if one is not None]
+        names = ("recall at 20", "true", "precision")
+        facts = {f"mean {name}": round(float(np.mean([one[name] for one in found])), 3) for name in names}
+        return Told(None, facts | {f"least {name}": min(one[name] for one in found) for name in names})
+
+    return [Contestant(US, call=run)]
+
+
+_MEANS = [
+    Claim(
+        "85 % of known rules are in the top 20, on average", lambda found: found[US].facts["mean recall at 20"] >= 0.85
+    ),
+    Claim("85 % of the top 20 rules are true, on average", lambda found: found[US].facts["mean true"] >= 0.85),
+]
+
+
+def _on_spark() -> Sequence[Contestant]:
+    from refute.spark.session import session
+
+    path = tax(MILLION, dirty=0.01)
+    frame = session("local[2]", settings={"spark.driver.memory": "2g"}).read.parquet(str(path)).repartition(4)
+
+    def told(found: Any) -> Any:
+        return found.to_arrow().to_pylist()
+
+    return [
+        Contestant(US, call=lambda: told(rf.propose(frame, driver_bytes=0))),
+        Contestant("refute in process", call=lambda: told(rf.propose(read(path)))),
+    ]
+
+
+def _timed(name: str, table: Callable[[], pa.Table | None], limit: float, *, lean: bool = False) -> Case:
     def contestants() -> Sequence[Contestant]:
         rows = table()
         if rows is None:
@@ -67,7 +106,14 @@ def _timed(name: str, table: Callable[[], pa.Table | None], limit: float) -> Cas
         return [Contestant(US, call=run)]
 
     claims = [Claim(f"it takes less than {limit:g} s", lambda found: found[US].seconds < limit)]
+    if lean:
+        claims.append(Claim("it takes less than 4 times the memory of the table", _is_lean))
     return Case(f"propose.time.{name}", f"proposals for {name}, encoding included", contestants, claims)
+
+
+def _is_lean(found: Results) -> bool:
+    peak = found[US].peak_bytes
+    return peak is None or peak < 4e6 * found[US].facts["megabytes"]
 
 
 def _typed(file: str) -> pa.Table | None:
@@ -93,12 +139,19 @@ def _wide() -> pa.Table:
     return pa.table(made)
 
 
-def _quality(name: str, rules: str, dirty: str, clean: str) -> Sequence[Contestant]:
-    table = real(name, rules, dirty, clean)
-    typed = _typed(dirty)
+def _dirty(name: str, rules: str, dirty: str, clean: str) -> tuple[DirtyTable, pa.Table] | None:
+    """A dirty table with its clean twin, and the same as readers infer its types; None where it is absent."""
+    table, typed = real(name, rules, dirty, clean), _typed(dirty)
     if table is None or typed is None:
+        return None
+    return table, typed.rename_columns([column.replace("-", "_") for column in typed.column_names])
+
+
+def _quality(name: str, rules: str, dirty: str, clean: str) -> Sequence[Contestant]:
+    both = _dirty(name, rules, dirty, clean)
+    if both is None:
         return [Contestant(US, absent=ABSENT)]
-    typed = typed.rename_columns([column.replace("-", "_") for column in typed.column_names])
+    table, typed = both
     peer = Contestant("desbordante Pyro", absent="not installed")
     if importlib.util.find_spec("desbordante") is not None:
         peer = Contestant("desbordante Pyro", call=lambda: _told_of_sides(table, _by_pyro(table.dirty)))

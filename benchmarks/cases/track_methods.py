@@ -171,7 +171,7 @@ def _from_scratch(table: pa.Table, rows: int, cross: bool) -> Told:
 
     def search(some: pa.Table) -> Words:
         relation = Relation.of(some)
-        wide = fitted(LocalTable(relation), space, options.nulls)
+        wide = fitted(LocalTable(relation), space, options)
         return searched(LocalPairs(relation, wide, options), options, Budget(options)).boxes
 
     search(table.slice(0, min(2000, rows)))  # loads kernels

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from refute import errors
+from refute.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from refute.api.discovery import discover
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from refute.report.suspects import Suspects
     from refute.report.violations import Violations
     from refute.tracking.changes import RuleChanges
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Changes",

@@ -77,8 +77,11 @@ def test_verify_says_violated_without_counts(data: str, capsys: pytest.CaptureFi
 def test_list_shows_some_clashes_by_key(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(data, "zip -> city", "--list", "3", "--key", "id") == 1
     told = capsys.readouterr().out
-    assert "zip_fixes_city: 3 of 4 clashing pairs" in told
     assert "t = 3  10115  Bernau" in told
+    assert "10115: Berlin 2 rows, Bernau 1 row" in told, "clashes are grouped by what their rows say"
+    assert check(data, "not (s.zip = t.zip and s.qty < t.qty)", "--list", "2", "--key", "id") == 1
+    told = capsys.readouterr().out
+    assert "2 of 3 pairs" in told
 
 
 def test_quiet_says_nothing_but_the_exit_code(data: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +135,11 @@ def test_all_violations_are_written_as_parquet(data: str, tmp_path: Path) -> Non
     pairs = pq.read_table(file)
     assert file.name == "zip_city.parquet"
     assert sorted(zip(pairs["s"].to_pylist(), pairs["t"].to_pylist(), strict=True)) == [(1, 3), (2, 3), (3, 1), (3, 2)]
+    assert {(row["s_city"], row["t_city"]) for row in pairs.to_pylist()} == {("Berlin", "Bernau"), ("Bernau", "Berlin")}
+    assert check(data, "zip -> city", "--violations", str(folder), "--violations-format", "csv", "--key", "id,zip") == 1
+    lines = (folder / "zip_fixes_city.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == '"s","t","s_id","s_zip","s_city","t_id","t_zip","t_city"'
+    assert '"1/10115","3/10115",1,"10115","Berlin",3,"10115","Bernau"' in lines
 
 
 def test_nulls_can_be_made_equal(data: str, tmp_path: Path) -> None:

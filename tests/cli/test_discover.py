@@ -110,7 +110,7 @@ def test_a_condition_limits_the_rows(data: Path, capsys: pytest.CaptureFixture[s
 def test_almost_shows_rules_that_a_few_pairs_break(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data.write_text(BROKEN, encoding="utf-8")
     assert discover(data, "--columns", "zip,city", "--almost", "8") == Exit.HOLDS
-    assert "Two rows with the same zip have the same city. (16 violations)" in capsys.readouterr().out
+    assert "Two rows with the same zip have the same city. (16 violations, 1 row to blame)" in capsys.readouterr().out
 
 
 def test_a_search_that_was_stopped_exits_with_four(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,11 +78,21 @@ def test_a_table_takes_the_violations_of_all_rules(data: str, schema: str, spark
     for _ in range(2):  # again: a later run takes the place of an earlier one
         assert run(["check", data, "rules.yaml", "--key", "id", "--quiet", "--violations", target]) == Exit.ERROR
         found = spark.table(f"{schema}.clashes")
-        assert found.columns == ["rule", "s", "t", "s_id", "t_id"]
+        assert found.columns[:4] == ["rule", "s", "t", "s_id"]
+        assert {"t_id", "s_zip", "t_zip", "s_city", "t_city"} <= set(found.columns), "those of all rules"
         rows = sorted(tuple(row) for row in found.select("rule", "s", "t", "s_id", "t_id").collect() if row["t"])
         pairs = [(1, 3), (2, 3), (3, 1), (3, 2)]
         assert rows == [("fd", s, t, s, t) for s, t in pairs]
-        assert [tuple(row) for row in found.where("rule = 'qty'").collect()] == [("qty", 2, None, 2, None)]
+        (row,) = found.where("rule = 'qty'").collect()
+        assert (row["s"], row["t"], row["s_id"], row["t_id"], row["t_qty"], row["s_zip"]) == (
+            2,
+            None,
+            2,
+            None,
+            None,
+            None,
+        )
+        assert row["s_qty"] < 0
     assert run(["check", data, "unique(id)", "--key", "id", "--quiet", "--violations", target]) == Exit.HOLDS
     assert spark.table(f"{schema}.clashes").count() == 0
     assert spark.table(f"{schema}.clashes").columns == ["rule", "s", "t", "s_id", "t_id"]

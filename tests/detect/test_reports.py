@@ -97,7 +97,7 @@ def test_the_json_is_the_contract(rules: Path, tmp_path: Path) -> None:
     text = rf.check(TABLE, rf.load_rules(rules), name="people").to_json(path)
     assert path.read_text(encoding="utf-8") == text
     found = json.loads(text)
-    assert set(found) == {"data", "rules", "ok"}
+    assert {"data", "rules", "ok"} <= set(found)
     assert found["data"]["rows"] == 4
     assert found["data"]["name"] == "people"
     assert found["ok"] is False
@@ -154,19 +154,21 @@ def test_the_page_escapes_hostile_values_and_fetches_nothing(tmp_path: Path) -> 
     assert path.read_text(encoding="utf-8") == text
     links = _Links()
     links.feed(text)
-    assert "script" not in links.tags
     assert "link" not in links.tags
     assert links.fetched == []
     assert "&lt;script" in text
     assert not re.search(r"@import|url\(", text)
-    assert report._repr_html_() == text
+    assert "<script src" not in text
+    part = report._repr_html_()
+    assert "<script" not in part
+    assert "&lt;script" in part
 
 
 def test_the_page_shows_both_counts_and_the_clashing_rows(rules: Path) -> None:
     text = rf.check(TABLE, rf.load_rules(rules)).to_html()
     assert "2 violations in 2 rows" in text
     assert "1 row skipped because of nulls" in text
-    assert "<td>b</td>" in text
+    assert "<td><mark>b</mark></td>" in text
 
 
 def test_junit_is_xml_that_counts_failures_and_survives_hostile_values(rules: Path, tmp_path: Path) -> None:
@@ -248,17 +250,20 @@ def test_the_names_of_rules_stand_below_each_other_and_one_is_not_many() -> None
     table = pa.table({"a": [1, 1], "b": [1, None]})
     book = {"version": 1, "rules": [{"name": "x", "unique": "a"}, {"name": "y", "unique": "b"}]}
     lines = str(rf.check(table, rf.RuleBook.of(book), name="two")).splitlines()
-    assert lines[0] == "two: 2 rows, 2 rules"
+    assert lines[0] == "two: 2 rows, 2 rules, checked in this process"
     assert lines[1] == "Suspects: 1 row; no fewer can do", "what to look at comes first"
     assert lines.index("error x: 2 violations in 2 rows") > 1
-    assert lines[-2:] == ["ok    y: holds", "      1 row skipped because of nulls"]
-    assert str(rf.check(table.slice(0, 1), "unique(a)", name="one")).startswith("one: 1 row, 1 rule\n")
+    assert lines[-3:-1] == ["ok    y: holds", "      1 row skipped because of nulls"]
+    assert lines[-1] == "1 rule failed, 1 passed; exit code 1"
+    alone = str(rf.check(table.slice(0, 1), "unique(a)", name="one"))
+    assert alone.startswith("one: 1 row, 1 rule, checked in this process\n")
+    assert alone.endswith("\n1 rule passed; exit code 0")
 
 
 def test_a_result_tells_its_condition_and_its_tolerance() -> None:
     rule = {"name": "x", "fd": "a -> b", "where": "b >= 1", "tolerance": {"rows": "100%"}}
     report = rf.check(pa.table({"a": [1, 1], "b": [1, 2]}), rf.RuleBook.of({"version": 1, "rules": [rule]}))
-    assert "ok~   x: 2 violations in 2 rows (tolerated: 100% rows)" in str(report)
+    assert "tolerated x: 2 violations in 2 rows (tolerated: 100% rows)" in str(report)
     assert "Two rows with the same a have the same b. Only rows where b >= 1 count." in str(report)
     assert json.loads(report.to_json())["rules"][0]["where"] == "b >= 1"
 

@@ -16,15 +16,18 @@ RULE = "a -> b"
 
 def test_without_a_key_ids_are_positions() -> None:
     listed = rf.violations(TABLE, RULE)
-    assert listed.schema == pa.schema([("s", pa.int64()), ("t", pa.int64())])
+    names = ("s", "t", "s_a", "s_b", "t_a", "t_b")
+    assert listed.schema == pa.schema([(name, pa.int64()) for name in names])
+    for row in listed.to_arrow().to_pylist():
+        assert [row[name] for name in names[2:]] == [TABLE[name][row[side]].as_py() for side in "st" for name in "ab"]
     assert sorted(listed) == [(0, 1), (0, 2), (1, 0), (2, 0)]
-    assert rf.violations(TABLE, "row(b < 2)").schema.names == ["s"]
+    assert rf.violations(TABLE, "row(b < 2)").schema.names == ["s", "s_b"]
     assert list(rf.violations(TABLE, "row(b < 2)")) == [(1,), (2,)]
 
 
 def test_a_key_of_one_column_is_the_id() -> None:
     listed = rf.violations(TABLE, RULE, key="id")
-    assert listed.schema == pa.schema([(name, pa.string()) for name in ("s", "t", "s_id", "t_id")])
+    assert listed.schema.names == ["s", "t", "s_id", "s_a", "s_b", "t_id", "t_a", "t_b"]
     assert sorted(listed) == [("x", "y"), ("x", "z"), ("y", "x"), ("z", "x")]
     found = listed.to_arrow()
     assert found.column("s") == found.column("s_id")
@@ -34,7 +37,7 @@ def test_a_key_of_one_column_is_the_id() -> None:
 
 def test_a_key_of_several_columns_is_a_record() -> None:
     listed = rf.violations(TABLE, RULE, key=["id", "part"])
-    assert listed.schema.names == ["s", "t", "s_id", "s_part", "t_id", "t_part"]
+    assert listed.schema.names == ["s", "t", "s_id", "s_part", "s_a", "s_b", "t_id", "t_part", "t_a", "t_b"]
     first = listed.to_arrow().to_pylist()[0]
     assert first["s"] == {"id": first["s_id"], "part": first["s_part"]}
     verdict = rf.verify(TABLE, RULE, key=["id", "part"])

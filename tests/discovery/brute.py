@@ -33,13 +33,15 @@ def valid_sets(table: pa.Table, predicates: Sequence[Predicate], nulls: str, lon
     ]
 
 
-def implies(strong: Predicates, weak: Predicates, nulls: str, nullable: frozenset[str]) -> bool:
+def implies(
+    strong: Predicates, weak: Predicates, nulls: str, nullable: frozenset[str], booleans: frozenset[str] = frozenset()
+) -> bool:
     """Whether all imaginable rows that satisfy `weak` satisfy `strong`, as it is or with the rows exchanged.
 
     Then a table that obeys `not strong` obeys `not weak`.
     """
-    constants = tuple(sorted({p.right.value for p in (*strong, *weak) if isinstance(p.right, Constant)}))
-    models = satisfying(weak, nulls, nullable, constants)
+    constants = tuple(p.right.value for p in (*strong, *weak) if isinstance(p.right, Constant))
+    models = satisfying(weak, nulls, nullable, constants, booleans)
     asked = {term for p in weak for term in p.columns}
     for turned in (strong, tuple(p.swapped() for p in strong)):
         if {term for p in turned for term in p.columns} <= asked and all(
@@ -51,20 +53,40 @@ def implies(strong: Predicates, weak: Predicates, nulls: str, nullable: frozense
 
 @lru_cache(maxsize=4096)
 def satisfying(
-    predicates: Predicates, nulls: str, nullable: frozenset[str], constants: tuple[Any, ...] = ()
+    predicates: Predicates,
+    nulls: str,
+    nullable: frozenset[str],
+    constants: tuple[Any, ...] = (),
+    booleans: frozenset[str] = frozenset(),
 ) -> list[dict[Column, Any]]:
     """Every assignment of null and of small values to the columns that makes all predicates true.
 
-    Columns may take as many values as there are columns, below, between and above the constants.
+    Columns may take as many values as there are columns, below, between and above the constants; of `booleans` there
+    are only two.
     """
     terms = list(dict.fromkeys(column for p in predicates for column in p.columns))
-    mentioned: set[Any] = {p.right.value for p in predicates if isinstance(p.right, Constant)}
-    own: tuple[Any, ...] = tuple(sorted(mentioned | set(constants)))
+    mentioned = [*constants, *(p.right.value for p in predicates if isinstance(p.right, Constant))]
+    own: list[Any] = sorted({one for one in mentioned if not isinstance(one, bool | str)})
+    texts = sorted({one for one in mentioned if isinstance(one, str)})
     starts = (own[0] - 1, *own) if own else (0,)
     values = [*own, *(start + (i + 1) / (len(terms) + 1) for start in starts for i in range(len(terms)))]
-    choices = [[*values, None] if term.name in nullable else values for term in terms]
+    own_texts = [*texts, *(f"{number}?" for number in range(len(terms)))] if texts else []
+    kinds = {term: _realm(term, predicates, booleans) for term in terms}
+    known: dict[str, list[Any]] = {"bool": [True, False], "text": own_texts, "number": values}
+    choices = [[*known[kinds[term]], None] if term.name in nullable else known[kinds[term]] for term in terms]
     models = (dict(zip(terms, chosen, strict=True)) for chosen in product(*choices))
     return [model for model in models if all(_true(p, model, nulls) for p in predicates)]
+
+
+def _realm(term: Column, predicates: Predicates, booleans: frozenset[str]) -> str:
+    """Whether a column takes truth values, texts that constants are compared with, or anything in an order."""
+    if term.name in booleans:
+        return "bool"
+    alike = {term}
+    for _ in predicates:
+        alike |= {column for p in predicates if alike & set(p.columns) for column in p.columns}
+    texts = any(isinstance(p.right, Constant) and isinstance(p.right.value, str) for p in predicates if p.left in alike)
+    return "text" if texts else "number"
 
 
 def _true(predicate: Predicate, model: dict[Column, Any], nulls: str) -> bool:

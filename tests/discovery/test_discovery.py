@@ -18,9 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracle import rows_in_violation, rows_of, violations
+from oracle import rows_of, violations
 from refute.discovery import Discovery, Progress, RuleSort, discover
-from refute.discovery.result.approximate import removed_greedily
 from refute.discovery.tuning import Tuning
 from refute.errors import OptionError, SchemaError
 from refute.language.constraint import DenialConstraint
@@ -148,42 +147,6 @@ def test_one_name_may_stand_for_a_list_of_one() -> None:
     several = discover(staff(), columns=["Name"], operators=["="], kinds=["key"])
     one = discover(staff(), columns="Name", operators="=", kinds="key")
     assert [rule.text for rule in one.rules] == [rule.text for rule in several.rules]
-
-
-def errors_of(table: pa.Table, rule: DenialConstraint) -> dict[str, float]:
-    """g1, g2 and greedy g3 by the definition of a violation."""
-    found = violations(table, rule)
-    n = table.num_rows
-    pairs = np.array(found, np.int64).reshape(len(found), 2)
-    return {
-        "g1": len(found) / (n * (n - 1)),
-        "g2": len(rows_in_violation(found)) / n,
-        "g3": removed_greedily(pairs[:, 0], pairs[:, 1]) / n,
-    }
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=4, max_size=9),
-    st.sampled_from((0.05, 0.15, 0.3)),
-    st.sampled_from(("g1", "g2", "g3")),
-)
-@examples(40)
-def test_approximate_rules_are_the_minimal_ones_within_the_error(
-    rows: list[tuple[int, int]], error: float, measure: str
-) -> None:
-    table = pa.table({"a": [a for a, _ in rows], "b": [str(b) for _, b in rows]})
-    found = discover(table, cross_columns=False, error=error, measure=measure, threads=1)
-    slots = [[*slot.kind.conjunctions, slot.kind.full] for slot in found.space.slots]
-    full = tuple(slot.kind.full for slot in found.space.slots)
-    boxes = [(a, b) for a in slots[0] for b in slots[1] if (a, b) != full]
-    within = {box for box in boxes if errors_of(table, found.space.constraint(box))[measure] <= error}
-    expected = {b for b in within if not any(o != b and b[0] & ~o[0] == b[1] & ~o[1] == 0 for o in within)}
-    mirrored = {b: ({1: 4, 3: 6, 4: 1, 6: 3}.get(b[0], b[0]), b[1]) for b in expected}
-    kept = {tuple(row) for row in found.space.masks(found.boxes).tolist()}
-    assert kept <= expected
-    assert {frozenset((b, mirrored[b])) for b in expected} == {frozenset((b, mirrored[b])) for b in kept}
-    for rule in found.rules:
-        assert rule.violations == len(violations(table, rule.constraint))
 
 
 def test_almost_rules_come_with_the_pairs_that_break_them() -> None:

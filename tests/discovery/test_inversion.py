@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.discovery.evidence.counted import Evidence
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.cube import cube_masks
 from refute.discovery.inversion.inverted import cut, hitting_masks, inverted, inverted_approximately
 from refute.discovery.options import Options
@@ -171,13 +171,16 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
     if not space.slots:
         return
     counts = data.draw(st.lists(st.integers(1, 5), min_size=len(states), max_size=len(states)))
-    evidence = Evidence.of(space, space.points(states), np.array(counts, np.int64))
+    turned = states[data.draw(st.lists(st.integers(0, len(states) - 1), min_size=len(states), max_size=len(states)))]
+    pairs = UnorderedPairs(space, space.points(states), space.points(turned), np.array(counts, np.int64))
     kinds = [slot.kind for slot in space.slots]
-    weighed = list(zip(evidence.states.tolist(), evidence.counts.tolist(), strict=True))
+
+    def holds(box: tuple[int, ...], point: list[int]) -> bool:
+        return all(mask >> state & 1 for mask, state in zip(box, point, strict=True))
 
     def weight(box: tuple[int, ...]) -> int:
-        inside = (all(m >> s & 1 for m, s in zip(box, point, strict=True)) * count for point, count in weighed)
-        return sum(inside)
+        either = [holds(box, one) or holds(box, two) for one, two in zip(states.tolist(), turned.tolist(), strict=True)]
+        return sum(count for count, inside in zip(counts, either, strict=True) if inside)
 
     valid = [box for box in product(*([*kind.conjunctions, kind.full] for kind in kinds)) if weight(box) <= most]
     expected = {
@@ -187,9 +190,10 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
         and box != tuple(kind.full for kind in kinds)
         and (longest is None or sum(len(k.conjunctions.get(m, ())) for k, m in zip(kinds, box, strict=True)) <= longest)
     }
-    found, complete = inverted_approximately(space, evidence, most, Budget(Options(threads=1)), longest)
+    found, complete = inverted_approximately(pairs, most, Budget(Options(threads=1)), longest)
     assert complete
     assert as_masks(space, found) == expected
+    assert pairs.inside(found)[1].tolist() == [weight(tuple(row)) for row in space.masks(found).tolist()]
 
 
 @pytest.mark.parametrize("most", [3, 40])
@@ -197,9 +201,9 @@ def test_a_split_approximate_search_finds_what_one_search_finds(most: int) -> No
     random = np.random.default_rng(most)
     kind = kind_of(ordered=True, nullable=False, nulls=Nulls.SQL, operators=tuple(Operator))
     space = PredicateSpace(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
-    points = space.points(random.integers(0, 3, (900, 7)).astype(np.uint8))
-    evidence = Evidence.of(space, points, random.integers(1, 9, len(points)))
-    split, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=2)))
-    whole, _ = inverted_approximately(space, evidence, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
+    here, there = (space.points(random.integers(0, 3, (600, 7)).astype(np.uint8)) for _ in range(2))
+    pairs = UnorderedPairs(space, here, there, random.integers(1, 9, len(here)))
+    split, _ = inverted_approximately(pairs, most, Budget(Options(threads=2)))
+    whole, _ = inverted_approximately(pairs, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
     assert len(whole) > 100
     assert np.array_equal(split, whole)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.closing import Closing
 from refute.discovery.inversion.inverted import inverted, inverted_approximately
 from refute.discovery.inversion.minimal import is_plain, minimal, sort_keys
@@ -16,6 +17,7 @@ from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.space.turned import asked_boxes, asked_of, both_ways
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
@@ -72,15 +74,17 @@ def problems(seed: int, count: int) -> Iterator[tuple[PredicateSpace, np.ndarray
             threads=2,
         )
         relation = Relation.of(table)
-        space = predicate_space(LocalTable(relation), options)[0]
+        whole = both_ways(predicate_space(LocalTable(relation), options)[0])
+        space = asked_of(whole)
         budget = Budget(options)
-        evidence = LocalPairs(relation, space, options).everything(budget)[0]
+        evidence = LocalPairs(relation, whole, options).everything(budget)[0]
         most, longest = int(random.choice([0, 0, 2])), options.max_predicates
-        boxes, _ = (
-            inverted_approximately(space, evidence, most, budget, longest)
-            if most
-            else inverted(space, evidence.states, budget, longest)
-        )
+        if most:
+            pairs = UnorderedPairs.of(evidence)
+            assert pairs is not None
+            boxes, _ = inverted_approximately(pairs, most, budget, longest)
+        else:
+            boxes = asked_boxes(whole, inverted(whole, evidence.states, budget, longest)[0])
         nullable = frozenset(name for name in table.column_names if table[name].null_count)
         yield space, boxes[:: 1 + len(boxes) // 250], nullable
 

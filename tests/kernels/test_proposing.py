@@ -12,12 +12,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refute.kernels.proposing.chance import dealt_blame, pool_blame
-from refute.kernels.proposing.groups import UNIT, refine, to_blame
-from refute.kernels.proposing.orders import clashing_pairs, order_blame, sorted_groups
+from refute.kernels.proposing.groups import UNIT, blamed_by, refine, to_blame
+from refute.kernels.proposing.orders import (
+    by_rank,
+    clashing_pairs,
+    most_by_chance,
+    order_blame,
+    sketched,
+    sorted_groups,
+    sure_blame,
+)
 from refute.kernels.proposing.spans import overlap_blame
 
 NEVER = np.iinfo(np.int64).max
 SEED = np.uint64(7)
+GO_ON = np.zeros(1, np.int64)
 CODES = st.lists(st.integers(-1, 3), min_size=2, max_size=12)
 
 
@@ -62,6 +71,13 @@ def test_rows_to_blame_are_those_beside_the_most_common_value(rows: list[tuple[i
     rest = len(every) - max(Counter(every).values(), default=0)
     clustered = sum(b * (b - 1) * UNIT // (len(values) - 1) for b, values in zip(blamed, valued, strict=True))
     assert to_blame(order, starts, codes, counts, NEVER) == (len(every), sum(blamed), rest, clustered)
+    both = np.stack([codes, codes])
+    unlimited, common = np.full(2, NEVER), np.array([-1, 0], np.int32)
+    together = blamed_by(order, starts, both, np.arange(2), unlimited, common, counts, GO_ON)
+    assert together.tolist() == [
+        [len(every), sum(blamed), rest, clustered],
+        [len(every), sum(blamed), len(every) - every.count(0), clustered],
+    ]
     assert not counts.any()
     if sum(blamed):
         assert to_blame(order, starts, codes, counts, sum(blamed) - 1)[1] > sum(blamed) - 1, "it may stop early"
@@ -82,7 +98,7 @@ def test_chance_is_the_mean_over_all_deals(sizes: list[int], data: st.DataObject
     deck = data.draw(st.lists(st.integers(0, 2), min_size=sum(sizes), max_size=sum(sizes)))
     values = np.array(sorted(Counter(deck).values()), np.int64)
     seen, room = np.zeros(8, np.int64), np.zeros(16, np.int32)
-    found = pool_blame(np.array(sorted(sizes), np.int64), values, 1, SEED, room, seen) / UNIT
+    found = pool_blame(np.array(sorted(sizes), np.int64), values, sum(sizes), SEED, room, seen) / UNIT
     exact = dealt_exactly(sizes, values.tolist())
     assert not seen.any()
     drawn = any(size > 3 and size < sum(sizes) for size in sizes)  # the others are settled by formula
@@ -91,7 +107,7 @@ def test_chance_is_the_mean_over_all_deals(sizes: list[int], data: st.DataObject
 
 def test_many_deals_come_close_to_the_mean() -> None:
     sizes, values = np.full(640, 5, np.int64), np.array([1000, 2200], np.int64)
-    found = pool_blame(sizes, values, 1, SEED, np.zeros(3200, np.int32), np.zeros(2, np.int64)) / UNIT
+    found = pool_blame(sizes, values, 3200, SEED, np.zeros(3200, np.int32), np.zeros(2, np.int64)) / UNIT
     rng = np.random.default_rng(1)
     deck = np.repeat([0, 1], values)
     means = []
@@ -112,8 +128,9 @@ def test_chance_does_not_depend_on_the_order_of_rows(rows: list[tuple[int, int, 
         groups = np.argsort(parents, kind="stable")
         pools = np.append(0, np.flatnonzero(np.diff(parents[groups])) + 1) if len(groups) else np.zeros(1, np.int64)
         pools = np.append(pools, len(groups)).astype(np.int64)
-        counts = np.zeros(8, np.int64)
-        return dealt_blame(order, starts, np.array(right, np.int32), groups, pools, SEED, counts)
+        counts, codes = np.zeros(8, np.int64), np.array(right, np.int32)
+        total = to_blame(order, starts, codes, counts, NEVER)[0]
+        return dealt_blame(order, starts, codes, groups, pools, total, SEED, counts)
 
     shuffled = list(rows)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -137,9 +154,9 @@ def fewest(n: int, clash: object) -> int:
 def test_the_fewest_rows_out_of_order_are_blamed(rows: list[tuple[int, int, int]], sign: int) -> None:
     by, x, y = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     order, starts = grouped(by.tolist())
-    sorted_rows, ends = sorted_groups(order, starts, x)
-    total, blame, chance, groups = order_blame(sorted_rows, ends, x, y, sign, SEED, 3)
-    again = order_blame(sorted_rows, ends, x, y, sign, SEED, 3)
+    sorted_rows, ends = sorted_groups(order, starts, x, by_rank(x, 5))
+    total, blame, chance, groups = order_blame(sorted_rows, ends, x, y, sign, SEED, 3, NEVER)
+    again = order_blame(sorted_rows, ends, x, y, sign, SEED, 3, NEVER)
     assert (total, blame, chance, groups) == again
     expected, rows_left = 0, 0
     for group in groups_of([(int(code),) for code in by]):
@@ -159,6 +176,20 @@ def test_the_fewest_rows_out_of_order_are_blamed(rows: list[tuple[int, int, int]
     assert in_pairs <= blame
     if in_pairs:
         assert clashing_pairs(sorted_rows, ends, x, y, sign, in_pairs - 1) == in_pairs
+    sketches = np.empty((len(rows), 1), np.int8)
+    sketched(y, 5, sketches[:, 0])
+    for limit in (NEVER, 0):
+        at_least = sure_blame(sorted_rows, ends, x, y[None], np.zeros(1, np.int64), sketches, limit, GO_ON)
+        found = at_least[0 if sign == 1 else 1, 0]
+        assert found <= blame, "no order is rejected that keeps the limit"
+        assert found >= in_pairs or found > limit
+    counts = np.zeros(5, np.int64)
+    n_rows, most = most_by_chance(sorted_rows, ends, x, y, counts)
+    assert n_rows == total
+    assert max(blame, chance / 3) <= most
+    assert not counts.any()
+    if blame:
+        assert order_blame(sorted_rows, ends, x, y, sign, SEED, 3, blame - 1)[1] == blame, "it may stop early"
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=9))

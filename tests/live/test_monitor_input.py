@@ -372,7 +372,7 @@ def test_functions_take_a_monitor_as_a_table() -> None:
     clean, broken = monitor.report().split(blame="all")
     assert (clean.column("id").to_pylist(), broken.column("id").to_pylist()) == ([3], [1, 2])
     assert rf.discover(monitor).rules
-    assert "<td>zip_fixes_city</td><td>2</td>" in monitor._repr_html_()
+    assert '<td>zip_fixes_city</td><td class="number">2</td>' in monitor._repr_html_()
     assert repr(monitor) == "Monitor(1 rule, 3 rows, 2 violations)"
     for options in ({"engine": "spark"}, {"engine": "nowhere"}, {"schema": "a int"}, {"key": "zip"}):
         with pytest.raises(OptionError):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
+import itertools
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,52 +15,21 @@ import pyarrow as pa
 import pytest
 
 import refute as rf
-from refute.discovery.options import Options
+from proposing.exhaustive import expected
+from refute.discovery.options import Options, Progress
 from refute.discovery.work import Budget
 from refute.errors import DataError, OptionError, SchemaError
 from refute.language.rulebook import Status
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import read_columns
 from refute.proposing.scores import Limits
-from refute.proposing.search import ProposalSearch
+from refute.proposing.search import ProposalSearch, search_heads
 from refute.relation import Relation
+from speaking_tables import people, random_table
 from thorough import THOROUGH
 
 SEEDS = range(200 if THOROUGH else 12)
 LOOSE = Limits(rule=0.5, tendency=0.2, support=0.01, chance=2.0, order_support=0.05, order_chance=0.01)
-
-
-def people(n: int = 600, seed: int = 0, dirt: float = 0.02) -> pa.Table:
-    """A made-up table with a key, a dependency, an order in groups, spans, a comparison and a domain; some dirty."""
-    rng = np.random.default_rng(seed)
-    zips = rng.integers(0, 40, n)
-    city = np.array([f"city {z // 2}" for z in zips], object)
-    wrong = rng.random(n) < dirt
-    city[wrong] = [f"ctiy {k}" for k in range(int(wrong.sum()))]
-    state = zips // 8
-    salary = rng.integers(0, 5000, n)
-    rate = salary // 50 + state
-    room = rng.integers(0, 12, n)
-    start = np.zeros(n, np.int64)
-    for one in range(12):
-        mine = np.flatnonzero(room == one)
-        start[mine] = rng.permutation(len(mine)) * 10
-    sex = rng.choice(["m", "f"], n)
-    return pa.table(
-        {
-            "id": rng.permutation(n) + 1,
-            "zip": [f"{z:05}" for z in zips],
-            "city": city.tolist(),
-            "state": state,
-            "salary": salary,
-            "rate": rate,
-            "room": room,
-            "start": start,
-            "end": start + rng.integers(3, 10, n),
-            "sex": sex.tolist(),
-            "noise": rng.integers(0, 30, n),
-        }
-    )
 
 
 def texts(found: rf.Discovery) -> set[str]:
@@ -87,24 +59,6 @@ def test_the_rules_of_a_dirty_table_are_proposed_and_noise_is_not() -> None:
     assert city.suspects.count == city.blame
     assert next(iter(city.suspects)).cells[0].suggestion.startswith("city ")
     assert city.sentence == "Two rows with the same zip have the same city."
-
-
-def random_table(seed: int) -> pa.Table:
-    """A small table of few values with dependencies, ties, nulls and some dirt."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(20, 120))
-    base = rng.integers(0, int(rng.integers(2, 12)), n)
-    columns: dict[str, Any] = {"a": base, "b": base // 2 + rng.integers(0, 2, n) * (rng.random(n) < 0.1)}
-    columns["c"] = rng.integers(0, 4, n)
-    columns["d"] = (columns["b"] * 4 + columns["c"]) % 7
-    columns["e"] = np.cumsum(rng.integers(0, 3, n))
-    columns["f"] = columns["e"] + rng.integers(0, 5, n)
-    columns["g"] = [f"v{v}" for v in columns["d"]]
-    table = {name: pa.array(values) for name, values in columns.items()}
-    for name in ("b", "g"):
-        mask = rng.random(n) < 0.1
-        table[name] = pa.array([None if hidden else v for v, hidden in zip(table[name].to_pylist(), mask, strict=True)])
-    return pa.table(table)
 
 
 def candidates(table: pa.Table, limits: Limits, *, pruned: bool, max_left: int = 2) -> list[Candidate]:
@@ -267,6 +221,38 @@ def test_a_search_that_is_stopped_gives_what_it_found() -> None:
     assert seen
 
 
+@pytest.mark.parametrize("phase", ["values", "orders", "dependencies"])
+def test_ctrl_c_gives_what_was_found(phase: str) -> None:
+    seen: list[str] = []
+
+    def follow(step: Progress) -> None:
+        seen.append(step.phase)
+        if step.phase.startswith(phase) and "stop" not in seen:
+            seen.append("stop")
+            _thread.interrupt_main()
+
+    found = rf.propose(people(2000), progress=follow)
+    whole = rf.propose(people(2000))
+    assert found.partial
+    assert any("stopped" in note for note in found.notes)
+    assert "unique(id)" in texts(found)
+    assert len(texts(found)) < len(texts(whole))
+
+
+def test_the_list_is_the_same_for_a_seed_on_any_number_of_threads() -> None:
+    first, second = (rf.propose(people(), threads=threads, seed=5).to_arrow() for threads in (1, 3))
+    assert first.equals(second)
+
+
+def test_columns_that_rules_cannot_read_are_left_out_and_that_is_said() -> None:
+    table = people(200).append_column("tags", pa.array([["a"]] * 200))
+    found = rf.propose(table)
+    assert found.notes == ("rules cannot read every type, so these columns were left out: tags",)
+    assert texts(found) == texts(rf.propose(people(200)))
+    mixed = people(200).to_pandas().assign(mixed=[1, "a"] * 100)
+    assert texts(rf.propose(mixed)) == texts(found)
+
+
 def test_progress_names_what_was_found() -> None:
     seen: list[str] = []
     rf.propose(people(), progress=lambda step: seen.append(step.phase))
@@ -290,3 +276,39 @@ def test_proposals_are_short_in_a_notebook_and_iterate() -> None:
     random.seed(0)
     with pytest.raises((DataError, SchemaError, OptionError)):
         rf.propose(people(20), key="nothing")
+
+
+@pytest.mark.parametrize("seed", range(60 if THOROUGH else 5))
+def test_all_that_an_exhaustive_search_finds_is_proposed_and_nothing_else(seed: int) -> None:
+    table = random_table(seed + 1000)
+    limits = Limits(chance=4.0, order_support=0.2)
+    by_definition = {one.text: one for one in expected(table, limits, 2)}
+    found = {str(one): one for one in candidates(table, limits, pruned=True) if one.shape.value in _SEARCHED}
+    for text, one in found.items():
+        if text.startswith("unique(") and "," not in text:
+            continue
+        meant = by_definition[text]
+        assert (one.figures.rows, one.figures.blame) == (meant.rows, meant.blame), text
+        assert one.figures.chance == pytest.approx(meant.chance, rel=0.3, abs=3), text
+    for text, meant in by_definition.items():
+        least_chance = max(limits.chance, limits.order_chance * meant.rows if meant.kind == "order" else 0)
+        surely = meant.score > meant.least + 0.15 and meant.chance > 1.3 * least_chance + 3
+        assert text in found or not surely, meant
+    heads = search_heads(Relation.of(table), Options(threads=1), limits=limits)
+    said = [one for head in (*heads.rules, *heads.tendencies) for one in (head.candidate, *head.members)]
+    assert len(set(map(str, said))) == len(said)
+    listed = {str(one) for one in said}
+    for text, one in found.items():
+        shorter = [
+            found.get(str(replace(one, left=part)))
+            for size in range(len(one.left))
+            for part in itertools.combinations(one.left, size)
+        ]
+        exact = one.shape is not RuleShape.DEPENDENCY
+        superfluous = any(
+            part is not None and (exact or one.figures.error > part.figures.error / 2) for part in shorter
+        )
+        assert (text in listed) != superfluous, text
+
+
+_SEARCHED = {"key", "functional dependency", "order rule"}

@@ -24,16 +24,15 @@ from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.discovery import CompleteDiscovery, Progress, discover
 from refute.discovery.evidence.agreements import equal_masks
-from refute.discovery.evidence.counted import merged
+from refute.discovery.evidence.counted import merged, violating_pairs
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import options_of
-from refute.discovery.result.approximate import violating_pairs
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
-from refute.errors import EngineError, OptionError
+from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.discovery import discover_on_spark, pairs
 from refute.spark.discovery import search as discover_search
@@ -300,22 +299,6 @@ def test_the_command_searches_files_with_spark(
     assert run([*common, "--complete", "--no-cross-columns"]) == Exit.HOLDS
     assert "Two rows with the same zip have the same city." in capsys.readouterr().out
     assert "zip" in book.read_text(encoding="utf-8")
-
-
-def test_proposals_of_a_spark_table_are_those_of_its_rows(spark_kind: SparkSession) -> None:
-    table = pa.table(
-        {
-            "zip": [i % 20 for i in range(400)],
-            "city": ["?" if i % 97 == 5 else f"c{i % 20 // 2}" for i in range(400)],
-            "size": [None if i % 50 == 3 else i % 7 for i in range(400)],
-        }
-    )
-    frame = frame_of(table, spark_kind).repartition(3)
-    here, there = rf.propose(table), rf.propose(frame)
-    assert "zip -> city" in {one.text for one in there.rules}
-    assert there.to_arrow().equals(here.to_arrow())
-    with pytest.raises(EngineError, match="raise driver_bytes"):
-        rf.propose(frame, driver_bytes=100)
 
 
 def test_a_column_that_is_never_null_is_one_on_spark_too(spark_kind: SparkSession) -> None:

@@ -161,8 +161,10 @@ def test_positions_are_learnt_anew_where_spark_cuts_files_in_another_way(spark: 
     assert (20, 0) in expected
     engine.source._layout = FileLayout(moved)
     stale = Violations(engine, listed.rule)
-    assert sorted(map(tuple, stale.to_spark().collect())) == expected
-    assert sorted(zip(*stale.to_arrow().to_pydict().values(), strict=True)) == expected
+    assert sorted(map(tuple, stale.to_spark().select("s", "t").collect())) == expected
+    found = stale.to_arrow()
+    assert sorted(zip(found["s"].to_pylist(), found["t"].to_pylist(), strict=True)) == expected
+    assert set(found["s_v"].to_pylist()) == {20}
 
 
 def test_parquet_files_here_are_fetched_without_counting_them_first(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from refute.api.tables import (
@@ -60,12 +61,20 @@ def discover(
 ) -> CompleteDiscovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
+    This is complete, and so may take long and give thousands of rules: seconds for ten columns, minutes or more for
+    wide tables and with cross-column comparisons (`time_limit=` bounds it). For the few rules that people would
+    write, found in seconds although some rows break them, see `refute.propose`.
+
     The table can be anything that `check` accepts: a table in memory, a path or glob, a catalog table, a Spark
     DataFrame. Small Spark tables are searched in this process, large ones on Spark. `where` selects rows by a
     condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
     kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
     `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
     after `time_limit` seconds, the rules verified so far are returned, marked as partial.
+
+    With `error`, rules may be broken: by `measure` g1 by that share of all pairs, each counted once whichever way round
+    it breaks the rule; by g2 with that share of rows in violations; by g3 with that share of rows to blame, as
+    `suspects` counts them. `almost=N` lists rules that at most N pairs break, the fewest rows to blame first.
     """
     options = options_of(
         columns=columns,
@@ -103,9 +112,10 @@ def discover(
         usual = given is None and written == USUAL
         held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
         most = GATHERED if driver_bytes is None else driver_bytes
-        return discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
+        found = discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
+        return replace(found, where=where)
     rows = Relation.of(read_local(table, given, written) if is_path(table) else table)
-    return search(LocalTable(selected(rows, where)), options, kept)
+    return replace(search(LocalTable(selected(rows, where)), options, kept), where=where)
 
 
 def selected(relation: Relation, where: str | None) -> Relation:

@@ -130,8 +130,8 @@ def check(
         chosen = found.fitted(list(book))
         timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
         n_rows = found.n_rows
-    results = tuple(RuleResult.of(rule, one, n_rows) for rule, one in zip(chosen, timed, strict=True))
-    summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns))
+    results = tuple(RuleResult.of(rule, one, n_rows, found.key) for rule, one in zip(chosen, timed, strict=True))
+    summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns), found.key, found.name)
     return Report(summary, results, found)
 
 

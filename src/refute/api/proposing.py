@@ -20,16 +20,18 @@ from refute.api.tables import (
     spark_table,
 )
 from refute.detect.engine import Engine
-from refute.discovery.options import Options, Progress, chosen, options_of, several
+from refute.discovery.options import Progress, chosen, options_of, several
 from refute.faults import needing, unknown_choice, wrong_value
 from refute.language.rulebook import Rule
 from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
 from refute.proposing.search import search_heads
 from refute.relation import Relation
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
+
+_WIDEST = 3  # columns on the left of a dependency
 
 
 def propose(
@@ -56,12 +58,15 @@ def propose(
     `functional dependency` with up to `max_left` columns on the left, `order rule` within groups, `no overlap`,
     `comparison` of two columns of a row, `domain`, `not null`. Within these shapes and limits the search is complete.
     `tendencies` are those that too much speaks against. On Ctrl-C, or after `time_limit` seconds, the rules found so
-    far are returned, marked as partial. For every minimal rule that holds exactly, see `discover`.
+    far are returned, marked as partial. Tables on Spark of more than `driver_bytes` are searched where they are, with
+    the same result. For every minimal rule that holds exactly, see `discover`.
     """
     options = options_of(columns=columns, threads=threads, time_limit=time_limit, seed=seed, progress=progress)
     shapes = tuple(RuleShape) if kinds is None else tuple(chosen(RuleShape, kind, "kinds") for kind in several(kinds))
     if isinstance(max_left, bool) or not isinstance(max_left, int):
         raise wrong_value("max_left", "a whole number", max_left)
+    if not 1 <= max_left <= _WIDEST:
+        raise wrong_value("max_left", "1, 2 or 3", max_left)
     if engine is not None and engine not in ENGINES:
         raise unknown_choice("engine", engine, ENGINES)
     check_driver_bytes(driver_bytes)
@@ -69,25 +74,22 @@ def propose(
         raise wrong_value("where", "a condition as text", where)
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table
+    rows: Any
     if on_spark(table, engine):
-        rows = _fetched(table, given, written, options, where, driver_bytes)
+        with needing("Spark", "spark", IN_PROCESS):
+            from refute.spark.proposing.proposing import propose_on_spark
+            from refute.spark.source.opening import open_source
+
+        usual = given is None and written == USUAL
+        held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
+        heads, rows = propose_on_spark(
+            held, options, max_left=max_left, shapes=shapes, where=where, gather=driver_bytes
+        )
     else:
         rows = selected(Relation.of(read_local(table, given, written) if is_path(table) else table), where)
-    heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
-    return Proposals(heads, EngineTable(engine_for(rows.arrow, key=as_key(key), threads=threads)))
-
-
-def _fetched(
-    table: Any, given: Any, written: CsvOptions, options: Options, where: str | None, driver_bytes: int | None
-) -> Relation:
-    """The rows of a Spark table in this process."""
-    with needing("Spark", "spark", IN_PROCESS):
-        from refute.spark.discovery.search import GATHERED, rows_here
-        from refute.spark.source.opening import open_source
-
-    usual = given is None and written == USUAL
-    held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
-    return rows_here(held, options, where, gather=GATHERED if driver_bytes is None else driver_bytes)
+        heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
+    held_by = engine_for(rows, key=as_key(key), threads=threads, driver_bytes=driver_bytes)
+    return Proposals(heads, EngineTable(held_by), where=where)
 
 
 class EngineTable:

@@ -119,6 +119,23 @@ def find_blame(
     return Blame(suspects, bound, tuple(by_rule), tuple(contests), times)
 
 
+def fewest_to_blame(relation: Relation, rule: Rule, partners: Partners) -> int:
+    """How many rows `find_blame` blames for the violations of one rule alone, and nothing else about them."""
+    compiled = compile_rule(relation, rule)
+    if compiled.rows is not None:
+        return len(compiled.rows)
+    everyone = np.ones(relation.n_rows, np.bool_)
+    contest = None
+    if compiled.problem is not None:
+        contest = playing(contest_of(rule, compiled.problem, partners, relation.n_rows))
+    if contest is None:
+        return 0
+    kept = contest.keep(np.full(relation.n_rows, FULL, np.int64), everyone)
+    if not contest.exact:
+        kept = spared([contest], kept, everyone, -contest.degrees(everyone))
+    return int(np.count_nonzero(~kept))
+
+
 def _recount(contests: Sequence[Contest], kept: Flags) -> None:
     """Count the violations among the rows that stay, which must be none."""
     for contest in contests:

@@ -20,7 +20,8 @@ from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import RefuteError, did_you_mean, shortened
 
-COMMANDS = ("check", "discover", "explain", "convert", "lint", "monitor", "track", "demo", "prepare")
+COMMANDS = ("check", "init", "discover", "explain", "convert", "lint", "schema", "monitor", "track", "demo", "prepare")
+_HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
 
 
 class Commands(click.Group):
@@ -32,7 +33,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"refute.cli.{cmd_name}").command
+        home = _HOMES.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"refute.cli.{home}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

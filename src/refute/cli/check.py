@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,20 @@ import click
 
 import refute
 from refute.cli.exits import Exit
-from refute.cli.listing import print_clashes, write_violations
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.listing import require_violations, write_violations
+from refute.cli.output.since import Since, since_options
 from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
-from refute.cli.terminal import hand_over, say
+from refute.cli.terminal import hand_over, say, say_lines
+from refute.display import in_one_line
+
+
+def names_of(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
+    """The names in a list with commas between."""
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
 @click.command("check")
@@ -24,7 +32,11 @@ from refute.cli.terminal import hand_over, say
 @click.option("--count", "mode", flag_value="count", default="count", help="Count all violations (the default).")
 @click.option("--verify", "mode", flag_value="verify", help="Stop at the first clash of each rule.")
 @click.option(
-    "--list", "shown", type=click.IntRange(min=1), metavar="N", help="Also show N clashes of each broken rule."
+    "--list",
+    "shown",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show N clashes, or groups of clashing values, of each broken rule: here, in --json and in --html.",
 )
 @click.option("--json", "json_file", callback=as_file, metavar="F", help="Write the report as JSON (- for stdout).")
 @click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the report as one HTML page.")
@@ -34,8 +46,16 @@ from refute.cli.terminal import hand_over, say
     "violations",
     callback=as_folder_or_table,
     metavar="DIR",
-    help="Write all violations as Parquet, one file (on Spark, one folder) per rule; or into one catalog table: "
-    "table:schema.name.",
+    help="Write all violations with the columns of both rows, one file (on Spark, one folder) per rule; or into one "
+    "catalog table: table:schema.name.",
+)
+@click.option(
+    "--violations-format",
+    "form",
+    type=click.Choice(["parquet", "csv"]),
+    default="parquet",
+    show_default=True,
+    help="How --violations writes.",
 )
 @click.option(
     "--suspects",
@@ -50,6 +70,11 @@ from refute.cli.terminal import hand_over, say
     metavar="DIR",
     help="Write the rows that stay and the suspects, with reasons, as two Parquet files of a folder.",
 )
+@click.option("--mask", callback=names_of, metavar="C,..", help="Show *** for the values of these columns, everywhere.")
+@click.option("--no-values", is_flag=True, help="Show *** for all values.")
+@click.option("--rule", "names", multiple=True, metavar="NAME", help="Check only this rule. May be repeated.")
+@click.option("--tags", callback=names_of, metavar="T,..", help="Check only rules with one of these tags.")
+@since_options
 @click.option("--key", metavar="C,..", help="Columns that identify a row. Default: the key in RULES, else position.")
 @click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
 @persist_option
@@ -67,6 +92,12 @@ def command(
     violations: Place | None,
     suspects_file: Place | None,
     quarantine: Place | None,
+    form: str,
+    mask: tuple[str, ...],
+    no_values: bool,
+    names: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: Since,
     key: str | None,
     method: str,
     engine: str,
@@ -81,11 +112,13 @@ def command(
     DATA is a path or glob of CSV, JSON, Parquet or ORC files. RULES is a file of rules, or the text of one rule.
     On Spark, output may go to an address such as s3://bucket/folder, where a report is the only file of a folder.
     """
-    book = refute.RuleBook.of(rules)
+    book = refute.RuleBook.of(rules).select(names, tags)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
-    require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine), opened)
+    require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine, *since.places), opened)
+    require_violations(violations, form, columns, mask)
+    since.require(counted=mode == "count")
     require_suspects_file(suspects_file)
     require_quarantine(quarantine)
     with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
@@ -101,9 +134,12 @@ def command(
             persist=persist,
             **opened.reading,
         )
+    report = since.applied(report)
+    if mask or no_values:
+        report = report.hiding(*mask, values=not no_values)
     outputs: list[tuple[Place | None, Callable[[], str]]] = [
-        (json_file, report.to_json),
-        (html_file, report.to_html),
+        (json_file, lambda: report.to_json(clashes=shown)),
+        (html_file, lambda: report.to_html(clashes=shown, history=since.history)),
         (junit_file, report.to_junit),
     ]
     if suspects_file is not None and suspects_file.is_stdout:
@@ -118,9 +154,30 @@ def command(
         elif file is not None:
             file.write(write(), opened)
     if not options.quiet and not any(file is not None and file.is_stdout for file, _ in outputs):
-        say(str(report))
-        if shown is not None:
-            print_clashes(report, shown)
+        from refute.report.as_text import lines  # which loads all that a report can do
+
+        say_lines(lines(report, shown))
+        hint = _next(report, suspects_file or quarantine, html_file, f"{_word(data)} {_word(rules)}")
+        if hint:
+            say(f"Next: {hint}")
     if violations is not None:
-        write_violations(opened, report, violations)
+        write_violations(opened, report, violations, form)
     return Exit(report.exit_code)
+
+
+def _next(report: refute.Report, blamed: Any, page: Any, arguments: str) -> str | None:
+    """The command that helps most after this one; None where there is nothing to do."""
+    if report.exit_code == 0:
+        return None
+    if page is None:
+        return f"refute check {arguments} --html report.html   (a page with pictures, suspects and clashes)"
+    return (
+        None
+        if blamed
+        else f"refute check {arguments} --suspects suspects.csv   (the rows to blame, with suggested values)"
+    )
+
+
+def _word(text: str) -> str:
+    """An argument as it is typed into a shell."""
+    return in_one_line(shlex.quote(text))

@@ -55,6 +55,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
 @click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the rules as one HTML page.")
 @click.option("--complete", is_flag=True, help="Find every minimal rule that the rows obey. The options below need it.")
 @click.option(
     "--error",
@@ -67,7 +68,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--measure",
     default="g1",
     show_default=True,
-    help="g1: share of pairs, g2: share of rows in violations, g3: share of rows to blame.",
+    help="g1: share of pairs, each counted once, g2: share of rows in violations, g3: share of rows to blame.",
 )
 @click.option("--max-predicates", type=click.IntRange(min=1), metavar="K", help="At most K comparisons in a rule.")
 @click.option(
@@ -101,6 +102,7 @@ def command(
     seed: int,
     top: int,
     out: Place | None,
+    html_file: Place | None,
     complete: bool,
     engine: str,
     schema: str | None,
@@ -113,12 +115,13 @@ def command(
 
     DATA is a path or glob of CSV, JSON, Parquet or ORC files, or a catalog table. A rule is proposed where far fewer
     rows break it than would by chance. With --complete, every minimal rule that the rows obey is found, which takes far
-    longer and gives many more. With --out, rules are written to a rule file, as proposals to keep or drop.
+    longer and gives many more. With --out, rules are written to a rule file, as proposals to keep or drop: each has the
+    tolerance that the rows need, so `refute check` passes on them.
     """
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
-    require_all([out], opened)
+    require_all([out, html_file], opened)
     common = {
         "where": where,
         "columns": None if columns is None else [name.strip() for name in columns.split(",")],
@@ -138,10 +141,13 @@ def command(
             text = describe_proposals(data, found, top, tendencies=tendencies)
     if not options.quiet:
         say(text)
+    if html_file is not None:
+        html_file.write(found.to_html(name=data), opened)
     if out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:
-            say(f"wrote {_rules(len(found), 'proposed rule')} to {out.text}", err=True)
+            written = counted_rules(len(found) + len(found.almost), "proposed rule")
+            say(f"wrote {written} to {out.text}", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
 
 
@@ -164,10 +170,11 @@ def describe(name: str, found: CompleteDiscovery, top: int) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
     shown = found.top(top)
     best = f", the {len(shown)} best:" if shown else ""
-    lines = [f"{name}: {_rules(len(found))} in {found.seconds:.1f} s{best}"]
+    lines = [f"{name}: {counted_rules(len(found))} in {found.seconds:.1f} s{best}"]
     lines += [_line(rule) for rule in shown]
     if found.almost:
-        lines += ["", "Broken by a few rows only:", *(_line(rule) for rule in found.almost[:top])]
+        lines += ["", "Broken by a few pairs only, the fewest rows to blame first:"]
+        lines += [_line(rule) for rule in found.almost[:top]]
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
 
@@ -176,7 +183,7 @@ def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: boo
     """The best rules in words, each with the rows to blame and what stands under it, then tendencies and notes."""
     shown = found.top(top)
     best = f", the {len(shown)} best:" if len(shown) < len(found) else ":" if shown else ""
-    lines = [f"{name}: {_rules(len(found))} proposed in {found.seconds:.1f} s{best}"]
+    lines = [f"{name}: {counted_rules(len(found))} proposed in {found.seconds:.1f} s{best}"]
     for rule in shown:
         lines += _proposal(rule)
     if found.tendencies and tendencies:
@@ -184,7 +191,7 @@ def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: boo
         for rule in found.tendencies[:top]:
             lines += _proposal(rule)
     elif found.tendencies:
-        lines.append(f"and {_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
+        lines.append(f"and {counted_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
 
@@ -198,10 +205,12 @@ def _proposal(rule: Proposal) -> list[str]:
     return lines
 
 
-def _rules(number: int, noun: str = "rule", several: str | None = None) -> str:
+def counted_rules(number: int, noun: str = "rule", several: str | None = None) -> str:
+    """A number of rules in words."""
     return f"1 {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"
 
 
 def _line(rule: Discovered) -> str:
-    broken = f" ({rule.violations:,} violations)" if rule.violations else ""
+    rows = "" if rule.blame is None else f", {rule.blame:,} row{'s'[: rule.blame != 1]} to blame"
+    broken = f" ({rule.violations:,} violations{rows})" if rule.violations else ""
     return f"  {rule.sort.value:<21}  {in_one_line(rule.sentence)}{broken}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from refute.detect.results import Timed, Verdict
+from refute.detect.scenes import Scene, ValueTally
 from refute.language.rulebook import Rule
 from refute.plan.plan import Plan
 
@@ -23,12 +25,23 @@ class ClashingRow(NamedTuple):
     values: dict[str, Any]
 
 
+class FileForm(Enum):
+    """How listed violations are written. In CSV the values of a key of several columns have slashes between."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+
+
 class ClashListing(Protocol):
     """The violations of one rule, listed when they are asked for, with the columns of `schema`."""
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns `s` and `t` (only `s` for a rule about one row), then the key columns of each side."""
+        """The columns `s` and `t` (only `s` for a rule about one row), then for each side its key and those that were
+        asked for, named `s_city` and `t_city`."""
+
+    def pairs(self) -> Iterator[pa.RecordBatch]:
+        """The violations in bounded batches, with the columns `s` and `t` alone."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The violations in bounded batches, made as they are read."""
@@ -42,8 +55,8 @@ class ClashListing(Protocol):
     def frame(self) -> DataFrame | None:
         """The violations as a DataFrame of the table's own Spark session; None where it has none."""
 
-    def write(self, path: str) -> None:
-        """Write the violations as Parquet, in place of what is there: a file, or a folder of Spark's."""
+    def write(self, path: str, form: FileForm) -> None:
+        """Write the violations in place of what is there: to a file, or a folder of Spark's."""
 
     def close(self) -> None:
         """Release what is kept of the table for them."""
@@ -69,9 +82,19 @@ class SuspectListing(Protocol):
 class Engine(Protocol):
     """A table that answers rules. Rules are asked about as `fitted` gives them."""
 
+    name: str  # `local` where this process answers, else `spark`
+
+    @property
+    def identifies(self) -> bool:
+        """Whether rows have ids, so that they can be listed."""
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns that rules can read."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row; none where rows are known by their positions."""
 
     @property
     def own_columns(self) -> list[str]:
@@ -95,8 +118,14 @@ class Engine(Protocol):
     ) -> list[Timed]:
         """A finding for each rule, in order; without `counts` only verdicts. `progress` hears of each rule in turn."""
 
-    def clashes(self, rule: Rule, limit: int | None) -> ClashListing:
-        """The violations of a rule, at most `limit` of them."""
+    def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> ClashListing:
+        """The violations of a rule, at most `limit` of them, with these columns of both rows."""
+
+    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
+
+    def scene(self, rule: Rule, limit: int) -> Scene | None:
+        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
 
     def marked(self, rules: Sequence[Rule]) -> Any:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,9 +66,13 @@ class Identity:
         keys = keys_of(ids, {name: column.type for name, column in columns.items()})
         return self._relation.shared(("key index", self.key), lambda: _index(columns)).rows(keys)
 
-    def key_columns(self, rows: Rows, *, prefix: str) -> dict[str, pa.ChunkedArray]:
-        """The key columns of many rows, under their names with a prefix."""
-        return {prefix + name: self._relation.column(name).take(row_numbers(rows)) for name in self.key}
+    def columns(self, names: Iterable[str], rows: Rows, *, prefix: str) -> dict[str, pa.ChunkedArray]:
+        """These columns of many rows, under their names with a prefix."""
+        return {prefix + name: self._relation.column(name).take(row_numbers(rows)) for name in names}
+
+    def row_bytes(self, names: Iterable[str]) -> float:
+        """About how many bytes a row takes in these columns."""
+        return float(sum(self._relation.column(name).nbytes for name in names)) / max(self._relation.n_rows, 1)
 
     def values(self, row: int, names: Sequence[str]) -> dict[str, Any]:
         """The values of one row in these columns."""

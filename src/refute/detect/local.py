@@ -14,6 +14,7 @@ from refute.detect.identity import Identity
 from refute.detect.marking import marks_of, split_by_marks, with_marks
 from refute.detect.methods import sweep
 from refute.detect.results import Finding, Timed, Verdict, Witness
+from refute.detect.scenes import Scene, ValueTally, scene_of, tally_of
 from refute.detect.suspecting import LocalSuspects
 from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 class LocalEngine:
     """Answers rules about one in-memory table."""
 
+    name = "local"
     is_here = True  # the rows are in this process
+    identifies = True
 
     def __init__(
         self,
@@ -60,6 +63,11 @@ class LocalEngine:
         return list(self.relation.names)
 
     @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row."""
+        return self.identity.key
+
+    @property
     def own_columns(self) -> list[str]:
         """The same: a table in memory has no columns but its own."""
         return self.columns
@@ -77,10 +85,22 @@ class LocalEngine:
         """The exact number of violations."""
         return self._detector.count(rule)
 
-    def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
-        """The violations of a rule, at most `limit` of them."""
+    def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> LocalClashes:
+        """The violations of a rule, at most `limit` of them, with these columns of both rows."""
         check_rules(self.relation, [rule])  # now, though violations are computed when they are read
-        return LocalClashes(self._detector, self.identity, rule, limit)
+        return LocalClashes(self._detector, self.identity, rule, limit, shown)
+
+    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
+        return tally_of(self.relation, rule, limit, self.identity.one)
+
+    def scene(self, rule: Rule, limit: int) -> Scene | None:
+        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        for pair in self.clashes(rule, 1).row_pairs():
+            if len(pair[0]):
+                first = [int(side[0]) for side in pair]
+                return scene_of(self.relation, rule, first, limit, rule.constraint.columns)
+        return None
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from refute.display import in_one_line
+
 
 class Witness(NamedTuple):
     """One violation by row ids; `t` is None for a rule about one row."""
@@ -13,7 +15,7 @@ class Witness(NamedTuple):
     t: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """Whether a rule holds, with one violation when it does not. True where the rule holds."""
 
@@ -22,6 +24,18 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __repr__(self) -> str:
+        if self.witness is None:
+            return f"Verdict(holds={self.holds})"
+        t = "" if self.witness.t is None else f", t={in_one_line(repr(self.witness.t))}"
+        return f"Verdict(holds={self.holds}, witness=(s={in_one_line(repr(self.witness.s))}{t}))"
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        rows = [(role, str(row)) for role, row in zip("st", self.witness or (), strict=False) if row is not None]
+        return table_part("The rule holds" if self.holds else "The rule is broken", ("role", "row"), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,13 @@ class Measure(Enum):
     """How the error of an approximate rule is measured."""
 
     G1 = "g1"
-    """The share of ordered row pairs that violate it."""
+    """The share of pairs of rows of which one or the other order violates it; each pair counts once."""
 
     G2 = "g2"
     """The share of rows that take part in a violation."""
 
     G3 = "g3"
-    """The share of rows that a greedy choice removes until no violation is left."""
+    """The share of rows to blame: those that `suspects` would remove so that no violation is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Options:
     rows, where at least `shared_values` of their values are shared and, for order, the ratio of their averages is above
     `average_ratio`. `one_row`: whether columns are compared within one row. `constants`: how many frequent values per
     column are compared with, each held by at least `constant_share` of the rows. `operators`: the comparisons to use.
-    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`. The search for g1 is
-    complete; for g2 and g3, which are measured rule by rule on all rows, it ends after 20,000 candidates, and a note
-    says so. `almost`: also look for rules missed by at most this many pairs. `time_limit`: seconds after which
-    the rules verified so far are returned.
+    `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`: found are the most general
+    rules whose `error <= error`. The search for g1 is complete; for g2 and g3, which are measured rule by rule on all
+    rows, it ends after 20,000 candidates, and a note says so. `almost`: also look for rules that at most so many pairs
+    break, each pair counted once. `time_limit`: seconds after which the rules verified so far are returned.
     """
 
     columns: tuple[str, ...] | None = None
@@ -81,6 +81,11 @@ class Options:
     time_limit: float | None = None
     seed: int = 0
     progress: Callable[[Progress], None] | None = None
+
+    @property
+    def counts_pairs(self) -> bool:
+        """Whether it matters how many pairs break a rule."""
+        return bool(self.error or self.almost)
 
     def __post_init__(self) -> None:
         self._check_types()

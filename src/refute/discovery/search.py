@@ -5,32 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from refute.discovery.evidence.counted import Counts
-from refute.discovery.inversion.inverted import inverted_approximately
+from refute.discovery.evidence.counted import Counts, Evidence
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.minimal import lengths, minimal
 from refute.discovery.methods import searched
-from refute.discovery.options import Options, chosen, options_of, several
+from refute.discovery.options import Measure, Options, chosen, options_of, several
 from refute.discovery.pairs import Pairs
-from refute.discovery.result.approximate import violating_pairs
-from refute.discovery.result.discovery import CompleteDiscovery, Discovered
+from refute.discovery.result.almost import Almost, as_violations
+from refute.discovery.result.discovery import CompleteDiscovery
 from refute.discovery.result.kinds import RuleSort, sort_of
+from refute.discovery.result.measures import RowMeasure
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.result.rank import Ranks, ranks
+from refute.discovery.result.rank import Floats, Ranks, ranks
 from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace, Words
+from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-from refute.language.constraint import DenialConstraint
-from refute.language.nulls import Nulls
 from refute.relation import Relation
-
-if TYPE_CHECKING:
-    from refute.detect.detector import Detector
 
 _KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
@@ -97,25 +95,32 @@ class _Search:
         pairs = self._table.unless_expired(self._budget, self._pairs)
         if pairs is None:
             return self._nothing()
-        space = pairs.space
         outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
         self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
-        boxes = outcome.boxes
-        if not outcome.complete and len(boxes) > _KEPT_PARTIAL:
-            boxes = boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
-            found = len(outcome.boxes)
-            self._notes.append(f"of {found:,} rules verified in time, only the {_KEPT_PARTIAL:,} shortest were kept")
-        with self._budget.patiently():
-            boxes = self._minimal(space, boxes)
-            if kept is not None:
-                boxes = _of_kinds(space, boxes, kept)
-                self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
-            return self._ranked(pairs, outcome, boxes)
+        found = self._budget.finished(lambda: self._found(pairs, outcome, kept))
+        return self._with_almost(found, pairs, outcome)
+
+    def _found(self, pairs: Pairs, outcome: Outcome, kept: set[RuleSort] | None) -> CompleteDiscovery:
+        """The minimal ones of the rules found, ranked."""
+        space = asked_of(pairs.space)
+        boxes = self._shortest(space, asked_boxes(pairs.space, outcome.boxes), outcome)
+        boxes = self._minimal(space, boxes)
+        if kept is not None:
+            boxes = _of_kinds(space, boxes, kept)
+            self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
+        return self._ranked(pairs, outcome, boxes)
+
+    def _shortest(self, space: PredicateSpace, boxes: Words, outcome: Outcome) -> Words:
+        """The boxes of a search that ended; of one that was stopped, no more than are made minimal quickly."""
+        if outcome.complete or len(boxes) <= _KEPT_PARTIAL:
+            return boxes
+        self._notes.append(f"of {len(boxes):,} rules verified in time, only the {_KEPT_PARTIAL:,} shortest were kept")
+        return boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
 
     def _pairs(self) -> Pairs:
         if self._space is not None:
-            given = fitted(self._table, self._space, self._options.nulls)
+            given = fitted(self._table, self._space, self._options)
             return self._table.pairs(given, self._options, self._tuning)
         space, notes = predicate_space(self._table, self._options)
         self._notes.extend(notes)
@@ -144,12 +149,9 @@ class _Search:
         return minimal(space, boxes, self._budget, nullable, self._tuning)
 
     def _ranked(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> CompleteDiscovery:
-        space, n_rows = pairs.space, pairs.n_rows
-        found = self._ranks(pairs, boxes)
-        order = np.lexsort((np.arange(len(boxes)), -found.score))
+        found, order = self._ranks(pairs, boxes)
         boxes = boxes[order]
-        found = Ranks(found.succinctness[order], found.coverage[order], found.surprise[order])
-        broken = violating_pairs(boxes, outcome.evidence) if self._options.error else np.zeros(len(boxes), np.int64)
+        violations, errors = self._extent(pairs, outcome, boxes)
         self._budget.report("done", verified=len(boxes))
         if not outcome.complete:
             self._notes.append("the search was stopped: rules not yet verified on all rows are missing")
@@ -157,85 +159,74 @@ class _Search:
             self._notes.append(f"rules of more than {self._options.max_predicates} predicates were not searched")
         return CompleteDiscovery(
             table=self._table,
-            space=space,
+            space=asked_of(pairs.space),
             options=self._options,
             boxes=boxes,
             ranks=found,
-            violations=_as_violations(space, boxes, broken, n_rows),
-            errors=broken / max(1, n_rows * (n_rows - 1)),
+            violations=violations,
+            errors=errors,
             complete=outcome.complete,
             method=outcome.method,
             evidences=len(outcome.evidence),
             seconds=time.monotonic() - self._started,
             notes=tuple(self._notes),
-            almost=self._almost(pairs, outcome),
         )
 
-    def _ranks(self, pairs: Pairs, boxes: Words) -> Ranks:
-        """The scores of the boxes; coverage is that of random pairs, fewer of them the more rules there are."""
+    def _extent(self, pairs: Pairs, outcome: Outcome, boxes: Words) -> tuple[Counts, Floats]:
+        """The violations of each box, and its error by the measure of the search."""
+        if not self._options.error or not len(boxes):
+            return np.zeros(len(boxes), np.int64), np.zeros(len(boxes))
+        known = outcome.unordered or UnorderedPairs.of(outcome.evidence)
+        assert known is not None
+        n, measure = pairs.n_rows, self._options.measure
+        ordered, unordered = known.inside(boxes)
+        violations = as_violations(known.space, boxes, ordered, n)
+        if measure is Measure.G1:
+            return violations, unordered / (n * (n - 1) / 2)
+        rows = [outcome.measured.get(box.tobytes()) for box in boxes]
+        if None in rows:
+            relation, coded = pairs.here()
+            by_rows = RowMeasure(relation, asked_of(coded), self._options.nulls)
+            masks = known.space.masks(boxes).tolist()
+            rows = [by_rows.rows(mask, measure) if row is None else row for row, mask in zip(rows, masks, strict=True)]
+        return violations, np.array(rows, np.float64) / n
+
+    def _ranks(self, pairs: Pairs, boxes: Words) -> tuple[Ranks, NDArray[np.int64]]:
+        """The scores of the boxes in their order, best first, and that order.
+
+        Coverage is that of random pairs, fewer of them the more rules there are.
+        """
         if not len(boxes):
-            return Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
-        number = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // max(1, len(boxes))))
-        return ranks(pairs.n_rows, self._table.state_shares, pairs.space, boxes, pairs.random(number))
+            return Ranks(np.zeros(0), np.zeros(0), np.zeros(0)), np.zeros(0, np.int64)
+        number = max(_RANK_PAIRS // 10, min(_RANK_PAIRS, _RANK_WORK // len(boxes)))
+        drawn, space = pairs.random(number), asked_of(pairs.space)
+        sample = Evidence(space, asked_boxes(pairs.space, drawn.points), drawn.counts)
+        return ranks(pairs.n_rows, self._table.state_shares, space, boxes, sample).best_first()
 
-    def _almost(self, pairs: Pairs, outcome: Outcome) -> tuple[Discovered, ...]:
-        """The rules that at most `almost` unordered pairs break, with those pairs."""
-        if not self._options.almost or not outcome.counted:
-            return ()
-        space, n_rows = pairs.space, pairs.n_rows
-        most = 2 * self._options.almost
-        found, _ = inverted_approximately(
-            space, outcome.evidence, most, self._budget, self._options.max_predicates, tuning=self._tuning
-        )
-        counts = violating_pairs(found, outcome.evidence)
-        boxes = self._minimal(space, found[counts > 0])
-        scored = self._ranks(pairs, boxes)
-        order = np.lexsort((np.arange(len(boxes)), -scored.score))
-        boxes = boxes[order]
-        ordered = Ranks(scored.succinctness[order], scored.coverage[order], scored.surprise[order])
-        broken = violating_pairs(boxes, outcome.evidence)
-        part = CompleteDiscovery(
-            table=self._table,
-            space=space,
-            options=self._options,
-            boxes=boxes,
-            ranks=ordered,
-            violations=_as_violations(space, boxes, broken, n_rows),
-            errors=broken / max(1, n_rows * (n_rows - 1)),
-            complete=True,
-            method=outcome.method,
-            evidences=len(outcome.evidence),
-            seconds=0.0,
-        )
-        from refute.detect.detector import Detector
-
-        relation, coded = pairs.here()
-        detector, nulls = Detector(relation), self._options.nulls
-        constraints = [coded.constraint(row) for row in space.masks(boxes).tolist()]
-        return tuple(
-            replace(rule, pairs=_listed(detector, constraint, nulls))
-            for rule, constraint in zip(part.rules, constraints, strict=True)
+    def _with_almost(self, found: CompleteDiscovery, pairs: Pairs, outcome: Outcome) -> CompleteDiscovery:
+        """The result with the rules that few pairs break."""
+        if not self._options.almost:
+            return found
+        if not outcome.counted:
+            return replace(found, notes=(*found.notes, "rules that few pairs break were not searched: time was up"))
+        almost = Almost(pairs, outcome, self._options, self._budget, self._tuning)
+        boxes, complete = almost.boxes()
+        boxes, (scores, order) = self._budget.finished(lambda: self._judged(pairs, boxes))
+        listed, measured = almost.listed(found, boxes[order], scores)
+        missing = () if complete and measured else ("the search for rules that few pairs break was stopped",)
+        seconds = time.monotonic() - self._started
+        return replace(
+            found,
+            almost=listed,
+            complete=found.complete and not missing,
+            notes=(*found.notes, *missing),
+            seconds=seconds,
         )
 
-
-def _listed(detector: Detector, constraint: DenialConstraint, nulls: Nulls) -> tuple[tuple[int, ...], ...]:
-    """The violations of a rule by row number."""
-    from refute.language.rulebook import Rule
-
-    listed: list[tuple[int, ...]] = []
-    for s, t in detector.pairs(Rule(name="almost", constraint=constraint, nulls=nulls)):
-        listed.extend(zip(s.tolist(), *(() if t is None else (t.tolist(),)), strict=True))
-    return tuple(sorted(listed))
-
-
-def _as_violations(space: PredicateSpace, boxes: Words, pairs: Counts, n_rows: int) -> Counts:
-    """Pairs as violations: a rule about one row is broken by rows, each of which makes a pair with every other row."""
-    out = pairs.copy()
-    masks = space.masks(boxes[pairs > 0])
-    single = np.array([space.constraint(row).is_single_row for row in masks.tolist()], np.bool_)
-    positions = np.flatnonzero(pairs > 0)[single]
-    out[positions] //= max(1, n_rows - 1)
-    return out
+    def _judged(self, pairs: Pairs, boxes: Words) -> tuple[Words, tuple[Ranks, NDArray[np.int64]]]:
+        """The minimal ones of the boxes, and their scores."""
+        boxes = self._minimal(asked_of(pairs.space), boxes)
+        return boxes, self._ranks(pairs, boxes)
 
 
 def _of_kinds(space: PredicateSpace, boxes: Words, kept: set[RuleSort]) -> Words:

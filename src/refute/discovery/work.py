@@ -11,10 +11,11 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from refute.discovery.options import Options, Progress
-from refute.runtime.threads import chosen_threads, watched
+from refute.runtime.threads import chosen_threads, undisturbed, watched
 
 State = TypeVar("State")
 Task = TypeVar("Task")
+T = TypeVar("T")
 
 
 class Budget:
@@ -26,7 +27,8 @@ class Budget:
         self._started = time.monotonic()
         self._limit = options.time_limit
         self._stop = threading.Event()
-        self.halt = np.zeros(1, np.int64)  # what kernels look at while they run
+        self.halt = np.zeros(2, np.int64)  # what kernels look at while they run, and how much they have found
+        self._phase = ""
         self._share = 1.0
         self._patient = False
         self.evidences = self.candidates = self.verified = 0
@@ -72,6 +74,17 @@ class Budget:
         finally:
             self._patient = False
 
+    def finished(self, call: Callable[[], T]) -> T:
+        """What a call gives that nothing stops: Ctrl-C ends all that comes after it; a second one is not caught."""
+        with self.patiently():
+            return undisturbed(call, self.interrupt)
+
+    def beat(self, done: int, tasks: int) -> None:
+        """Report how far a search is whose kernels run: the tasks done of so many, and what was found by now."""
+        phase, _, _ = self._phase.partition(",")
+        part = f", {done:,} of {tasks:,} parts" if tasks > 1 else ""
+        self.report(phase + part, candidates=int(self.halt[1]))
+
     def report(
         self, phase: str, *, evidences: int | None = None, candidates: int | None = None, verified: int | None = None
     ) -> None:
@@ -79,6 +92,7 @@ class Budget:
         self.evidences = self.evidences if evidences is None else evidences
         self.candidates = self.candidates if candidates is None else candidates
         self.verified = self.verified if verified is None else verified
+        self._phase = phase
         if self._report is not None:
             self._report(Progress(phase, self.evidences, self.candidates, self.verified))
 
@@ -86,10 +100,21 @@ class Budget:
 class Crew(Generic[State, Task]):
     """Threads that take tasks from one queue, each carrying a state of its own from task to task."""
 
-    def __init__(self, budget: Budget, start: Callable[[], State], work: Callable[[State, Task], State]) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        start: Callable[[], State],
+        work: Callable[[State, Task], State],
+        *,
+        tasks: int = 0,
+    ) -> None:
+        """With `tasks`, the number of tasks there are, it is reported how far they are."""
         self._budget = budget
         self._start = start
         self._work = work
+        self._tasks = tasks
+        self._done = 0
+        self._told: tuple[int, int] | None = None
 
     def run(self, tasks: Iterable[Task]) -> tuple[list[State], bool]:
         """The final state of every thread, and whether all tasks were done."""
@@ -103,15 +128,24 @@ class Crew(Generic[State, Task]):
                 yield task
 
         try:
-            states = watched(self._budget.threads, in_time(), self._start, self._work, self)
+            states = watched(self._budget.threads, in_time(), self._start, self._working, self)
         finally:
             halted = bool(self._budget.halt[0])
             self._budget.halt[0] = 0
         return states, not (halted or left.is_set())
 
+    def _working(self, state: State, task: Task) -> State:
+        state = self._work(state, task)
+        self._done += 1
+        return state
+
     def look(self) -> None:
-        """Tell the kernels that run whether to go on."""
+        """Tell the kernels that run whether to go on, and the user how far they are."""
         self._budget.halt[0] = self._budget.expired
+        now = self._done, int(self._budget.halt[1])
+        if self._tasks and now != self._told:
+            self._told = now
+            self._budget.beat(self._done, self._tasks)
 
     def interrupt(self) -> None:
         """Let kernels stop at once, and all other work after the task at hand."""

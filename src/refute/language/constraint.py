@@ -13,7 +13,7 @@ from refute.language.predicate import Column, Constant, Predicate, Row
 _FINGERPRINT_DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DenialConstraint:
     """`not (p1 and ... and pm)` over two distinct rows `s` and `t`, or over one row when only one is mentioned.
 
@@ -58,6 +58,15 @@ class DenialConstraint:
         from refute.language.render.text import render_text  # which is built on this module
 
         return render_text(self)
+
+    def __repr__(self) -> str:
+        return f"DenialConstraint({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+        from refute.language.render.english import render_english
+
+        return table_part(render_english(self), ("constraint",), [(str(self),)])
 
     def swapped(self) -> DenialConstraint:
         """The constraint with the roles of the two rows exchanged: its violations are the same pairs reversed."""

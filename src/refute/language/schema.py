@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 
 from refute.language.rulebook.fields import (
     BOOK_FIELDS,
@@ -32,6 +33,11 @@ def rules_schema() -> dict[str, object]:
 def schema_text() -> str:
     """The schema as the text that is shipped beside this module."""
     return json.dumps(rules_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def schema_address() -> str:
+    """The address of the shipped schema file on this machine, for editors."""
+    return Path(str(files("refute.language").joinpath(SHIPPED))).absolute().as_uri()
 
 
 def shipped_schema() -> str:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from refute.faults import needing
 from refute.live.index import Longs
 from refute.live.rows import Rows
 from refute.relation.arrays import row_numbers
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Changes:
@@ -66,6 +71,33 @@ class Changes:
             f"{name}: +{added:,} -{removed:,}" for name, (added, removed) in self._deltas.items() if added or removed
         ]
         return f"Changes({', '.join(parts) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        rows = [(name, *delta, self.counts.get(name, 0)) for name, delta in self._deltas.items()]
+        return table_part("Violations that appeared and vanished", ("rule", "appeared", "vanished", "now"), rows)
+
+    def to_arrow(self) -> pa.Table:
+        """All violations that came and went, with the columns `rule` and `change` before those of `added`."""
+        parts = [
+            pa.table(
+                {
+                    "rule": pa.array([name] * len(table), pa.string()),
+                    "change": pa.array([change] * len(table), pa.string()),
+                    **dict(zip(table.column_names, table.columns, strict=True)),
+                }
+            )
+            for change, tables in (("added", self.added), ("removed", self.removed))
+            for name, table in tables.items()
+        ]
+        empty = pa.table({"rule": pa.array([], pa.string()), "change": pa.array([], pa.string())})
+        return pa.concat_tables([empty, *parts], promote_options="default")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
 
     def _table(self, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
         return clashes_table(pairs, rows, self._key)

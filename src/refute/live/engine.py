@@ -67,12 +67,12 @@ class LiveEngine(LocalEngine):
         known = self._counts.get(rule)
         return super().count(rule) if known is None else known
 
-    def clashes(self, rule: Rule, limit: int | None) -> LocalClashes:
-        """The violations of a rule, at most `limit` of them."""
+    def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> LocalClashes:
+        """The violations of a rule, at most `limit` of them, with these columns of both rows."""
         pairs = self._known(rule)
         if pairs is None:
-            return super().clashes(rule, limit)
-        return KnownClashes(self._detector, self.identity, rule, limit, pairs)
+            return super().clashes(rule, limit, shown)
+        return KnownClashes(self._detector, self.identity, rule, limit, shown, pairs=pairs)
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -167,12 +167,20 @@ class KnownClashes(LocalClashes):
     """Violations that are known already."""
 
     def __init__(
-        self, detector: Detector, identity: Identity, rule: Rule, limit: int | None, pairs: tuple[RowNumbers, ...]
+        self,
+        detector: Detector,
+        identity: Identity,
+        rule: Rule,
+        limit: int | None,
+        shown: Sequence[str],
+        *,
+        pairs: tuple[RowNumbers, ...],
     ) -> None:
-        super().__init__(detector, identity, rule, limit)
+        super().__init__(detector, identity, rule, limit, shown)
         self._known = pairs
 
-    def _pairs(self) -> Iterator[tuple[RowNumbers, ...]]:
+    def row_pairs(self) -> Iterator[tuple[RowNumbers, ...]]:
+        """Row numbers of violations, of each side."""
         yield tuple(side[: self._limit] for side in self._known)
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from refute.display import in_one_line
+from refute.faults import needing
 from refute.language.render import render_text
 from refute.language.rulebook import Rule
 from refute.plan.shape import Shape
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +74,43 @@ def _numbered(title: str, steps: tuple[str, ...]) -> list[str]:
     return [f"  {title if number == 0 else '':9} {number + 1}. {step}" for number, step in enumerate(steps)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """The plans of several rules over one table, and notes on them."""
 
     rules: tuple[RulePlan, ...]
     notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[RulePlan]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(one.method for one in self.rules))
+        return f"Plan({len(self):,} rule{'' if len(self) == 1 else 's'} by {methods})"
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        rows = [(one.name, one.method, "; ".join((*one.steps, *one.count)), one.worst) for one in self.rules]
+        return table_part(repr(self), ("rule", "method", "steps to count", "worst case"), rows)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule."""
+        texts = ("name", "constraint", "sentence", "method", "worst")
+        lists = ("steps", "verify", "count", "check")
+        columns = {name: pa.array([getattr(one, name) for one in self.rules], pa.string()) for name in texts}
+        steps = {
+            name: pa.array([list(getattr(one, name)) for one in self.rules], pa.list_(pa.string())) for name in lists
+        }
+        return pa.table({**columns, "rows": pa.array([one.rows for one in self.rules], pa.int64()), **steps})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
 
     def __str__(self) -> str:
         return "\n\n".join([*map(str, self.rules), *filter(None, ["\n".join(map(in_one_line, self.notes))])])

@@ -16,6 +16,7 @@ Longs = NDArray[np.int64]
 ORDERED = frozenset(
     {Family.INTEGER, Family.FLOAT, Family.DECIMAL, Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.TIME}
 )
+UNREAD = (Family.UNSUPPORTED, Family.NULL, Family.DURATION)
 _WHOLE = 5  # columns that make a row as a whole
 
 
@@ -27,16 +28,12 @@ class CodedColumn:
     family: Family
     values: Ids
     size: int
+    present: int  # how many rows have a value
 
     @property
     def ordered(self) -> bool:
         """Whether its values have an order that rules speak of."""
         return self.family in ORDERED
-
-    @property
-    def present(self) -> int:
-        """How many rows have a value."""
-        return int(np.count_nonzero(self.values >= 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,35 +74,71 @@ def room(column: CodedColumn) -> Longs:
     return np.zeros(2 * max(column.size, 1), np.int64)
 
 
+def fresh(relation: Relation) -> Relation:
+    """The same rows as a relation that keeps nothing for others: codes that are looked at once would stay for good."""
+    return relation.head(relation.n_rows)
+
+
 def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list[CodedColumn]:
-    """The columns that rules can read, in their order."""
+    """The columns that rules can read, in their order; their values are the rows of one matrix."""
+    read = [(name, family) for name in names if (family := relation.type_of(name).family) not in UNREAD]
+    matrix = np.empty((len(read), relation.n_rows), np.int32)
     found = []
-    for name in names:
-        family = relation.type_of(name).family
-        if family in (Family.UNSUPPORTED, Family.NULL, Family.DURATION):
-            continue
-        encoded = relation.encode(name, ordered=family in ORDERED, dense=True, threads=threads)
-        found.append(CodedColumn(name, family, encoded.values.astype(np.int32, copy=False), encoded.size))
+    for place, (name, family) in enumerate(read):
+        encoded = fresh(relation).encode(name, ordered=family in ORDERED, dense=True, threads=threads)
+        matrix[place] = encoded.values
+        found.append(CodedColumn(name, family, matrix[place], encoded.size, relation.n_rows - encoded.nulls))
     return found
 
 
-def distinct_rows(columns: Sequence[CodedColumn], n_rows: int) -> Ids | None:
-    """The first of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+def matrix_of(columns: Sequence[CodedColumn]) -> Ids:
+    """The values of columns as the rows of one matrix; without a copy where `read_columns` made them."""
+    base = columns[0].values.base if columns else None
+    if isinstance(base, np.ndarray) and base.shape == (len(columns), len(columns[0].values)):
+        if all(column.values.base is base for column in columns):
+            return base
+    return np.stack([column.values for column in columns]) if columns else np.empty((0, 0), np.int32)
+
+
+def whole_row_columns(columns: Sequence[CodedColumn], n_rows: int) -> tuple[list[CodedColumn], list[CodedColumn]]:
+    """The columns that make a row as a whole, none where they are too few, and the others.
 
     Columns that are different in almost every row do not count, or no rows would be equal; rows of few columns repeat
-    each other as a matter of course. Otherwise what is repeated as a whole says nothing more, and chance would not
-    repeat it, so rules over it would look far better than they are.
+    each other as a matter of course.
     """
+    whole = [column for column in columns if column.size < 0.9 * n_rows]
+    others = [column for column in columns if column.size >= 0.9 * n_rows]
+    return (whole if len(whole) >= _WHOLE else []), others
+
+
+def repeats_rows(differ: int, n_rows: int) -> bool:
+    """Whether so few rows differ that each counts once.
+
+    What is repeated as a whole says nothing more, and chance would not repeat it, so rules over it would look far
+    better than they are.
+    """
+    return 2 * differ <= n_rows
+
+
+def distinct_rows(relation: Relation, columns: Sequence[CodedColumn]) -> Ids | None:
+    """One of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+
+    It is the one with the lowest values in the columns that do not count.
+    """
+    n_rows = relation.n_rows
     alike = Grouping.whole(n_rows)
-    others = [column for column in columns if column.size < 0.9 * n_rows]
-    if len(others) < _WHOLE:
+    whole, others = whole_row_columns(columns, n_rows)
+    if not whole:
         return None
-    for column in sorted(others, key=lambda one: -one.size):
+    for column in sorted(whole, key=lambda one: -one.size):
         values = column.values + np.int32(1)  # null is a value here
-        alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1))
-        if 2 * (alike.n_rows - alike.n_groups) < n_rows:
+        alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1, n_rows))
+        if not repeats_rows(n_rows - alike.n_rows + alike.n_groups, n_rows):
             return None
-    firsts = np.minimum.reduceat(alike.order, alike.starts[:-1]) if alike.n_groups else alike.order
+    ranks = [fresh(relation).encode(other.name, ordered=True, dense=True).values for other in reversed(others)]
+    groups = np.repeat(np.arange(alike.n_groups), alike.sizes)
+    lowest = np.lexsort([alike.order, *(values[alike.order] for values in ranks), groups])
     alone = np.ones(n_rows, np.bool_)
     alone[alike.order] = False
-    return np.sort(np.concatenate([np.flatnonzero(alone).astype(np.int32), firsts]))
+    alone[alike.order[lowest[alike.starts[:-1]]]] = True
+    return np.flatnonzero(alone).astype(np.int32)

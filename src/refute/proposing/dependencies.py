@@ -9,18 +9,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from refute.kernels.proposing.chance import dealt_blame
-from refute.kernels.proposing.groups import UNIT, to_blame
+from refute.kernels.proposing.groups import UNIT, blamed_by
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import CodedColumn, Grouping, Longs, room
-from refute.proposing.scores import Figures, Limits, clustered
+from refute.proposing.columns import CodedColumn, Grouping, Ids, Longs, matrix_of
+from refute.proposing.scores import Figures, Limits, clustered, probable_blame
 
 Side = tuple[int, ...]  # places of columns, ascending
-_UNKNOWN = np.iinfo(np.int64).max
+UNKNOWN = np.iinfo(np.int64).max
 
 
 @dataclass(slots=True, eq=False)
@@ -32,12 +33,24 @@ class DependencySearch:
     limits: Limits
     seed: int
     pruned: bool = True
+    halt: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # set by another thread, to end what runs
     singles: dict[int, Grouping] = field(default_factory=dict)
+    in_groups: dict[int, int] = field(default_factory=dict)  # how many rows agree with another on each column
     left_over: dict[Side, Longs] = field(default_factory=dict)  # rows to blame by right side
 
     def __post_init__(self) -> None:
-        whole = Grouping.whole(self.n_rows)
+        whole = Grouping.whole(len(self.codes.T))
         self.singles = {place: whole.refined(column) for place, column in enumerate(self.columns)}
+        self.in_groups = {place: grouping.n_rows for place, grouping in self.singles.items()}
+
+    @property
+    def codes(self) -> Ids:
+        """The values of all columns."""
+        return matrix_of(self.columns)
+
+    def room(self) -> Longs:
+        """What kernels count the values of any column in."""
+        return np.zeros(2 * max((column.size for column in self.columns), default=1), np.int64)
 
     @property
     def least_rows(self) -> float:
@@ -51,7 +64,7 @@ class DependencySearch:
 
     def sides(self, size: int) -> Iterator[Side]:
         """The left sides of so many columns that may leave enough rows in groups."""
-        useful = [place for place in self.varied if self.singles[place].n_rows >= self.least_rows]
+        useful = [place for place in self.varied if self.in_groups[place] >= self.least_rows]
         return itertools.combinations(useful, size)
 
     def grouping(self, side: Side) -> Grouping:
@@ -66,61 +79,85 @@ class DependencySearch:
     def searched(self, side: Side) -> list[Candidate]:
         """The key and the dependencies of a left side that are good enough."""
         grouping = self.singles[side[0]] if len(side) == 1 else self.grouping(side)
-        found = [] if len(side) == 1 else self._keys(side, grouping)
-        blamed = np.full(len(self.columns), _UNKNOWN, np.int64)
+        found = [] if len(side) == 1 else self.judged_key(side, grouping)
+        blamed = np.full(len(self.columns), UNKNOWN, np.int64)
         if grouping.n_rows >= self.least_rows or not self.pruned:
-            for right in self.varied:
-                if right not in side:
-                    found += self._dependency(side, grouping, right, blamed)
+            counts = self.room()
+            rights, stops = self.rights(side, grouping.n_rows)
+            counted = self.counted(grouping, rights, stops, counts)
+            within = (counted[:, 1] <= stops) & (self.halt[0] == 0)
+            blamed[rights[within]] = counted[within, 1]
+            possible = within & self.is_possible(*counted[:, :3].T)
+            for right, (rows, blame, _, parts) in zip(rights[possible], counted[possible].tolist(), strict=True):
+                known = Figures(rows, grouping.n_groups, blame, None, clustered(parts, rows, blame))
+                found += self._judged(side, grouping, int(right), counts, known)
         self.left_over[side] = blamed
         return found
+
+    def counted(
+        self, grouping: Grouping, rights: Longs, stops: Longs, counts: Longs, common: Ids | None = None
+    ) -> Longs:
+        """For each right side the rows that meet the premise, those to blame, those that chance blames at most, and how
+        they cluster; too few of each where more are to blame than where to stop."""
+        common = np.full(len(rights), -1, np.int32) if common is None else common
+        return blamed_by(grouping.order, grouping.starts, self.codes, rights, stops, common, counts, self.halt)
+
+    def rights(self, side: Side, n_rows: int) -> tuple[Longs, Longs]:
+        """The right sides that are looked at with a left side that has so many rows in groups, and how many rows may be
+        to blame for each."""
+        rights = np.array([place for place in self.varied if place not in side], np.int64)
+        stops = np.full(len(rights), UNKNOWN)
+        if not self.pruned or len(side) == 1:
+            return rights, stops
+        left = np.min([self.left_over[part] for part in itertools.combinations(side, len(side) - 1)], axis=0)[rights]
+        known = left != UNKNOWN
+        stops = np.full(len(rights), int(self.limits.error * n_rows))
+        stops[known] = np.minimum(stops[known], ((1 - self.limits.tendency) * left[known]).astype(np.int64))
+        worth = left >= self.limits.chance  # else nothing is left to explain
+        return rights[worth], stops[worth]
+
+    def is_possible(self, rows: Any, blame: Any, rest: Any) -> Any:
+        """Whether a dependency may be good enough, of which chance would blame no more than `rest`; or each of many."""
+        limits = self.limits
+        enough = (rows >= self.least_rows) & (blame <= limits.error * rows)
+        if not self.pruned:
+            return enough
+        return enough & (rest >= limits.chance) & (probable_blame(blame) <= (1 - limits.tendency) * rest)
 
     def single_keys(self) -> Iterator[Candidate]:
         """Columns of which nearly every value is different."""
         for column in self.columns:
             repeats = column.present - column.size
-            if column.size > 1 and column.present > 0.9 * self.n_rows:
+            if column.size > 1 and self.is_possible_key(column.present, repeats):
                 figures = Figures(column.present, column.size, repeats, None)
-                if figures.error <= self.limits.key_error:
-                    yield Candidate(RuleShape.KEY, (column.name,), (), figures)
+                yield Candidate(RuleShape.KEY, (column.name,), (), figures)
 
-    def _dependency(self, side: Side, grouping: Grouping, right: int, blamed: Longs) -> list[Candidate]:
-        limits, column = self.limits, self.columns[right]
-        counts = room(column)
-        parts = [self.left_over[part][right] for part in itertools.combinations(side, len(side) - 1) if part]
-        left = min(parts, default=_UNKNOWN)
-        if self.pruned and left < limits.chance:
-            return []  # nothing is left to explain
-        most = int(limits.error * grouping.n_rows)
-        if self.pruned and left != _UNKNOWN:
-            most = min(most, int((1 - limits.tendency) * left))
-        stop = most if self.pruned and len(side) > 1 else _UNKNOWN
-        rows, blame, rest, parts_clustered = to_blame(grouping.order, grouping.starts, column.values, counts, stop)
-        if blame > stop:
+    def judged(self, side: Side, right: int) -> list[Candidate]:
+        """One dependency, where it is good enough."""
+        grouping, counts = self.grouping(side), self.room()
+        ((rows, blame, _, parts),) = self.counted(grouping, np.array([right]), np.array([UNKNOWN]), counts).tolist()
+        if rows < self.least_rows or blame > self.limits.error * rows:
             return []
-        blamed[right] = blame
-        if rows < self.least_rows or blame > limits.error * rows:
-            return []
-        if self.pruned and (rest < limits.chance or blame > (1 - limits.tendency) * rest):
-            return []
-        chance = self._chance(side, grouping, column, counts, blame)
-        if chance < limits.chance:
-            return []
-        figures = Figures(rows, grouping.n_groups, blame, chance, clustered(parts_clustered, rows, blame))
-        if figures.score < limits.tendency:
-            return []
-        return [Candidate(RuleShape.DEPENDENCY, self._names(side), (column.name,), figures)]
+        known = Figures(rows, grouping.n_groups, blame, None, clustered(parts, rows, blame))
+        return self._judged(side, grouping, right, counts, known)
 
-    def _chance(self, side: Side, grouping: Grouping, column: CodedColumn, counts: Longs, blame: int) -> float:
+    def _judged(self, side: Side, grouping: Grouping, right: int, counts: Longs, known: Figures) -> list[Candidate]:
+        """A dependency that is good enough, given all figures but chance."""
+        chance = self._chance(side, grouping, self.columns[right].values, counts, known)
+        figures = replace(known, chance=chance)
+        if chance < self.limits.chance or figures.score < self.limits.tendency:
+            return []
+        return [Candidate(RuleShape.DEPENDENCY, self._names(side), self._names((right,)), figures)]
+
+    def _chance(self, side: Side, grouping: Grouping, values: Ids, counts: Longs, known: Figures) -> float:
         """The rows that chance would blame, given the part of the left side that explains most."""
-        least = math.inf
+        least, seed = math.inf, np.uint64(self.seed)
         for size in range(len(side)):
             for part in itertools.combinations(side, size):
                 groups, pools = self._pools(grouping, part)
-                seed = np.uint64(self.seed)
-                dealt = dealt_blame(grouping.order, grouping.starts, column.values, groups, pools, seed, counts)
+                dealt = dealt_blame(grouping.order, grouping.starts, values, groups, pools, known.rows, seed, counts)
                 least = min(least, dealt / UNIT)
-                if self.pruned and blame > (1 - self.limits.tendency) * least:
+                if self.pruned and probable_blame(known.blame) > (1 - self.limits.tendency) * least:
                     return 0.0
         return least
 
@@ -136,18 +173,24 @@ class DependencySearch:
             changes |= np.diff(values[groups]) != 0
         return groups, np.concatenate([[0], np.flatnonzero(changes) + 1, [len(groups)]]).astype(np.int64)
 
-    def _keys(self, side: Side, grouping: Grouping) -> list[Candidate]:
+    def judged_key(self, side: Side, grouping: Grouping) -> list[Candidate]:
         """The key of several columns, where far more rows would have the same values if the last column were dealt."""
-        columns = [self.columns[place] for place in side]
-        present = np.logical_and.reduce([column.values >= 0 for column in columns])
-        rows, repeats = int(np.count_nonzero(present)), grouping.n_rows - grouping.n_groups
-        if rows <= 0.9 * self.n_rows or repeats > self.limits.key_error * rows:
+        repeats = grouping.n_rows - grouping.n_groups
+        if repeats > self.limits.key_error * self.n_rows:
+            return []
+        present = np.logical_and.reduce([self.columns[place].values >= 0 for place in side])
+        rows = int(np.count_nonzero(present))
+        if not self.is_possible_key(rows, repeats):
             return []
         chance = min(self._repeats_by_chance(side, place, present) for place in side)
         figures = Figures(rows, rows - repeats, repeats, chance)
         if chance < self.limits.chance or figures.score < self.limits.tendency:
             return []
         return [Candidate(RuleShape.KEY, self._names(side), (), figures)]
+
+    def is_possible_key(self, rows: int, repeats: int) -> bool:
+        """Whether so many rows have a value in all columns of a key, and so few of them repeat another."""
+        return rows > 0.9 * self.n_rows and repeats <= self.limits.key_error * rows
 
     def _repeats_by_chance(self, side: Side, dealt: int, present: np.ndarray) -> float:
         """How many rows would repeat another if the values of one column were dealt to all rows anew: exact."""

@@ -7,24 +7,43 @@ sizes, or any groups would do for an order that nearly holds among all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
-from refute.kernels.proposing.orders import clashing_pairs, order_blame, sorted_groups
+from refute.kernels.proposing.orders import (
+    Tiny,
+    by_rank,
+    most_by_chance,
+    order_blame,
+    sketched,
+    sorted_groups,
+    sure_blame,
+)
 from refute.kernels.proposing.spans import deal, sort_parts
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import CodedColumn, Grouping, Ids, Longs
+from refute.proposing.columns import CodedColumn, Grouping, Ids, Longs, matrix_of
 from refute.proposing.scores import Figures, Limits
 
 _FEW_VALUES = 5  # a column with fewer is no scale
 _SMALL_GROUPS = 5.0  # rows of the mean group, below which any order is an accident
 _FEW_ROWS, _MANY_DEALS = 100, 8  # expected blame below which one deal is too coarse, and how many are dealt then
-_BOTH = ((1, "rises"), (-1, "falls"))
+FORMS = {"rises": 1, "falls": -1}
+_NEVER = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def is_scale(column: CodedColumn, size: int) -> bool:
+    """Whether orders are about a column that has so many values."""
+    return column.ordered and size >= _FEW_VALUES
+
+
+def is_grouping(rows: int, groups: int, n_rows: int) -> bool:
+    """Whether orders are looked for inside so many groups, of so many rows together."""
+    return rows >= 0.5 * n_rows and rows >= _SMALL_GROUPS * groups > 0
+
+
+@dataclass(slots=True, eq=False)
 class OrderSearch:
     """What is needed to search order rules: columns, their groupings, and which of them are keys."""
 
@@ -35,17 +54,23 @@ class OrderSearch:
     limits: Limits
     seed: int
     pruned: bool = True
+    halt: Longs = field(default_factory=lambda: np.zeros(1, np.int64))  # set by another thread, to end what runs
+    scales: list[int] = field(default_factory=list)  # what orders are about; by default, what has values enough
+    _sketches: Tiny = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scales = self.scales or [place for place, one in enumerate(self.columns) if is_scale(one, one.size)]
+        self._sketches = np.empty((self.n_rows, len(self.scales)), np.int8)
+        for place, scale in enumerate(self.scales):
+            sketched(self.columns[scale].values, self.columns[scale].size, self._sketches[:, place])
 
     def tasks(self) -> Iterator[Callable[[], list[Candidate]]]:
         """What searches the rules of each group column, or of all rows, with each column that rises."""
-        scales = self._scales()
         grouped = [
-            place
-            for place, found in self.singles.items()
-            if found.n_rows >= 0.5 * self.n_rows and found.n_rows >= _SMALL_GROUPS * found.n_groups > 0
+            place for place, found in self.singles.items() if is_grouping(found.n_rows, found.n_groups, self.n_rows)
         ]
         for group in (None, *grouped):
-            for x in scales:
+            for x in self.scales:
                 if group != x:
                     yield partial(self.searched, group, x)
 
@@ -53,55 +78,80 @@ class OrderSearch:
         """The order rules of this column with those after it that are good enough."""
         grouping = Grouping.whole(self.n_rows) if group is None else self.singles[group]
         column = self.columns[x]
-        rows, starts = sorted_groups(grouping.order, grouping.starts, column.values)
-        found: list[Candidate] = []
+        rows, starts = self.sorted_rows(grouping, x)
         if len(rows) < self.limits.order_support * self.n_rows:
-            return found
+            return []
         by = () if group is None else (self.columns[group].name,)
-        most = int(self.limits.order_error * len(rows))
-        for y in self._scales():
-            if y <= x or y == group or {x, y} <= self.keys:
-                continue
-            other = self.columns[y]
-            for sign, form in _BOTH:
-                if self.pruned and clashing_pairs(rows, starts, column.values, other.values, sign, most) > most:
-                    continue
-                figures = self._figures(rows, starts, column, other, sign)
-                if figures is not None:
-                    found.append(Candidate(RuleShape.ORDER, by, (column.name, other.name), figures, form))
+        found: list[Candidate] = []
+        for y, form in self._possible(rows, starts, group, x):
+            figures = self.figures(rows, starts, column, self.columns[y], form)
+            if figures is not None:
+                found.append(Candidate(RuleShape.ORDER, by, (column.name, self.columns[y].name), figures, form))
         return found
+
+    def judged(self, group: int | None, x: int, y: int, form: str) -> list[Candidate]:
+        """One order rule, where it is good enough."""
+        rows, starts = self.sorted_rows(Grouping.whole(self.n_rows) if group is None else self.singles[group], x)
+        figures = self.figures(rows, starts, self.columns[x], self.columns[y], form)
+        by = () if group is None else (self.columns[group].name,)
+        names = (self.columns[x].name, self.columns[y].name)
+        return [] if figures is None else [Candidate(RuleShape.ORDER, by, names, figures, form)]
+
+    def sorted_rows(self, grouping: Grouping, x: int) -> tuple[Ids, Longs]:
+        """The rows of a grouping by group and by what they have in this column."""
+        column = self.columns[x]
+        return sorted_groups(grouping.order, grouping.starts, column.values, by_rank(column.values, column.size))
+
+    def _possible(self, rows: Ids, starts: Longs, group: int | None, x: int) -> Iterator[tuple[int, str]]:
+        """The columns that may rise or fall as x rises."""
+        most = int(self.limits.order_error * len(rows))
+        ys, blamed = self.sure_blame(rows, starts, group, x, most if self.pruned else -1)
+        for y, *both in zip(ys, *blamed.tolist(), strict=True):
+            for form, blame in zip(FORMS, both, strict=True):
+                if y >= 0 and (blame <= most or not self.pruned) and not self.halt[0]:
+                    yield y, form
+
+    def sure_blame(self, rows: Ids, starts: Longs, group: int | None, x: int, most: int) -> tuple[list[int], Longs]:
+        """The scales after x, and how many rows are to blame at least where they rise, and where they fall; -1 for
+        those that are not asked about."""
+        ys = [y if y != group and not {x, y} <= self.keys else -1 for y in self.scales if y > x]
+        codes, values = matrix_of(self.columns), self.columns[x].values
+        blamed = sure_blame(rows, starts, values, codes, np.array(ys, np.int64), self._sketches, most, self.halt)
+        return ys, blamed
 
     def _dealt_to_groups(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, sign: int) -> float:
         """The rows to blame where the points are dealt to groups anew: what any groups of these sizes would do."""
-        first, second = x.values[rows], y.values[rows]
-        present = second >= 0
-        groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[present]
-        points = first[present].astype(np.int64) << 32 | second[present]
+        present = y.values[rows] >= 0
+        sizes = np.sort(np.add.reduceat(present, starts[:-1], dtype=np.int64))
+        kept = rows[present]
+        points = x.values[kept].astype(np.int64) << 32 | y.values[kept]
         deal(points, np.uint64(self.seed))
-        sizes = np.sort(np.unique(groups, return_counts=True)[1])
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         sort_parts(points, bounds)
         xs, ys = (points >> 32).astype(np.int32), (points & 0xFFFFFFFF).astype(np.int32)
         every = np.arange(len(points), dtype=np.int32)
-        return float(order_blame(every, bounds, xs, ys, sign, np.uint64(self.seed), 0)[1])
+        return float(order_blame(every, bounds, xs, ys, sign, np.uint64(self.seed), 0, _NEVER)[1])
 
-    def _figures(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, sign: int) -> Figures | None:
-        limits, deals = self.limits, 1
-        while True:
-            total, blame, dealt, groups = order_blame(
-                rows, starts, x.values, y.values, sign, np.uint64(self.seed), deals
-            )
-            chance = dealt / deals
-            if chance >= _FEW_ROWS or deals == _MANY_DEALS:
+    def figures(self, rows: Ids, starts: Longs, x: CodedColumn, y: CodedColumn, form: str) -> Figures | None:
+        """The figures of one order, of rows by group and x, that is good enough."""
+        limits, seed, sign = self.limits, np.uint64(self.seed), FORMS[form]
+        total, chance_at_most = most_by_chance(rows, starts, x.values, y.values, np.zeros(y.size, np.int64))
+        least = max(limits.chance, limits.order_chance * total)
+        if total < limits.order_support * self.n_rows or chance_at_most < least:
+            return None
+        most = int(limits.order_error * total)
+        _, blame, _, groups = order_blame(rows, starts, x.values, y.values, sign, seed, 0, most)
+        if (
+            blame > limits.order_error * total
+            or Figures(total, groups, blame, chance_at_most).score < limits.order_lift
+        ):
+            return None
+        chance = 0.0
+        for deals in (1, _MANY_DEALS):
+            chance = order_blame(rows, starts, x.values, y.values, sign, seed, deals, most)[2] / deals
+            if chance >= _FEW_ROWS:
                 break
-            deals = _MANY_DEALS
-        if groups > 1 and blame <= limits.order_error * total and chance >= limits.chance:
+        if groups > 1 and chance >= limits.chance:
             chance = min(chance, self._dealt_to_groups(rows, starts, x, y, sign))
         figures = Figures(total, groups, blame, chance)
-        least = max(limits.chance, limits.order_chance * total)
-        supported = total >= limits.order_support * self.n_rows and chance >= least
-        fits = supported and figures.error <= limits.order_error and figures.score >= limits.order_lift
-        return figures if fits else None
-
-    def _scales(self) -> list[int]:
-        return [place for place, one in enumerate(self.columns) if one.ordered and one.size >= _FEW_VALUES]
+        return figures if chance >= least and figures.score >= limits.order_lift else None

@@ -34,7 +34,7 @@ class ProposedTable(Protocol):
         """The rows to blame, as `refute.suspects` gives them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proposal:
     """One rule that the data speaks for: `blame` of its `support` rows would have to go, `chance` by chance.
 
@@ -116,6 +116,9 @@ class Proposal:
         """The rows to blame, with the values that they should have; found when asked for."""
         return self._table.suspects(self.rules)
 
+    def __repr__(self) -> str:
+        return f"Proposal({self.text!r}: {self.evidence})"
+
     def __str__(self) -> str:
         return self.text
 
@@ -128,6 +131,7 @@ class Proposals(Discovery):
     table: ProposedTable = field(repr=False)
     method: str = "propose"
     almost: tuple[Discovered, ...] = ()
+    where: str | None = None
 
     @property
     def complete(self) -> bool:  # type: ignore[override]
@@ -174,7 +178,13 @@ class Proposals(Discovery):
             replace(entry, tolerance=limit, description=f"{one.sentence} {one.evidence}.", status=Status.PROPOSED)
             for one, entry, limit in zip(chosen, entries, tolerated, strict=True)
         )
-        return RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
+        book = RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
+        return book if self.where is None else book.only_where(self.where, self.table.n_rows)
+
+    def remarks(self, n: int | None = None) -> list[list[str]]:
+        """The rules that stand under each, of which the most general one is written."""
+        chosen = self.rules if n is None else self.top(n)
+        return [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
 
     def _tolerated(self, entries: Sequence[Entry]) -> list[Tolerance]:
         rules = [entry.rules() for entry in entries]

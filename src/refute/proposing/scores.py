@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from refute.kernels.proposing.groups import UNIT
 
@@ -64,8 +66,14 @@ class Figures:
             return 1.0 - self.error
         if not self.chance:
             return 0.0
-        missed = (self.blame + 1.64 * math.sqrt(self.blame + 1)) / self.chance
+        missed = float(probable_blame(self.blame)) / self.chance
         return max(0.0, 1.0 - missed * min(3.0, max(1.0, self.clustering / 0.15)))
+
+
+def probable_blame(blame: Any) -> Any:
+    """The rows to blame, or for an array those of each, that one would have to expect in other rows of the kind: an
+    upper bound (one-sided, 95 %)."""
+    return blame + 1.64 * np.sqrt(blame + 1)
 
 
 def clustered(parts: int, rows: int, blame: int) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from refute.discovery.options import Options
 from refute.discovery.work import Budget, Crew
-from refute.errors import OptionError
+from refute.display import in_one_line
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, distinct_rows, read_columns
@@ -21,11 +21,11 @@ from refute.proposing.orders import OrderSearch
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
-from refute.relation import Relation
+from refute.relation import Family, Relation
 
 Task = Callable[[], list[Candidate]]
-_WIDEST = 3
-_FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
+_SHOWN = 5  # names in a note
+FOLLOWING = {RuleShape.KEY, RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP}  # grouped by dependencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,6 @@ def search_heads(
     limits: Limits = STANDARD,
 ) -> Heads:
     """The proposals for a table; `max_left` columns at most on the left of a dependency and in a key."""
-    if not 1 <= max_left <= _WIDEST:
-        raise OptionError(f"max_left must be 1, 2 or 3, not {max_left!r}", option="max_left", value=max_left)
     began = time.monotonic()
     budget = Budget(options)
     names = list(relation.names if options.columns is None else options.columns)
@@ -59,24 +57,50 @@ def search_heads(
             raise unknown_column(name, relation.names)
     budget.report("reading columns")
     columns = read_columns(relation, names, budget.threads)
-    notes = []
-    few = distinct_rows(columns, relation.n_rows)
+    notes = unread_note(relation, names)
+    few = distinct_rows(relation, columns)
     if few is not None:
-        notes.append(
-            f"only {len(few):,} of {relation.n_rows:,} rows differ; rows that repeat another were counted once"
-        )
+        notes.append(repeated_note(len(few), relation.n_rows))
         chosen = np.zeros(relation.n_rows, np.bool_)
         chosen[few] = True
         relation = relation.filter(chosen)
         columns = read_columns(relation, names, budget.threads)
     search = ProposalSearch(relation, columns, budget, max_left, frozenset(shapes), limits, options.seed)
-    found = search.candidates()
-    if not search.complete:
-        notes.append("the search was stopped; what it had not looked at yet may hold further rules")
-    heads = [head for head in listed(found, relation.n_rows) if head.candidate.shape in search.shapes]
+    try:
+        search.candidates()
+    except KeyboardInterrupt:  # between two phases
+        search.complete = False
+    return heads_of(search.found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
+
+
+def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
+    """What is said of columns that hold something that rules cannot read."""
+    unread = [name for name in names if relation.type_of(name).family in (Family.UNSUPPORTED, Family.DURATION)]
+    shown = ", ".join(map(in_one_line, unread[:_SHOWN])) + (" and others" if len(unread) > _SHOWN else "")
+    return [f"rules cannot read every type, so these columns were left out: {shown}"] if unread else []
+
+
+def repeated_note(differ: int, n_rows: int) -> str:
+    """What is said where rows that repeat others count once."""
+    return f"only {differ:,} of {n_rows:,} rows differ; rows that repeat another were counted once"
+
+
+def heads_of(
+    found: Sequence[Candidate],
+    n_rows: int,
+    shapes: Collection[RuleShape],
+    limits: Limits,
+    notes: Sequence[str],
+    began: float,
+    *,
+    complete: bool,
+) -> Heads:
+    """The list of what a search found that began at this moment."""
+    stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
+    heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
-    return Heads(rules, tendencies, search.complete, tuple(notes), time.monotonic() - began, relation.n_rows)
+    return Heads(rules, tendencies, complete, (*notes, *stopped), time.monotonic() - began, n_rows)
 
 
 def _is_rule(head: Head, limits: Limits) -> bool:
@@ -101,32 +125,36 @@ class ProposalSearch:
     pruned: bool = True
     complete: bool = True
     tried: int = 0
+    found: list[Candidate] = field(default_factory=list)
 
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
-        n_rows, limits, seed = self.relation.n_rows, self.limits, self.seed
-        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned)
-        found = list(known.single_keys())
-        keyed = {one.left[0] for one in found}
+        n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
+        known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
+        self.found += known.single_keys()
+        keyed = {one.left[0] for one in self.found}
         keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
-        if _FOLLOWING & self.shapes:
-            for size in range(1, self.max_left + 1):
-                sides = known.sides(size)
-                found += self._done("dependencies", (partial(known.searched, side) for side in sides))
+        self._dependencies(known, 1)
         rows = WithinRows(self.relation, self.columns, n_rows, limits)
         compared: list[Candidate] = []
         if {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
             compared = self._done("comparisons", rows.comparisons())
-            found += compared
         if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
-            found += self._done("values", rows.domains(keyed))
+            self._done("values", rows.domains(keyed))
         if RuleShape.NO_OVERLAP in self.shapes:
             spans = SpanSearch(self.relation, self.columns, known.singles, n_rows, limits, seed, self.pruned)
-            found += self._done("spans", spans.tasks(compared))
+            self._done("spans", spans.tasks(compared))
         if RuleShape.ORDER in self.shapes:
-            orders = OrderSearch(self.columns, known.singles, keys, n_rows, limits, seed, self.pruned)
-            found += self._done("orders", orders.tasks())
-        return found
+            orders = OrderSearch(self.columns, known.singles, keys, n_rows, limits, seed, self.pruned, halt)
+            self._done("orders", orders.tasks())
+        for size in range(2, self.max_left + 1):
+            self._dependencies(known, size)
+        return self.found
+
+    def _dependencies(self, known: DependencySearch, size: int) -> None:
+        """Find the keys and dependencies with so many columns on the left."""
+        if FOLLOWING & self.shapes:
+            self._done("dependencies", (partial(known.searched, side) for side in known.sides(size)))
 
     def _done(self, phase: str, tasks: Iterable[Task]) -> list[Candidate]:
         """What tasks find, on all cores; the progress names what was found last."""
@@ -145,4 +173,6 @@ class ProposalSearch:
 
         states, done = Crew(self.budget, list[Candidate], work).run(counted())
         self.complete = self.complete and done
-        return [one for state in states for one in state]
+        found = [one for state in states for one in state]
+        self.found += found
+        return found

@@ -10,11 +10,19 @@ import numpy as np
 
 from refute.kernels.proposing.spans import deal, overlap_blame
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import CodedColumn, Grouping, Longs
+from refute.proposing.columns import CodedColumn, Grouping, Longs, fresh
 from refute.proposing.scores import Figures, Limits
 from refute.relation import Relation
 
 _NEVER = np.iinfo(np.int64).max
+
+
+def spanned_columns(compared: Candidate) -> tuple[str, str] | None:
+    """Where spans begin and end by a comparison: the lower column, then the higher one."""
+    first, second = compared.right
+    if compared.form in ("<", "<="):
+        return first, second
+    return (second, first) if compared.form in (">", ">=") else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,32 +40,46 @@ class SpanSearch:
     def tasks(self, compared: Iterable[Candidate]) -> Iterator[Callable[[], list[Candidate]]]:
         """What searches the spans of two columns, of which one is known to be at most the other."""
         for one in compared:
-            if one.form in ("<", "<="):
-                yield partial(self.searched, *one.right)
-            elif one.form in (">", ">="):
-                yield partial(self.searched, *reversed(one.right))
+            both = spanned_columns(one)
+            if both is not None:
+                yield partial(self.searched, *both)
 
     def searched(self, start: str, end: str) -> list[Candidate]:
         """The rules by which these spans do not overlap that are good enough."""
         return list(self._between(start, end))
 
+    def judged(self, group: int | None, start: str, end: str) -> list[Candidate]:
+        """The rule for the groups of one column, or among all rows, where it is good enough."""
+        spans = self._spans(start, end)
+        return [] if spans is None else self._within(group, start, end, *spans)
+
     def _between(self, start: str, end: str) -> Iterator[Candidate]:
-        first, second = self.relation.encode_joint((start, end), ordered=True, dense=True)
-        begins, ends = first.values.astype(np.int64), second.values.astype(np.int64)
-        spanned = (begins >= 0) & (ends >= 0) & (begins <= ends)
-        if np.count_nonzero(spanned & (begins < ends)) < 0.5 * self.n_rows:
+        spans = self._spans(start, end)
+        if spans is None:
             return
         for place in (None, *range(len(self.columns))):
-            column = None if place is None else self.columns[place]
-            if column is not None and (column.name in (start, end) or self.singles[place or 0].n_groups == 0):
-                continue
-            grouping = Grouping.whole(self.n_rows) if place is None else self.singles[place]
-            figures = self._figures(grouping, spanned, begins, ends, alone=column is None)
-            if figures is not None:
-                by = () if column is None else (column.name,)
-                yield Candidate(RuleShape.NO_OVERLAP, by, (start, end), figures)
-                if not by:
-                    return  # it follows inside any group
+            found = self._within(place, start, end, *spans)
+            yield from found
+            if found and place is None:
+                return  # it follows inside any group
+
+    def _spans(self, start: str, end: str) -> tuple[np.ndarray, Longs, Longs] | None:
+        """Which rows have a span, and where it begins and ends; None where most have none."""
+        first, second = fresh(self.relation).encode_joint((start, end), ordered=True, dense=True)
+        begins, ends = first.values.astype(np.int64), second.values.astype(np.int64)
+        spanned = (begins >= 0) & (ends >= 0) & (begins <= ends)
+        few = np.count_nonzero(spanned & (begins < ends)) < 0.5 * self.n_rows
+        return None if few else (spanned, begins, ends)
+
+    def _within(
+        self, place: int | None, start: str, end: str, spanned: np.ndarray, begins: Longs, ends: Longs
+    ) -> list[Candidate]:
+        by = () if place is None else (self.columns[place].name,)
+        grouping = Grouping.whole(self.n_rows) if place is None else self.singles[place]
+        if {start, end} & set(by) or grouping.n_groups == 0:
+            return []
+        figures = self._figures(grouping, spanned, begins, ends, alone=place is None)
+        return [] if figures is None else [Candidate(RuleShape.NO_OVERLAP, by, (start, end), figures)]
 
     def _figures(
         self, grouping: Grouping, spanned: np.ndarray, begins: Longs, ends: Longs, *, alone: bool

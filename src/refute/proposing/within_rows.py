@@ -13,7 +13,7 @@ from refute.language.conditions import And, Condition, Or
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.proposing.candidates import Candidate, RuleShape, against, comparison
-from refute.proposing.columns import CodedColumn
+from refute.proposing.columns import CodedColumn, fresh
 from refute.proposing.scores import Figures, Limits
 from refute.relation import Family, Relation
 
@@ -37,20 +37,25 @@ class WithinRows:
 
     def comparisons(self) -> Iterator[Task]:
         """What compares two columns of which one may be equal to, or at most, the other in nearly every row."""
-        realms: dict[str, list[CodedColumn]] = {}
-        for column in self.columns:
-            if column.family is not Family.BOOLEAN and column.size > 1:
-                realms.setdefault(column.family.realm, []).append(column)
-        for members in realms.values():
-            for left, right in itertools.combinations(members, 2):
-                yield partial(self.compared, left, right)
+        for places, _ in realms_of(self.columns):
+            for left, right in itertools.combinations(places, 2):
+                yield partial(self.compared, self.columns[left], self.columns[right])
 
     def compared(self, left: CodedColumn, right: CodedColumn) -> list[Candidate]:
         """The comparisons of two columns that are good enough."""
         return list(self._comparison(left, right))
 
+    @staticmethod
+    def is_possible(left: CodedColumn, n: int, equal: int, lower: int, n_rows: int, limits: Limits) -> bool:
+        """Whether a column may be equal to another, or compare one way, given how it does in n of all rows."""
+        if n < max(limits.chance, limits.support * n_rows):
+            return False
+        most = limits.row_error * n
+        return n - equal <= most or (left.ordered and (lower <= most or n - equal - lower <= most))
+
     def _comparison(self, left: CodedColumn, right: CodedColumn) -> Iterator[Candidate]:
-        joint = self.relation.encode_joint((left.name, right.name), ordered=left.ordered and right.ordered, dense=True)
+        ordered, names = left.ordered and right.ordered, (left.name, right.name)
+        joint = fresh(self.relation).encode_joint(names, ordered=ordered, dense=True)
         a, b = (one.values for one in joint)
         both = (a >= 0) & (b >= 0)
         a, b = a[both], b[both]
@@ -127,9 +132,8 @@ class WithinRows:
 
     def _texts(self, column: CodedColumn, codes: np.ndarray) -> list[str]:
         """The values that some codes stand for."""
-        order = np.argsort(column.values, kind="stable")
-        firsts = order[np.searchsorted(column.values[order], codes)]
-        return [self.relation.column(column.name)[int(row)].as_py() for row in firsts]
+        firsts = (int(np.argmax(column.values == code)) for code in codes)
+        return [self.relation.column(column.name)[row].as_py() for row in firsts]
 
     def _one_of(self, column: CodedColumn, known: np.ndarray) -> Condition:
         return Or(tuple(against(column.name, Operator.EQ, value) for value in sorted(self._texts(column, known))))
@@ -156,9 +160,18 @@ class WithinRows:
         def missed(op: Operator, bound: float) -> int:
             value = int(bound) if float(bound).is_integer() else bound
             predicate = Predicate.of(Column(Row.S, column.name), op, Constant(value))
-            return int(np.count_nonzero(self.relation.mask(predicate)))
+            return int(np.count_nonzero(fresh(self.relation).mask(predicate)))
 
         return missed
+
+
+def realms_of(columns: Sequence[CodedColumn]) -> list[tuple[list[int], bool]]:
+    """The places of columns that can be compared with each other, and whether by order."""
+    realms: dict[str, list[int]] = {}
+    for place, column in enumerate(columns):
+        if column.family is not Family.BOOLEAN and column.size > 1:
+            realms.setdefault(column.family.realm, []).append(place)
+    return [(places, columns[places[0]].ordered) for places in realms.values() if len(places) > 1]
 
 
 def _is_slip(text: str, like: str) -> bool:

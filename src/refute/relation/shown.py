@@ -41,6 +41,13 @@ def shown_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [shown(scalar) for scalar in column]
 
 
+def id_text(value: Any) -> str:
+    """The id of a row, or any value, as text; the values of a key of several columns with slashes between."""
+    return (
+        "/".join(map(id_text, value.values())) if isinstance(value, dict) else "null" if value is None else str(value)
+    )
+
+
 def date_text(days: int) -> str:
     """The day so many days after 1970-01-01, as ISO 8601 writes it: years beyond four digits have a sign."""
     era, day = divmod(days + 719_468, _ERA)  # after the first of March of the year 0, whose February comes last

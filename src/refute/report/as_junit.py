@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from refute.display import in_xml
@@ -25,6 +25,7 @@ def render(report: Report) -> str:
         errors="0",
         skipped="0",
         time=f"{sum(result.seconds for result in report):.3f}",
+        timestamp=report.data.time.strftime("%Y-%m-%dT%H:%M:%S"),
     )
     for result in report:
         suite.append(_case(report, result))
@@ -51,8 +52,12 @@ def _case(report: Report, result: RuleResult) -> ElementTree.Element:
 def _witness(result: RuleResult) -> str:
     if result.values is None:
         return result.sentence
-    rows = [f"{role} = {values}" for role, values in result.values.items() if values is not None]
+    rows = [f"{role}: {_said(values)}" for role, values in result.values.items() if values is not None]
     return "\n".join([result.sentence, *rows])
+
+
+def _said(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {'null' if value is None else value}" for name, value in values.items())
 
 
 def _xml_safe(text: str) -> str:

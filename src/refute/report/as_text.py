@@ -1,66 +1,184 @@
-"""The report as plain text: one line a rule, and the clashing rows of those that failed."""
+"""The report as text: rules that failed first, with the rows that clash, then a line that sums up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
+from refute.display.differences import Marked, columns_of, marked_pair, padded, shortened
+from refute.display.tones import Line, Span, Tone, line, without_tones
+from refute.relation.shown import id_text
 from refute.report.numbers import counted, plural
+from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.report.suspects_as_text import render as rendered_suspects
 
 if TYPE_CHECKING:
+    from refute.detect.scenes import TalliedGroup, ValueTally
+    from refute.report.exhibits import Clash, Exhibits
     from refute.report.report import Report
-    from refute.report.result import RuleResult
 
-CELL_WIDTH = 24
+CELL_WIDTH = 32
 FIRST_SUSPECTS = 5
-FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
+_GROUPS, _VALUES, _HEALED = 3, 4, 3
+_FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
+_TONES = {Standing.ERROR: Tone.BAD, Standing.OK: Tone.GOOD}
+_ENGINES = {"local": "in this process", "spark": "on Spark"}
 
 
 def render(report: Report) -> str:
     """The text, without colours."""
-    lines = [f"{in_one_line(report.data.name)}: {plural(report.data.rows, 'row')}, {plural(len(report), 'rule')}"]
+    return without_tones(lines(report))
+
+
+def lines(report: Report, shown: int | None = None) -> Iterator[Line]:
+    """The lines, whose parts have tones; with `shown`, so many clashes or groups of each broken rule."""
+    rows, rules = plural(report.data.rows, "row"), plural(len(report), "rule")
+    yield line(f"{in_one_line(report.data.name)}: {rows}, {rules}, checked {_ENGINES[report.data.engine]}")
     suspects = report.first_suspects
     if suspects is not None and suspects.count:
-        lines.append(rendered_suspects(suspects, FIRST_SUSPECTS))
+        yield from map(line, rendered_suspects(suspects, FIRST_SUSPECTS).split("\n"))
     elif suspects is None and report.has_suspects:
-        lines.append(f"Suspects: {NOT_LOOKED_FOR}")
-    for result in report:
-        lines.extend(_lines(result))
-    fetched = [result.name for result in report if result.finding.method == FETCHED]
+        yield line(f"Suspects: {NOT_LOOKED_FOR}")
+    exhibits = report.exhibits(shown)
+    width = max((len(result.state.value) for result in report), default=0) + 1
+    for result in report.failing_first:
+        yield line((result.state.value.ljust(width), _tone(result.state)), f"{_name(result)}: {counted(result)}")
+        for one in _details(result, exhibits, shown):
+            yield [(" " * width, None), *one]
+    fetched = [_name(result) for result in report if result.finding.method == _FETCHED]
     if fetched:
-        lines.append(f"Answered in this process, from rows fetched from Spark: {', '.join(fetched)}")
-    return "\n".join(lines)
+        yield line(f"Answered in this process, from rows fetched from Spark: {', '.join(fetched)}")
+    yield summary(report)
 
 
-def _lines(result: RuleResult) -> Iterator[str]:
-    mark = "ok" if result.finding.holds else "ok~" if result.passed else result.rule.severity.value
-    yield f"{mark:<5} {in_one_line(result.name)}: {counted(result)}"
-    if result.finding.skipped_nulls:
-        yield f"      {plural(result.finding.skipped_nulls, 'row')} skipped because of nulls"
-    if result.finding.holds:
+def summary(report: Report) -> Line:
+    """How many rules fared how, and the exit code that says so."""
+    counts = report.counts
+    failed, warned = counts[Standing.ERROR], counts[Standing.WARN]
+    passed = len(report) - failed - warned
+    parts = [f"{plural(failed, 'rule')} failed" if failed else "", f"{warned:,} warned" if warned else ""]
+    said = ", ".join(part for part in parts if part)
+    besides = [f"{counts[state]:,} {state.value}" for state in (Standing.KNOWN, Standing.TOLERATED) if counts[state]]
+    rest = f"{plural(passed, 'rule') if not said else f'{passed:,}'} passed"
+    rest += f" ({', '.join(besides)})" if besides else ""
+    tone = Tone.BAD if failed else Tone.DOUBTFUL if warned else Tone.GOOD
+    head: list[Span] = [(said, tone), (", ", None), (rest, None)] if said else [(rest, tone)]
+    return [*head, (f"; exit code {report.exit_code}", None)]
+
+
+def _details(result: RuleResult, exhibits: Exhibits, shown: int | None) -> Iterator[Line]:
+    """What stands below the name of a rule."""
+    finding, compared = result.finding, result.compared
+    if finding.skipped_nulls:
+        yield line(f"{plural(finding.skipped_nulls, 'row')} skipped because of nulls")
+    if compared is not None and compared.changed:
+        yield line("the rule is not the one of the baseline, so all its violations are new")
+    if compared is not None and compared.healed:
+        named = "; ".join(" with ".join(map(_cell, pair)) for pair in compared.healed[:_HEALED])
+        more = f" and {len(compared.healed) - _HEALED:,} more" if len(compared.healed) > _HEALED else ""
+        yield line((f"healed since the baseline: {named}{more}", Tone.GOOD))
+    if finding.holds:
         return
-    yield f"      {in_one_line(' '.join(result.sentence.split()))}"
-    if result.values is not None:
-        yield from (f"      {line}" for line in witness_table(result))
+    yield line(in_one_line(" ".join(result.sentence.split())))
+    tally = exhibits.tally(result.name)
+    alone = tally is not None or shown is None
+    clashes = [exhibits.witness(result.name)] if alone else exhibits.clashes(result.name)
+    yield from clash_table(clashes, result.columns)
+    if tally is not None:
+        yield from _groups(tally, shown or _GROUPS)
+    elif shown is not None and finding.violations is not None and len(clashes) < finding.violations:
+        what = "row" if result.rule.constraint.is_single_row else "pair"
+        total = finding.violations // 2 if result.rule.constraint.is_symmetric else finding.violations
+        if len(clashes) < total:
+            yield line(f"{len(clashes):,} of {plural(total, what)}")
 
 
-def witness_table(result: RuleResult) -> list[str]:
-    """The clashing rows as an aligned table of the columns that the rule reads."""
-    assert result.values is not None and result.finding.witness is not None
-    columns = result.rule.constraint.columns
-    rows = [["row", *map(_cell, columns)]]
-    for role, values in result.values.items():
-        if values is not None:
-            row_id = getattr(result.finding.witness, role)
-            rows.append([f"{role} = {_cell(row_id)}", *(_cell(values[name]) for name in columns)])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+def clash_table(clashes: Sequence[Clash], columns: Sequence[str]) -> Iterator[Line]:
+    """Clashing rows as an aligned table of the columns that the rule reads, with marks below what differs."""
+    table: list[list[Marked]] = [[Marked(""), *(Marked(_cell(name)) for name in columns)]]
+    marks: set[int] = set()
+    for clash in clashes:
+        for cells in clash_cells(clash, columns):
+            table.append(cells)
+        if len(clash) > 1:
+            marks.add(len(table) - 1)
+    widths = [max(columns_of(row[at].text) for row in table) for at in range(len(table[0]))]
+    for place, row in enumerate(table):
+        spans: Line = []
+        for cell, width in zip(row, widths, strict=True):
+            before, differing, after = cell.parts
+            spans += [
+                (before, None),
+                (differing, Tone.MARKED),
+                (padded(after, width - columns_of(before + differing)), None),
+            ]
+            spans.append(("  ", None))
+        yield spans
+        if place in marks:
+            under = "  ".join(padded(_carets(cell), width) for cell, width in zip(row, widths, strict=True))
+            if under.strip():
+                yield line((under.rstrip(), Tone.MARKED))
+
+
+def clash_cells(clash: Clash, columns: Sequence[str], width: int = CELL_WIDTH) -> list[list[Marked]]:
+    """The cells of the rows of a clash, the role and id of each first, with what differs between the rows marked."""
+    rows = [[Marked(f"{row.role} = {_cell(row.row_id)}")] for row in clash]
+    for name in columns:
+        texts = [text_of(row.values.get(name)) for row in clash]
+        if len(texts) == 2:
+            cells = marked_pair(texts[0], texts[1], width)
+        else:
+            cells = tuple(Marked(shortened(text, width)) for text in texts)  # type: ignore[assignment]
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(cell)
+    return rows
+
+
+def _groups(tally: ValueTally, most: int) -> Iterator[Line]:
+    """The values in groups: `35233: birmingham 24 rows, birminghxm 1 row`."""
+    for group in tally.groups[:most]:
+        yield _group(group)
+    if tally.n_groups > most:
+        yield line((f"and {plural(tally.n_groups - min(most, len(tally.groups)), 'more group')}", Tone.FAINT))
+
+
+def _group(group: TalliedGroup) -> Line:
+    head = f"{_joined(group.key)}: " if group.key else ""
+    if not group.values[0].values:
+        return line(f"{head}{plural(group.rows, 'row')}, the first is {_cell(group.values[0].first)}")
+    spans: Line = [(head, None)]
+    for place, value in enumerate(group.values[:_VALUES]):
+        tone = Tone.MARKED if place else None
+        spans.append((f"{', ' if place else ''}{_joined(value.values)} ", tone))
+        spans.append((plural(value.rows, "row"), None))
+    if group.distinct > _VALUES:
+        spans.append((f" and {plural(group.distinct - _VALUES, 'more value')}", Tone.FAINT))
+    return spans
+
+
+def _carets(cell: Marked) -> str:
+    before, differing, _ = cell.parts
+    return " " * columns_of(before) + "^" * columns_of(differing)
+
+
+def _joined(values: Sequence[Any]) -> str:
+    return "/".join(map(_cell, values))
+
+
+def _name(result: RuleResult) -> str:
+    return in_one_line(result.name)
+
+
+def _tone(state: Standing) -> Tone:
+    return _TONES.get(state, Tone.DOUBTFUL)
+
+
+def text_of(value: Any) -> str:
+    """A value as one line of text."""
+    return in_one_line(id_text(value))
 
 
 def _cell(value: Any) -> str:
-    text = "null" if value is None else str(value)
-    text = in_one_line(text)
-    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+    return shortened(text_of(value), CELL_WIDTH)

@@ -9,16 +9,23 @@ if TYPE_CHECKING:
 
 
 def counted(result: RuleResult) -> str:
+    """The extent of a result in words, with what lets it pass: `12 violations in 7 rows (tolerated: 1% rows)`."""
+    said = extent(result)
+    if result.compared is not None:
+        said += f", {len(result.compared.new):,} of them new"
+    return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said
+
+
+def extent(result: RuleResult) -> str:
     """The extent of a result in words: `12 violations in 7 rows`."""
     finding = result.finding
     if finding.holds:
         return "holds"
     if finding.violations is None or finding.rows is None:
         return "violated"
-    extent = f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
-    return f"{extent} (tolerated: {result.rule.tolerance})" if result.passed else extent
+    return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str, several: str | None = None) -> str:
     """`1 row`, `2,000 rows`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"

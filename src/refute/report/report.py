@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from refute.detect.engine import Engine
 from refute.errors import OptionError
-from refute.faults import unknown_rule
+from refute.faults import needing, unknown_rule
 from refute.language.addresses import local_path
+from refute.language.conditions import columns_of
 from refute.language.rulebook import Severity
+from refute.report.discretion import OPEN, Discretion
+from refute.report.exhibits import Exhibits
 from refute.report.numbers import plural
-from refute.report.result import RuleResult
+from refute.report.result import RuleResult, Standing
 from refute.report.suspects import Suspects
 from refute.report.unasked import LOOKS, cost
 from refute.report.violations import Violations
 from refute.writing import write_text
 
+if TYPE_CHECKING:
+    import pandas
+
+    from refute.report.baseline import Baseline
+    from refute.report.history import History
+
 
 @dataclass(frozen=True, slots=True)
 class DataSummary:
-    """What was checked."""
+    """What was checked, when, and by which engine."""
 
     name: str
     rows: int
     columns: tuple[str, ...]
+    key: tuple[str, ...] = ()
+    engine: str = "local"
+    time: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as in the JSON of `check`."""
-        return {"name": self.name, "rows": self.rows, "columns": list(self.columns)}
+        return {"name": self.name, "rows": self.rows, "columns": list(self.columns), "key": list(self.key)}
 
 
 class Report:
@@ -42,10 +57,12 @@ class Report:
         data: DataSummary,
         results: tuple[RuleResult, ...],
         engine: Engine,
+        discretion: Discretion = OPEN,
     ) -> None:
         self.data = data
         self.results = results
         self._engine = engine
+        self._discretion = discretion
 
     @property
     def ok(self) -> bool:
@@ -58,6 +75,17 @@ class Report:
         failed = {result.failed for result in self.results} - {None}
         return 1 if Severity.ERROR in failed else 2 if failed else 0
 
+    @property
+    def counts(self) -> dict[Standing, int]:
+        """How many rules fared how."""
+        return {state: sum(result.state is state for result in self.results) for state in Standing}
+
+    @property
+    def failing_first(self) -> list[RuleResult]:
+        """The results, those that need somebody first; otherwise in the order of the rules."""
+        states = list(Standing)
+        return sorted(self.results, key=lambda result: states.index(result.state))
+
     @cached_property
     def rows(self) -> Any:
         """The input with a column `refute`: which rules each row breaks, in which role, with how many partners."""
@@ -69,8 +97,9 @@ class Report:
 
         Rules that are broken within their tolerance blame nobody.
         """
-        blaming = [result.rule for result in self.results if result.finding.holds or not result.passed]
-        return Suspects(self._engine.suspects(blaming))
+        blaming = [result.rule for result in self.results if result.finding.holds or not result.tolerated]
+        read = [name for rule in blaming for name in rule.constraint.columns]
+        return Suspects(self._engine.suspects(blaming), self._discretion, read)
 
     @property
     def first_suspects(self) -> Suspects | None:
@@ -78,14 +107,18 @@ class Report:
         in about a second (`unasked.py`), of a table that was counted; None otherwise."""
         if "suspects" in self.__dict__:
             return self.suspects
-        here = getattr(self._engine, "is_here", False)
-        cheap = here and cost((result.rule for result in self.results), self.data.rows) <= LOOKS
-        return self.suspects if cheap and self.has_suspects else None
+        return self.suspects if self._is_cheap and self.has_suspects else None
 
     @property
     def has_suspects(self) -> bool:
         """Whether it is known that there are suspects: some rule fails, and violations were counted."""
         return not self.ok and all(result.finding.violations is not None for result in self.results)
+
+    @property
+    def _is_cheap(self) -> bool:
+        """Whether looking at all rows for each rule takes about a second."""
+        here = getattr(self._engine, "is_here", False)
+        return here and cost((result.rule for result in self.results), self.data.rows) <= LOOKS
 
     def split(self, blame: str = "suspects") -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column `refute` that says why each is one.
@@ -100,9 +133,37 @@ class Report:
         return self._engine.split(self.rows)
 
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
-        """The clashing rows of a rule, as `refute.violations` returns them; the table is not opened again."""
+        """The clashing rows of a rule, as `refute.violations` returns them; the table is not opened again.
+
+        Columns that the report hides are left out; `s` and `t` name rows by their key nonetheless.
+        """
         result = self._named(rule) if isinstance(rule, str) else rule
-        return Violations(self._engine, result.rule, limit)
+        hidden = self._discretion
+        columns = [name for name in result.columns if not hidden.hides(name)] if hidden else None
+        return Violations(self._engine, result.rule, limit, columns=columns)
+
+    def hiding(self, *columns: str, values: bool = True) -> Report:
+        """The same report without the values of these columns, or with `values=False` without any: `***` is shown.
+
+        That holds for text, JSON, JUnit, HTML, suspects and listed violations. `rows` and `split` are the data itself.
+        """
+        read = (name for result in self.results for name in _columns_of(result))
+        known = list(dict.fromkeys((*self.data.columns, *self.data.key, *read)))
+        chosen = Discretion.of(columns, known, everything=not values)
+        results = tuple(result.hiding(chosen, self.data.key) for result in self.results)
+        return Report(self.data, results, self._engine, chosen)
+
+    def against(self, baseline: Baseline) -> Report:
+        """The same report, where only violations that the baseline does not have fail."""
+        results = tuple(replace(result, compared=baseline.compared(self, result)) for result in self.results)
+        return Report(self.data, results, self._engine, self._discretion)
+
+    def exhibits(self, clashes: int | None = None) -> Exhibits:
+        """What shows of the broken rules beside their numbers: some clashes of each, and the values in their groups.
+
+        By default few of each, where the rows are here; elsewhere `clashes` must say how many to look for.
+        """
+        return Exhibits(self, self._engine, self._discretion, clashes)
 
     def _named(self, name: str) -> RuleResult:
         names = [result.name for result in self.results]
@@ -132,35 +193,55 @@ class Report:
         return render(self)
 
     def _repr_html_(self) -> str:
-        from refute.report.as_html import render
+        from refute.report.page.page import render_part
 
-        return render(self)
+        return render_part(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as plain values: the JSON of `check`."""
-        return {
-            "data": self.data.to_dict(),
-            "rules": [result.to_dict() for result in self.results],
-            "ok": self.ok,
-        }
+    def to_dict(self, *, clashes: int | None = None) -> dict[str, Any]:
+        """The report as plain values: the JSON of `check`. With `clashes`, so many violations of each broken rule."""
+        from refute.report.as_json import plain_report
 
-    def to_json(self, path: str | Path | None = None) -> str:
+        return plain_report(self, clashes)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule: how it fared, with its numbers."""
+        from refute.report.as_table import table_of
+
+        return table_of(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
+
+    def to_json(self, path: str | Path | None = None, *, clashes: int | None = None) -> str:
         """The report as JSON text, written to `path` if given."""
         from refute.report.as_json import render
 
-        return _written(render(self), path)
+        return _written(render(self, clashes), path)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The report as one self-contained HTML page, written to `path` if given."""
-        from refute.report.as_html import render
+    def to_html(
+        self, path: str | Path | None = None, *, clashes: int | None = None, history: History | None = None
+    ) -> str:
+        """The report as one self-contained HTML page, written to `path` if given.
 
-        return _written(render(self), path)
+        `clashes` says how many violations of each broken rule are shown; on Spark, more than one only if it is given.
+        With a history, the page shows how the numbers have changed.
+        """
+        from refute.report.page.page import render
+
+        return _written(render(self, clashes, history), path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """The report as JUnit XML, for CI servers, written to `path` if given."""
         from refute.report.as_junit import render
 
         return _written(render(self), path)
+
+
+def _columns_of(result: RuleResult) -> Sequence[str]:
+    where = result.rule.where
+    return (*result.columns, *(() if where is None else columns_of(where)))
 
 
 def _written(text: str, path: str | Path | None) -> str:

@@ -2,32 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
-from refute.detect.results import Finding, Timed
+from refute.detect.results import Finding, Timed, Witness
+from refute.display import in_one_line
+from refute.display.markup import table_part
+from refute.language.conditions import columns_of
 from refute.language.render import render_condition, render_text
 from refute.language.rulebook import Rule, Severity
+from refute.report.discretion import Discretion
+from refute.report.numbers import extent
+
+
+class Standing(Enum):
+    """How a rule fared: in the order in which reports show them, those that need somebody first."""
+
+    ERROR = "error"
+    WARN = "warn"
+    KNOWN = "known"  # broken, but by nothing that the baseline does not have
+    TOLERATED = "tolerated"
+    OK = "ok"
 
 
 @dataclass(frozen=True, slots=True)
+class SinceBaseline:
+    """The violations of a rule beside those of a baseline: how many are in both, and which are in one only.
+
+    Each is by the ids of its rows, or by their values where rows have no key; a clash of a symmetric rule is one.
+    """
+
+    known: int
+    new: tuple[tuple[Any, ...], ...]
+    healed: tuple[tuple[Any, ...], ...]
+    changed: bool = False  # the rule is another one than in the baseline, so all of it is new
+
+    def hiding(self, discretion: Discretion, key: Sequence[str]) -> SinceBaseline:
+        """The same without hidden values."""
+
+        def quiet(pairs: tuple[tuple[Any, ...], ...]) -> tuple[tuple[Any, ...], ...]:
+            return tuple(tuple(discretion.row_id(one, key) for one in pair) for pair in pairs)
+
+        return replace(self, new=quiet(self.new), healed=quiet(self.healed))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RuleResult:
     """What a check found about one rule."""
 
     rule: Rule
     finding: Finding
-    values: dict[str, dict[str, Any] | None] | None  # the witness rows, by role
+    values: dict[str, dict[str, Any] | None] | None  # the witness rows by role: their keys and what the rule reads
     seconds: float
-    passed: bool  # holds, or is violated no more than its tolerance allows
+    tolerated: bool  # holds, or is violated no more than its tolerance allows
+    compared: SinceBaseline | None = None
 
     @classmethod
-    def of(cls, rule: Rule, timed: Timed, n_rows: int) -> RuleResult:
+    def of(cls, rule: Rule, timed: Timed, n_rows: int, key: Sequence[str] = ()) -> RuleResult:
         """The result, judged by the rule's tolerance."""
         finding = timed.finding
         passed = finding.holds
         if not passed and finding.violations is not None and finding.rows is not None:
             passed = rule.allows(finding.violations, finding.rows, n_rows)
-        return cls(rule, finding, timed.values, timed.seconds, passed)
+        read = () if rule.where is None else columns_of(rule.where)
+        shown = dict.fromkeys((*key, *rule.constraint.columns, *read))
+        values = timed.values
+        if values is not None:
+            values = {
+                role: None if row is None else {name: row[name] for name in shown if name in row}
+                for role, row in values.items()
+            }
+        return cls(rule, finding, values, timed.seconds, passed)
 
     @property
     def name(self) -> str:
@@ -35,24 +82,61 @@ class RuleResult:
         return self.rule.name
 
     @property
+    def passed(self) -> bool:
+        """Whether it holds, is violated within its tolerance, or by nothing that the baseline does not have."""
+        return self.tolerated or (self.compared is not None and not self.compared.new)
+
+    @property
     def failed(self) -> Severity | None:
         """The severity with which it failed, or None when it passed."""
         return None if self.passed else self.rule.severity
+
+    @property
+    def state(self) -> Standing:
+        """How it fared, in one word."""
+        if self.finding.holds:
+            return Standing.OK
+        if self.tolerated:
+            return Standing.TOLERATED
+        return Standing.KNOWN if self.passed else Standing(self.rule.severity.value)
 
     @property
     def sentence(self) -> str:
         """The rule in plain words."""
         return self.rule.description or self.rule.sentence
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the rule reads."""
+        return self.rule.constraint.columns
+
+    def hiding(self, discretion: Discretion, key: Sequence[str]) -> RuleResult:
+        """The same without hidden values."""
+        witness = self.finding.witness
+        if witness is not None:
+            witness = Witness(*(None if one is None else discretion.row_id(one, key) for one in witness))
+        values = self.values
+        if values is not None:
+            values = {role: None if row is None else discretion.values(row) for role, row in values.items()}
+        compared = None if self.compared is None else self.compared.hiding(discretion, key)
+        return replace(self, finding=replace(self.finding, witness=witness), values=values, compared=compared)
+
     def to_dict(self) -> dict[str, Any]:
         """The result as in the JSON of `check`."""
-        finding = self.finding
-        return {
+        finding, rule = self.finding, self.rule
+        found: dict[str, Any] = {
             "name": self.name,
-            "constraint": render_text(self.rule.constraint),
-            "where": None if self.rule.where is None else render_condition(self.rule.where),
-            "sentence": self.rule.sentence,
-            "severity": self.rule.severity.value,
+            "kind": rule.kind.value,
+            "constraint": render_text(rule.constraint),
+            "where": None if rule.where is None else render_condition(rule.where),
+            "sentence": rule.sentence,
+            "description": rule.description,
+            "columns": list(self.columns),
+            "severity": rule.severity.value,
+            "status": rule.status.value,
+            "tags": list(rule.tags),
+            "tolerance": rule.tolerance.plain() or None,
+            "state": self.state.value,
             "holds": finding.holds,
             "passed": self.passed,
             "violations": finding.violations,
@@ -63,3 +147,19 @@ class RuleResult:
             "seconds": round(self.seconds, 6),
             "method": finding.method,
         }
+        if self.compared is not None:
+            found["baseline"] = {
+                "known": self.compared.known,
+                "new": len(self.compared.new),
+                "healed": len(self.compared.healed),
+                "changed": self.compared.changed,
+            }
+        return found
+
+    def _repr_html_(self) -> str:
+        rows = [(role, *map(str, row.values())) for role, row in (self.values or {}).items() if row is not None]
+        names = next((list(row) for row in (self.values or {}).values() if row is not None), [])
+        return table_part(f"{repr(self)[11:-1]}. {self.sentence}", ("role", *names) if rows else (), rows)
+
+    def __repr__(self) -> str:
+        return f"RuleResult({in_one_line(self.name)}: {self.state.value}, {extent(self)})"

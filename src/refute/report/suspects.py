@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from refute.faults import needing
 from refute.language.rulebook import Severity
 from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
+from refute.report.discretion import HIDDEN, OPEN, Discretion
 from refute.report.numbers import plural
 
 if TYPE_CHECKING:
@@ -57,8 +58,14 @@ class Suspects:
     blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
     """
 
-    def __init__(self, listing: SuspectListing) -> None:
+    def __init__(
+        self, listing: SuspectListing, discretion: Discretion = OPEN, read: Sequence[str] | None = None
+    ) -> None:
+        """What `discretion` hides is not shown, nor what supports a value where it might name a hidden one: `read` are
+        the columns of all rules that blame."""
         self._listing = listing
+        self._discretion = discretion
+        self._unsupported = discretion.everything or (bool(discretion) and (read is None or discretion.hides(*read)))
         self.count = listing.n_suspects
         self.lower_bound = listing.bound
         self.notes = listing.notes
@@ -66,7 +73,8 @@ class Suspects:
     @cached_property
     def rows(self) -> list[Any]:
         """The ids of the rows that go, each once, in the order of the table."""
-        ids = shown_values(self._lines.filter(self._lines.column("removed")).column("row"))
+        lines = self._listing.table()
+        ids = shown_values(lines.filter(lines.column("removed")).column("row"))
         return [row for place, row in enumerate(ids) if place == 0 or row != ids[place - 1]]
 
     @property
@@ -113,16 +121,44 @@ class Suspects:
 
     @cached_property
     def _lines(self) -> pa.Table:
-        return self._listing.table()
+        lines = self._listing.table()
+        return self._discreet(lines) if self._discretion else lines
 
     @cached_property
     def _flat(self) -> pa.Table:
         return by_cell(self._lines, self._listing.key)
 
-    def first(self, number: int) -> list[Suspect]:
+    def _discreet(self, lines: pa.Table) -> pa.Table:
+        """The lines without hidden values; columns of ids that are hidden become text."""
+        hide, cells = self._discretion, lines.column("cells").combine_chunks()
+        shown = [
+            None
+            if cell is None
+            else {
+                **cell,
+                "value": hide.value(cell["column"], cell["value"]),
+                "suggestion": cell["suggestion"] and hide.value(cell["column"], cell["suggestion"]),
+                "support": None if self._unsupported else cell["support"],
+            }
+            for cell in shown_values(cells.flatten())
+        ]
+        quiet = pa.ListArray.from_arrays(_offsets(cells), pa.array(shown, cells.type.value_type))
+        found = lines.set_column(lines.schema.get_field_index("cells"), "cells", quiet)
+        if not self._listing.key or not hide.hides(*self._listing.key):
+            return found
+        ids = lines.column("row").combine_chunks()
+        if not pa.types.is_struct(ids.type):
+            return found.set_column(0, "row", pa.array([HIDDEN] * len(ids), pa.string()))
+        parts = [
+            pa.array([HIDDEN] * len(ids), pa.string()) if hide.hides(field.name) else part
+            for field, part in zip(ids.type, ids.flatten(), strict=True)
+        ]
+        return found.set_column(0, "row", pa.StructArray.from_arrays(parts, [field.name for field in ids.type]))
+
+    def first(self, number: int | None = None) -> list[Suspect]:
         """The lines of the rows to look at first: those that a rule of severity `error` blames before those that only
         rules of severity `warn` do, then those in the most violations; all lines of a row together."""
-        places = _urgent_first(self._lines)[:number]
+        places = _urgent_first(self._listing.table())[:number]
         return list(_told(self._lines.take(row_numbers(places))))
 
     def __iter__(self) -> Iterator[Suspect]:
@@ -140,9 +176,14 @@ class Suspects:
         return render(self)
 
     def _repr_html_(self) -> str:
-        from refute.report.as_html import render_suspects
+        from refute.report.page.page import render_suspects
 
         return render_suspects(self)
+
+
+def _offsets(lists: pa.ListArray) -> pa.Array:
+    """Where each list begins among all values, from 0 on, and where the last ends."""
+    return pa.array(np.append(0, np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False))), pa.int32())
 
 
 def _told(lines: pa.Table) -> Iterator[Suspect]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from refute.detect.engine import ClashingRow, Engine
+from refute.detect.engine import ClashingRow, Engine, FileForm
 from refute.errors import whole_number
 from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
-from refute.relation.shown import shown_values
+from refute.relation.shown import id_text, shown_values
 
 if TYPE_CHECKING:
     import pandas
@@ -19,16 +19,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Violations:
-    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then keys if given."""
+_SHOWN = 20  # violations that a notebook shows
 
-    def __init__(self, engine: Engine, rule: Rule, limit: int | None = None) -> None:
-        """At most `limit` of them, if given; raises OptionError for anything but a number above 0."""
+
+class Violations:
+    """The clashing rows of one rule: columns `s` and `t` (only `s` for a rule about one row), then for each side its
+    key, if there is one, and the columns that the rule reads, as `s_city` and `t_city`."""
+
+    def __init__(
+        self, engine: Engine, rule: Rule, limit: int | None = None, *, columns: Sequence[str] | None = None
+    ) -> None:
+        """At most `limit` of them, if given; raises OptionError for anything but a number above 0.
+
+        `columns` are those to show of both rows, beside the key: by default all that the rule reads.
+        """
         self.limit = None if limit is None else whole_number("limit", limit)
         if self.limit is not None and self.limit < 1:
             raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
         self.rule = rule
-        self._clashes = engine.clashes(rule, self.limit)
+        self._engine, self._columns = engine, columns
+        self._is_here = bool(getattr(engine, "is_here", False))
+        (fitted,) = engine.fitted([rule])
+        self._clashes = engine.clashes(fitted, self.limit, fitted.constraint.columns if columns is None else columns)
 
     def close(self) -> None:
         """Release what Spark keeps of the table because of `persist`."""
@@ -81,16 +93,30 @@ class Violations:
 
     def write_parquet(self, path: str) -> None:
         """Write the violations as Parquet, replacing what is there: one file, or a folder of files on Spark."""
-        self._clashes.write(path)
+        self._clashes.write(path, FileForm.PARQUET)
+
+    def write_csv(self, path: str) -> None:
+        """Write the violations as CSV, likewise."""
+        self._clashes.write(path, FileForm.CSV)
 
     def rows(self) -> list[tuple[ClashingRow, ...]]:
         """For each violation its rows, with the columns that the rule reads; all of them come to this process."""
         return self._clashes.rows()
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        names = [name for name in ("s", "t") if name in self.schema.names]
-        for batch in self.batches():
-            yield from zip(*(shown_values(batch.column(name)) for name in names), strict=True)
+        for batch in self._clashes.pairs():
+            yield from zip(*map(shown_values, batch.columns), strict=True)
+
+    def _repr_html_(self) -> str:
+        """The first violations, where rows are in this process; on Spark nothing is asked for unasked."""
+        from refute.display.markup import table_part
+
+        if not self._is_here:
+            return table_part(repr(self), ("columns",), [(name,) for name in self.schema.names])
+        most = min(self.limit or _SHOWN, _SHOWN)
+        found = Violations(self._engine, self.rule, most, columns=self._columns).to_arrow()
+        rows = list(zip(*(map(id_text, shown_values(column)) for column in found.columns), strict=True))
+        return table_part(repr(self), found.column_names, rows)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f", limit={self.limit}"

@@ -85,6 +85,17 @@ def watched(
     return [one.result() for one in running]
 
 
+def undisturbed(call: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """What a call gives, made by another thread, so that Ctrl-C does not end it: `interrupt` hears of the first one."""
+    with ThreadPoolExecutor(1, thread_name_prefix="refute-undisturbed") as pool:
+        running = pool.submit(call)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            interrupt()
+            return running.result()
+
+
 def available_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,10 +11,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.detect.engine import ClashingRow
+from refute.detect.engine import ClashingRow, FileForm
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_values
-from refute.spark.expressions import quoted
+from refute.spark.expressions import as_texts, quoted
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.source.frames import frame_of
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 _WANTED = RESERVED + "wanted"
+_SENT_BACK = 10_000  # rows that are here and go to Spark once more
 
 
 class SparkClashes:
-    """At most `limit` violations of a rule, each by the ids of its rows."""
+    """At most `limit` violations of a rule, each by the ids of its rows, with the columns `shown` of both."""
 
-    def __init__(self, engine: SparkEngine, rule: Rule, limit: int | None) -> None:
+    def __init__(self, engine: SparkEngine, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> None:
         self._rule = rule
+        self._shown = [name for name in shown if name not in engine.key]
         self._limit = limit
         self._engine = engine
         self._sides = ["s"] if rule.constraint.is_single_row else ["s", "t"]
@@ -48,14 +50,21 @@ class SparkClashes:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns `s` and `t` (only `s` for a rule about one row), then the key columns of each side."""
-        return self._asked(lambda: self._listed.limit(0).toArrow().schema)
+        """The columns `s` and `t` (only `s` for a rule about one row), then for each side its key and shown columns."""
+        return self._asked(lambda: self._valued().limit(0).toArrow().schema)
+
+    def pairs(self) -> Iterator[pa.RecordBatch]:
+        """The violations in bounded batches, with the columns `s` and `t` alone."""
+        bare = self._asked(lambda: self._listed.select(*self._sides).limit(0).toArrow().schema)
+        return self._parts(self._listed.select(*self._sides), bare)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The violations in bounded batches: the executors make all, and one part after the other comes here."""
+        return self._parts(self._valued(), self.schema)
+
+    def _parts(self, frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with plain_failures(self._engine.source.name):
-            schema = self.schema
-            plain = self._listed.toDF(*(f"c{place}" for place in range(len(schema))))  # a dot would be taken for syntax
+            plain = frame.toDF(*(f"c{place}" for place in range(len(schema))))  # a dot would be taken for syntax
             made = plain.repartition(self._engine.tasks)  # else each part would be a job of its own
             for (packed,) in made.mapInArrow(_packing(), "packed binary").toLocalIterator():
                 with pa.ipc.open_stream(pa.py_buffer(bytes(packed))) as stream:
@@ -63,7 +72,7 @@ class SparkClashes:
 
     def table(self) -> pa.Table:
         """All violations in this process."""
-        return self._asked(lambda: self._listed.toArrow())
+        return self._asked(lambda: self._valued().toArrow())
 
     def rows(self) -> list[tuple[ClashingRow, ...]]:
         """The rows of each violation, all of them in this process."""
@@ -86,11 +95,31 @@ class SparkClashes:
 
     def frame(self) -> DataFrame:
         """The violations as a DataFrame of the table's own session."""
-        return self._listed
+        return self._valued()
 
-    def write(self, path: str) -> None:
-        """Write the violations as Parquet files below a folder, in place of what is there."""
-        self._asked(lambda: self._listed.write.mode("overwrite").parquet(path))
+    def write(self, path: str, form: FileForm) -> None:
+        """Write the violations as files below a folder, in place of what is there."""
+        if form is FileForm.PARQUET:
+            self._asked(lambda: self._valued().write.mode("overwrite").parquet(path))
+        else:
+            self._asked(lambda: as_texts(self._valued()).write.mode("overwrite").csv(path, header=True, escape='"'))
+
+    def _valued(self) -> DataFrame:
+        """The violations with the shown columns of their rows, which are joined to them by their ids."""
+        if not self._shown:
+            return self._listed
+        found, table = self._listed, self._identified
+        known = self._engine.gathering.known(tuple(self._shown))
+        if known is not None and known.num_rows <= _SENT_BACK:  # which costs less than to read the table again
+            table = frame_of(known.select([ROW_COLUMN, *self._shown]), self._listed.sparkSession)
+        for side in self._sides:
+            own = F.col(ROW_COLUMN).alias(_WANTED + side)
+            values = [F.col(quoted(name)).alias(f"{side}_{name}") for name in self._shown]
+            rows = table.select(own, *values)
+            found = found.join(rows, F.col(side) == F.col(_WANTED + side)).drop(_WANTED + side)
+        key = self._engine.key
+        names = [f"{side}_{name}" for side in self._sides for name in (*key, *self._shown)]
+        return found.select(*self._sides, *(F.col(quoted(name)) for name in names))
 
     def _made(self) -> tuple[DataFrame, DataFrame]:
         """The violations with the keys of their rows, and the table with ids."""

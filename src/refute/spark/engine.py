@@ -12,6 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
+from refute.detect.scenes import Scene, ValueTally
 from refute.errors import EngineError, SchemaError
 from refute.faults import no_row_ids
 from refute.language.conditions import Condition, InTable, columns_of
@@ -34,6 +35,7 @@ from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
 from refute.spark.referring import OtherTables, reads_another
 from refute.spark.rule import SparkRule
+from refute.spark.scenes import scene_of, tally_of
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.session.jobs import stoppable
@@ -50,6 +52,8 @@ Answer = TypeVar("Answer")
 
 class SparkEngine:
     """Answers rules about one Spark table. What comes to the driver is bounded by the budget, never by the data."""
+
+    name = "spark"
 
     source: SparkSource
     types: Relation
@@ -135,6 +139,11 @@ class SparkEngine:
         return list(self.source.own_columns)
 
     @property
+    def identifies(self) -> bool:
+        """Whether rows have ids: a key, or positions in files."""
+        return self.source.has_identity
+
+    @property
     def n_rows(self) -> int:
         """The number of rows of the table."""
         if self.source.is_counted:
@@ -159,8 +168,8 @@ class SparkEngine:
 
         return self._answered(rule.name, ask)
 
-    def clashes(self, rule: Rule, limit: int | None) -> SparkClashes:
-        """The violations of a rule, at most `limit` of them."""
+    def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> SparkClashes:
+        """The violations of a rule, at most `limit` of them, with these columns of both rows."""
 
         def fitted() -> Rule:
             found = self.prepared(rule).rule
@@ -168,7 +177,24 @@ class SparkEngine:
             return found
 
         chosen = self.asked(rule.name, fitted)
-        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit))
+        return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit, shown))
+
+    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
+        return self._answered(rule.name, lambda: tally_of(self, self.prepared(rule), limit))
+
+    def scene(self, rule: Rule, limit: int) -> Scene | None:
+        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        (fitted,) = self.fitted([rule])
+        here = self.gathering.here(self.prepared(fitted).columns)
+        if here is not None:
+            return here.scene(fitted, limit)
+        if not self.identifies:
+            return None
+        clash = self.clashes(fitted, 1, fitted.constraint.columns).table()
+        if not clash.num_rows:
+            return None
+        return self._answered(rule.name, lambda: scene_of(self, self.prepared(fitted), clash, limit))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None

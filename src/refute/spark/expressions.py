@@ -9,8 +9,10 @@ from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import AtomicType, BinaryType, StructType
 
 from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.form import RowFilter
@@ -28,6 +30,22 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 def quoted(name: str) -> str:
     """The name of a column as Spark reads it, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def as_texts(frame: DataFrame) -> DataFrame:
+    """The frame with text in place of what CSV has no form for; parts of a struct have slashes between."""
+    columns = []
+    for field in frame.schema.fields:
+        plain = F.col(quoted(field.name))
+        if isinstance(field.dataType, StructType):
+            parts = (F.coalesce(plain[part].cast("string"), F.lit("null")) for part in field.dataType.names)
+            plain = F.concat_ws("/", *parts)
+        elif isinstance(field.dataType, BinaryType):
+            plain = F.hex(plain)
+        elif not isinstance(field.dataType, AtomicType):
+            plain = plain.cast("string")
+        columns.append(plain.alias(field.name))
+    return frame.select(*columns)
 
 
 def column(kind: ColumnType) -> SparkColumn:

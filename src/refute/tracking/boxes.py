@@ -6,11 +6,12 @@ import numpy as np
 
 from refute.discovery.inversion.inverted import cut, inverted, is_worth_cutting
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks, mirror_points
+from refute.discovery.space.turned import is_less
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
 from refute.kernels.tracking.growing import boxes_around, mark_inside
 from refute.kernels.tracking.points import first_around
-from refute.tracking.known import Mask, among, ascending, is_less, places
+from refute.tracking.known import Mask, among, ascending, places
 
 _NO_LIMIT = 1 << 40
 

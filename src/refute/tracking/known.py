@@ -43,16 +43,6 @@ def ascending(boxes: Words) -> Words:
     return np.ascontiguousarray(ordered[np.concatenate([[True], ~again])[: len(ordered)]])
 
 
-def is_less(boxes: Words, others: Words) -> Mask:
-    """Which boxes come before those beside them in the order of all."""
-    found = np.zeros(len(boxes), np.bool_)
-    open_ones = np.ones(len(boxes), np.bool_)
-    for one, other in zip(boxes.T, others.T, strict=True):
-        found |= open_ones & (one < other)
-        open_ones &= one == other
-    return found
-
-
 class KnownPoints:
     """Distinct points, ascending.
 

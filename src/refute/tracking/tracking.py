@@ -68,7 +68,7 @@ class Tracking(Judging):
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
-            space = fitted(LocalTable(relation), space, options.nulls)
+            space = fitted(LocalTable(relation), space, options)
         self._begin(relation, slots, space, saved)
 
     def _begin(

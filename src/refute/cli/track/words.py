@@ -123,7 +123,8 @@ def review(tracker: refute.Tracker) -> str:
     Rules are in the order of their kinds and texts, and those of which several are about the same columns are named
     by what they say. So two files of one state at different times differ by the rules that came and went.
     """
-    held, options = tracker.held, tracker.discovery().options
+    held, found = tracker.held, tracker.discovery()
+    options = found.options
     kinds = list(dict.fromkeys(type(one.sort) for one in tracker.rules))
     order = {sort: place for kind in kinds for place, sort in enumerate(kind)}
     chosen = sorted(tracker.rules, key=lambda one: (order[one.sort], one.text))
@@ -132,6 +133,7 @@ def review(tracker: refute.Tracker) -> str:
         Rule(
             name=name,
             constraint=one.constraint,
+            tolerance=found.tolerance(one),
             nulls=options.nulls,
             description=f"{render_english(one.constraint)} Since batch {tracker.batches - held[one.text] + 1:,}.",
             status=Status.PROPOSED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.space.slots import PredicateSpace, States, Words
+from refute.kernels.evidence.coverage import weights_inside
 from refute.kernels.evidence.points import distinct_points
 from refute.kernels.sort.sorting import sorted_positions
 from refute.runtime.arrays import empty
@@ -21,6 +22,7 @@ Order = NDArray[np.signedinteger]
 
 _MANY = 1 << 14  # points from which on linear sorts are worth loading
 _HALF = 32
+_AT_ONCE = 1 << 16  # points between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,15 @@ class Evidence:
         """The state of each slot (E, K)."""
         return self.space.states(self.points)
 
+    def states_within(self, expired: Callable[[], bool]) -> States | None:
+        """The same, which takes a while where points are many; None where time is up before."""
+        found = np.empty((len(self), len(self.space.slots)), np.uint8)
+        for first in range(0, len(self), _AT_ONCE):
+            if expired():
+                return None
+            found[first : first + _AT_ONCE] = self.space.states(self.points[first : first + _AT_ONCE])
+        return found
+
     @classmethod
     def empty(cls, space: PredicateSpace) -> Evidence:
         """No pairs at all."""
@@ -91,7 +102,7 @@ class Evidence:
         if (
             firsts is None and space.words > 1 and 4 * len(ties.places) > len(points)
         ):  # better distinguished by hashing than by order
-            points, counts = _distinct(points, counts)
+            points, counts = distinct_counts(points, counts)
             order, ties = _by_first_word(points)
         for word in range(1, space.words):
             ties = _by_next_word(points, word, order, ties)
@@ -170,7 +181,7 @@ def _by_next_word(points: Words, word: int, order: Order, ties: _Ties) -> _Ties:
     return _Ties(ties.places[again.places], again.runs)
 
 
-def _distinct(points: Words, counts: Counts) -> tuple[Words, Counts]:
+def distinct_counts(points: Words, counts: Counts) -> tuple[Words, Counts]:
     """The points, each once, with their counts added up."""
     points = np.ascontiguousarray(points)
     first, totals = np.empty((2, len(points)), np.int64)
@@ -188,3 +199,10 @@ def merged(space: PredicateSpace, parts: Iterable[Evidence]) -> Evidence:
     known = [part.firsts for part in listed if part.firsts is not None]
     whole = sum(map(len, known)) == len(points)
     return Evidence.of(space, points, counts, np.concatenate(known) if known and whole else None)
+
+
+def violating_pairs(boxes: Words, evidence: Evidence) -> Counts:
+    """The number of ordered pairs inside each box."""
+    out = np.zeros(len(boxes), np.int64)
+    weights_inside(boxes, evidence.points, evidence.counts, out)
+    return out

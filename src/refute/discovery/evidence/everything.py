@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.options import Options
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.approximate import approximate
 from refute.discovery.result.outcome import EVERY_PAIR, Outcome
-from refute.discovery.space.slots import States
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-
-_POINTS = 1 << 16  # between two looks at the clock
 
 
 class Everything:
@@ -35,21 +30,12 @@ class Everything:
         if self._options.error:
             return approximate(self._pairs, evidence, self._options, budget, self._tuning)
         budget.report("inversion", evidences=len(evidence))
-        states = self._states(evidence, budget)
+        states = evidence.states_within(lambda: budget.expired)
         if states is None:
             return self._nothing(evidence, "time limit reached before any rule was found")
         longest = self._options.max_predicates
         boxes, complete = inverted(self._pairs.space, states, budget, longest, mirrored=True, tuning=self._tuning)
         return Outcome(boxes, evidence, complete, counted=True, method="tiles", settled=EVERY_PAIR)
-
-    def _states(self, evidence: Evidence, budget: Budget) -> States | None:
-        """The states of all points, which takes a while where there are many; None where time is up before."""
-        found = np.empty((len(evidence), len(self._pairs.space.slots)), np.uint8)
-        for first in range(0, len(evidence), _POINTS):
-            if budget.expired:
-                return None
-            found[first : first + _POINTS] = self._pairs.space.states(evidence.points[first : first + _POINTS])
-        return found
 
     def so_far(self) -> Outcome:
         """Nothing: no rule is verified before the end."""

@@ -9,16 +9,18 @@ breaks.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.agreements import equal_masks
-from refute.discovery.evidence.counted import Evidence, merged
+from refute.discovery.evidence.counted import Evidence, merged, violating_pairs
 from refute.discovery.guided.costs import Bargain
 from refute.discovery.guided.reduction import Among
 from refute.discovery.inversion.inverted import cut, inverted, is_worth_cutting
+from refute.discovery.inversion.minimal import lengths
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Pairs, Reducible
 from refute.discovery.result.outcome import Outcome
@@ -26,6 +28,10 @@ from refute.discovery.space.slots import Words, mirror_masks
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.evidence.points import contained_points
+
+_FIRST_CUT = 64  # points that boxes are cut by at first between two looks at the clock
+_SOON = 0.1  # seconds of a cut after which more points are taken at once
+_FEW = 20_000  # rules of a search that was stopped that are looked at again
 
 
 class Guided:
@@ -47,7 +53,9 @@ class Guided:
         self._boxes: Words = np.empty((0, pairs.space.words), np.uint64)
         self._done: list[Chosen] = []
         self._among: list[Among] = []
+        self._standing: list[Among] = []  # of which boxes are not yet cut by the evidence
         self._verified: set[bytes] = set()
+        self._fresh: Words = self._boxes  # points of the evidence that boxes are not yet cut by
         self._bargain = Bargain(pairs)
 
     def run(self, budget: Budget) -> Outcome:
@@ -79,8 +87,13 @@ class Guided:
         return self.so_far() if not complete else self._outcome(self._boxes, complete=True)
 
     def so_far(self) -> Outcome:
-        """The rules verified by now."""
-        return self._outcome(self._boxes[~self._is_open(self._boxes)], complete=False)
+        """The rules verified by now, of which none is broken by evidence that boxes were not yet cut by."""
+        boxes = self._boxes[~self._is_open(self._boxes)]
+        if len(self._fresh):
+            boxes = boxes[np.argsort(lengths(self._space, self._space.masks(boxes)), kind="stable")[:_FEW]]
+            seen = Evidence(self._space, self._fresh, np.ones(len(self._fresh), np.int64))
+            boxes = boxes[violating_pairs(boxes, seen) == 0]
+        return self._outcome(boxes, complete=False)
 
     def _given_up(self) -> Outcome:
         self.gave_up = True
@@ -110,7 +123,11 @@ class Guided:
             if finished:
                 self._done.append(frozenset([k]))
             self._tell("groups")
-        parts.extend(self._pairs.drawn(k) for k in pairs if frozenset([k]) not in self._done)
+        for k in pairs:
+            if self._budget.expired:
+                break
+            if frozenset([k]) not in self._done:
+                parts.append(self._pairs.drawn(k))
         self._evidence = merged(self._space, parts)
 
     def _peel(self) -> bool:
@@ -120,14 +137,18 @@ class Guided:
 
     def _invert(self) -> bool:
         self._tell("inversion")
+        states = self._evidence.states_within(lambda: self._budget.expired)
+        if states is None:
+            return False
         self._boxes, complete = inverted(
             self._space,
-            self._evidence.states,
+            states,
             self._budget,
             self._options.max_predicates,
             mirrored=True,
             tuning=self._tuning,
         )
+        self._fresh = self._fresh[:0]
         self._tell("inversion")
         return complete
 
@@ -137,7 +158,8 @@ class Guided:
         self._evidence = merged(self._space, [before, *parts])
         if len(self._evidence) == len(before):
             return self._evidence.points[:0]
-        return self._evidence.points[~_contained(self._evidence.points, before.points)]
+        self._fresh = self._evidence.points[~_contained(self._evidence.points, before.points)]
+        return self._fresh
 
     def _refine_by(self, fresh: Words) -> bool:
         """Boxes that refuse the new points as well."""
@@ -145,13 +167,22 @@ class Guided:
             return not self._budget.expired
         if not is_worth_cutting(self._boxes, fresh, self._tuning):
             return self._invert()
-        self._boxes = cut(self._space, self._boxes, fresh, self._options.max_predicates, tuning=self._tuning)
+        at_once = _FIRST_CUT
+        while len(self._fresh):
+            if self._budget.expired:
+                return False
+            started = time.monotonic()
+            some, longest = self._fresh[:at_once], self._options.max_predicates
+            boxes = cut(self._space, self._boxes, some, longest, tuning=self._tuning)
+            self._boxes, self._fresh = boxes, self._fresh[at_once:]
+            at_once *= 4 if time.monotonic() - started < _SOON else 1
         self._tell("refinement")
         return not self._budget.expired
 
     def _settle(self, chosen: list[Chosen]) -> bool:
         """Looks at all pairs that agree on each of the chosen sets of slots, or at those that stand for them."""
         parts, complete = [], True
+        done = self._done
         for one in chosen:
             few, finished = self._standing_in(one)
             if few:
@@ -162,8 +193,12 @@ class Guided:
             parts.append(found)
             complete &= finished
             if finished:
-                self._done = [*(known for known in self._done if not known > one), one]
-        return self._refine_by(self._learn(parts)) and complete
+                done = [*(known for known in done if not known > one), one]
+        refined = self._refine_by(self._learn(parts))
+        self._done = done  # only now: what these settle is settled once boxes are cut
+        self._among += self._standing
+        self._standing = []
+        return refined and complete
 
     def _standing_in(self, chosen: Chosen) -> tuple[list[Evidence], bool]:
         """The evidence of rows that stand for all in the open boxes that ask for the equalities, where that pays."""
@@ -180,13 +215,16 @@ class Guided:
         for number in np.argsort(-counts, kind="stable")[: self._tuning.kinds].tolist():
             read = frozenset(slot for slot, reads in zip(discerning, kinds[number], strict=True) if reads)
             among, pairs = self._pairs.reduced(chosen, read)
-            if among in self._among or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness:
+            if (
+                among in (*self._among, *self._standing)
+                or pairs.pairs * self._pairs.costs.pair > counts[number] * self._bargain.witness
+            ):
                 continue
             found, finished = self._pairs.seen(pairs, self._budget)
             parts.append(found)
             complete &= finished
             if finished:
-                self._among.append(among)
+                self._standing.append(among)
         return parts, complete
 
     def _worthwhile(self) -> list[Chosen]:

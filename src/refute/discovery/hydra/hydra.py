@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.agreements import picked
 from refute.discovery.evidence.codebook import codebook
-from refute.discovery.evidence.counted import Evidence, merged
+from refute.discovery.evidence.counted import Evidence, merged, violating_pairs
 from refute.discovery.evidence.sampling import pair_evidence
 from refute.discovery.evidence.tiles import rectangle_evidence, tile_evidence
 from refute.discovery.hydra.foci import foci
@@ -27,7 +27,6 @@ from refute.discovery.hydra.refiners import ClusterRanges, Refiners
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
-from refute.discovery.result.approximate import violating_pairs
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.tuning import STANDARD, Tuning

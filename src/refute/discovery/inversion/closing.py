@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discovery.inversion.truths import Truths
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.space.states import ALL_ATOMS, BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL, mirrored_atoms
 from refute.discovery.work import Budget, Crew
@@ -39,6 +40,7 @@ class Closing:
         self._asks = np.array([[terms[pair[side]] for pair in self._asked] for side in (0, 1)], np.int64)
         self._constants = np.array([isinstance(term, Constant) for term in terms])
         self._known = _known(tuple(terms), nullable)
+        self._truths = Truths(space, self._asked, nullable)
 
     def closed(self, boxes: Words, budget: Budget) -> tuple[NDArray[np.bool_], Closures]:
         """Which boxes can hold a pair at all, and what follows from those that can."""
@@ -57,6 +59,7 @@ class Closing:
 
         composition()
         Crew(budget, lambda: None, close).run(range(0, len(boxes), _CHUNK))
+        self._truths.tighten(masks, possible, closures)
         atoms, closures = atoms[possible], closures[possible]
         rules, mirrors = (_spread(space, atoms, asked, swap) for swap in (False, True))
         deciding = _deciding(space, asked, self._known[self._asks[0], self._asks[1]])

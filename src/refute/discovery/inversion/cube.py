@@ -43,9 +43,12 @@ def cube_masks(
         return [*found, boxes[finished]]
 
     tasks: list[Masks] = []
-    crew: Crew[list[Masks], Masks] = Crew(budget, list, search)
+    budget.halt[1] = 0
+    crew: Crew[list[Masks], Masks] = Crew(budget, list, search, tasks=1)
     results, complete = crew.run([np.empty(0, np.uint8)])
     if tasks and complete:
+        budget.halt[1] = sum(len(part) for found in results for part in found)
+        crew = Crew(budget, list, search, tasks=len(tasks))
         more, complete = crew.run(tasks.copy())
         results = [*results, *more]
     chosen = np.concatenate([np.empty((0, len(order)), np.uint8), *(part for found in results for part in found)])

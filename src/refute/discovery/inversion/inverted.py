@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from refute.discovery.evidence.counted import Evidence
+from refute.discovery.evidence.counted import distinct_counts
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.cube import Masks, cube_masks, fits_cube
 from refute.discovery.space.slots import WORD, PredicateSpace, States, Words, mirror_masks
+from refute.discovery.space.turned import asked_of, asked_slots, told_boxes
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget, Crew
 from refute.kernels.inversion.approximate import invert_approximately
@@ -38,6 +40,13 @@ def inverted(
     """
     if not len(states) or not space.slots:
         return np.empty((0, space.words), np.uint64), True
+    inner = asked_of(space)
+    if inner is not space:
+        points = inner.points(np.ascontiguousarray(states[:, asked_slots(space)]))
+        distinct, _ = distinct_counts(points, np.ones(len(points), np.int64))
+        boxes, complete = inverted(inner, inner.states(distinct), budget, max_predicates, tuning=tuning)
+        boxes = told_boxes(space, boxes)
+        return boxes[np.lexsort(boxes.T[::-1])], complete
     halved = mirrored and space.is_symmetric
     limit = _NO_LIMIT if max_predicates is None else max_predicates
     search = cube_masks if fits_cube(space, len(states), tuning) else hitting_masks
@@ -63,21 +72,22 @@ def hitting_masks(
 
 
 def inverted_approximately(
-    space: PredicateSpace,
-    evidence: Evidence,
+    pairs: UnorderedPairs,
     most: int,
     budget: Budget,
     max_predicates: int | None = None,
     *,
     tuning: Tuning = STANDARD,
 ) -> tuple[Words, bool]:
-    """The maximal boxes that hold at most `most` ordered pairs, sorted, and whether the search was finished."""
-    if not len(evidence) or not space.slots:
+    """The maximal boxes that hold at most `most` pairs one way or the other, sorted, and whether the search was
+    finished."""
+    space = pairs.space
+    if not len(pairs) or not space.slots:
         return np.empty((0, space.words), np.uint64), True
     choices = space.choices
     limit = _NO_LIMIT if max_predicates is None else max_predicates
-    order = np.argsort(-evidence.counts, kind="stable")
-    states, counts = np.ascontiguousarray(evidence.states[order]), evidence.counts[order]
+    ordered = pairs.heaviest_first()
+    states, counts = ordered.states, ordered.counts
 
     def invert_below(start: Words, stop: int, out: Words) -> int:
         return int(invert_approximately(choices, states, counts, start, limit, most, stop, budget.halt, out))
@@ -108,12 +118,14 @@ def _searched(
                 return [*found, out[:count].copy()]
             room = count
 
-    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop))
+    budget.halt[1] = 0
+    first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop), tasks=1)
     started, complete = first.run([2 if split else 0])
     nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
     unfinished = nodes[:, width:].any(axis=1)
     tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
-    crew: Crew[list[Words], Words] = Crew(budget, list, search)
+    budget.halt[1] = int(np.count_nonzero(~unfinished))
+    crew: Crew[list[Words], Words] = Crew(budget, list, search, tasks=len(tasks))
     results, finished = crew.run(tasks) if tasks else ([], True)
     chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
     return chosen_masks(space, chosen), complete and finished

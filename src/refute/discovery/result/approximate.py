@@ -1,146 +1,145 @@
-"""Rules that hold within an error: by pairs from counted evidence, by rows from the kernels of detection."""
+"""Rules that hold within an error: by pairs from counted evidence, by rows as detection and blame count them."""
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refute.discovery.evidence.counted import Evidence
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.inverted import inverted_approximately
+from refute.discovery.inversion.minimal import lengths
 from refute.discovery.options import Measure, Options
 from refute.discovery.pairs import Pairs
+from refute.discovery.result.measures import RowMeasure, most_pairs, most_within
 from refute.discovery.result.outcome import EVERY_PAIR, Outcome
 from refute.discovery.space.slots import PredicateSpace, Words
+from refute.discovery.space.turned import asked_of, told_boxes
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
-from refute.kernels.evidence.coverage import weights_inside
-from refute.relation import Relation
 
 _MOST_MEASURED = 20_000
-
-
-def violating_pairs(boxes: Words, evidence: Evidence) -> NDArray[np.int64]:
-    """The number of ordered pairs inside each box, from evidence of all pairs."""
-    out = np.zeros(len(boxes), np.int64)
-    weights_inside(boxes, evidence.points, evidence.counts, out)
-    return out
 
 
 def approximate(
     pairs: Pairs, evidence: Evidence, options: Options, budget: Budget, tuning: Tuning = STANDARD
 ) -> Outcome:
-    """The minimal rules whose error is within the limit.
+    """The most general rules whose error is within the limit.
 
     For g1 they come straight from the counted evidence. Rules within a limit on rows are also within one on pairs, so
-    for g2 and g3 the search starts from the minimal rules of that wider limit and strengthens those that fail.
+    for g2 and g3 the search starts from the most general rules of that wider limit and strengthens those that fail.
     """
     budget.report("inversion", evidences=len(evidence))
-    n = pairs.n_rows
-    rows = int(options.error * n)
-    if options.measure is Measure.G1:
-        most = int(options.error * n * (n - 1))
-    else:
-        most = rows * (rows - 1) if options.measure is Measure.G2 else rows * (2 * n - rows - 1)
-    boxes, complete = inverted_approximately(
-        evidence.space, evidence, most, budget, options.max_predicates, tuning=tuning
-    )
+    space = asked_of(evidence.space)
+    known = UnorderedPairs.of(evidence, budget)
+    if known is None:
+        note = "time limit reached before any rule was found"
+        return Outcome(evidence.space.full[None][:0], evidence, False, counted=True, method="tiles", notes=(note,))
+    most = most_pairs(options, pairs.n_rows, space)
+    boxes, complete = inverted_approximately(known, most, budget, options.max_predicates, tuning=tuning)
     notes: tuple[str, ...] = ()
+    measured: dict[bytes, int] = {}
     if options.measure is not Measure.G1:
-        boxes, measured = _within_rows(*pairs.here(), boxes, rows, options, budget)
-        complete &= measured
-        if not measured:
+        search = _ByRows(pairs, known, options)
+        boxes, finished = search.run(boxes, budget)
+        measured = search.rows
+        complete &= finished
+        if search.tried >= _MOST_MEASURED and not finished:
             notes = (f"candidates beyond the first {_MOST_MEASURED:,} were not measured by {options.measure.value}",)
-    return Outcome(boxes, evidence, complete, counted=True, method="tiles", settled=EVERY_PAIR, notes=notes)
+    return Outcome(
+        told_boxes(evidence.space, boxes),
+        evidence,
+        complete,
+        counted=True,
+        method="tiles",
+        settled=EVERY_PAIR,
+        notes=notes,
+        unordered=known,
+        measured=measured,
+    )
 
 
-def _within_rows(
-    relation: Relation, space: PredicateSpace, boxes: Words, most: int, options: Options, budget: Budget
-) -> tuple[Words, bool]:
-    """The maximal boxes inside the given ones whose error in rows is within the limit, and whether all were tried."""
-    measure = RowMeasure(relation, space, options)
-    queue = deque(sorted((tuple(row) for row in space.masks(boxes).tolist()), key=lambda row: _length(space, row)))
-    seen = set(queue)
-    accepted: list[tuple[int, ...]] = []
-    measured = 0
-    while queue:
-        box = queue.popleft()
-        if any(_inside(box, other) for other in accepted):
-            continue
-        if budget.expired or measured >= _MOST_MEASURED:
-            return _as_boxes(space, accepted), False
-        measured += 1
-        if measure.rows(box) <= most:
-            accepted = [*(other for other in accepted if not _inside(other, box)), box]
-            budget.report("measuring", candidates=len(queue), verified=len(accepted))
-            continue
-        for k, slot in enumerate(space.slots):
-            for mask in slot.kind.strengthened(box[k]):
-                smaller = (*box[:k], mask, *box[k + 1 :])
-                fits = options.max_predicates is None or _length(space, smaller) <= options.max_predicates
-                if fits and smaller not in seen:
-                    seen.add(smaller)
-                    queue.append(smaller)
-    return _as_boxes(space, accepted), True
+class _ByRows:
+    """The search for the maximal boxes within a limit on rows, from the largest that may hold them down.
 
+    A box that fails is strengthened, also where its error is less than that of a smaller one: a rule about one row is
+    broken by rows alone, and what follows from it by their partners too.
+    """
 
-class RowMeasure:
-    """Counts the rows that stand in the way of a rule."""
-
-    def __init__(self, relation: Relation, space: PredicateSpace, options: Options) -> None:
-        from refute.detect.detector import Detector
-
-        self._detector = Detector(relation)
-        self._space = space
+    def __init__(self, pairs: Pairs, known: UnorderedPairs, options: Options) -> None:
+        relation, coded = pairs.here()
+        self._measure = RowMeasure(relation, asked_of(coded), options.nulls)
+        self._known = known
+        self._space = known.space
         self._options = options
+        self._most = most_within(options.error, pairs.n_rows)
+        self.rows: dict[bytes, int] = {}
+        self.tried = 0
 
-    def rows(self, masks: tuple[int, ...]) -> int:
-        """Rows in violation for g2, rows that a greedy choice removes for g3."""
-        from refute.language.rulebook import Rule
+    def run(self, boxes: Words, budget: Budget) -> tuple[Words, bool]:
+        """The boxes, and whether all candidates were measured."""
+        order = np.argsort(lengths(self._space, self._space.masks(boxes)), kind="stable")
+        queue = deque(boxes[order])
+        seen = {box.tobytes() for box in boxes}
+        accepted = _Accepted(self._space)
+        while queue:
+            box = queue.popleft()
+            if accepted.holds(box):
+                continue
+            if budget.expired or self.tried >= _MOST_MEASURED:
+                return accepted.boxes, False
+            if self._rows(box) <= self._most:
+                accepted.add(box)
+                budget.report("measuring", candidates=len(queue), verified=len(accepted.boxes))
+                continue
+            for smaller in self._strengthened(box):
+                if smaller.tobytes() not in seen:
+                    seen.add(smaller.tobytes())
+                    queue.append(smaller)
+        return accepted.boxes, True
 
-        rule = Rule(name="candidate", constraint=self._space.constraint(masks), nulls=self._options.nulls)
-        if self._options.measure is Measure.G2:
-            return int(np.count_nonzero(self._detector.partners(rule).in_violation))
-        s_rows, t_rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for s, t in self._detector.pairs(rule):
-            s_rows.append(s)
-            t_rows.append(s if t is None else t)
-        return removed_greedily(np.concatenate(s_rows), np.concatenate(t_rows))
+    def _rows(self, box: Words) -> int:
+        self.tried += 1
+        broken = self._known.inside(box[None])[0][0]
+        masks = self._space.masks(box[None])[0].tolist()
+        rows = self._measure.rows(masks, self._options.measure) if broken else 0
+        self.rows[box.tobytes()] = rows
+        return rows
+
+    def _strengthened(self, box: Words) -> Iterable[Words]:
+        """The largest boxes inside this one that are rules and not too long."""
+        space = self._space
+        masks = space.masks(box[None])[0]
+        found = []
+        for k, slot in enumerate(space.slots):
+            for mask in slot.kind.strengthened(int(masks[k])):
+                smaller = masks.copy()
+                smaller[k] = mask
+                found.append(smaller)
+        every = np.array(found, np.uint8).reshape(len(found), len(space.slots))
+        if self._options.max_predicates is not None:
+            every = every[lengths(space, every) <= self._options.max_predicates]
+        return space.boxes(every)
 
 
-def removed_greedily(s_rows: NDArray[np.int64], t_rows: NDArray[np.int64]) -> int:
-    """How many rows go until no pair is left, when the row in most pairs always goes first (the lowest of equals)."""
-    rows, ends = np.unique(np.concatenate([s_rows, t_rows]), return_inverse=True)
-    s, t = ends[: len(s_rows)], ends[len(s_rows) :]
-    partners: list[set[int]] = [set() for _ in rows]
-    for a, b in zip(s.tolist(), t.tolist(), strict=True):
-        partners[a].add(b)
-        partners[b].add(a)
-    heap = [(-len(found), row) for row, found in enumerate(partners)]
-    heapq.heapify(heap)
-    removed = 0
-    while heap:
-        count, row = heapq.heappop(heap)
-        if not partners[row] or -count != len(partners[row]):
-            if partners[row]:
-                heapq.heappush(heap, (-len(partners[row]), row))
-            continue
-        for other in partners[row]:
-            partners[other].discard(row)
-        partners[row] = set()
-        removed += 1
-    return removed
+class _Accepted:
+    """Boxes within the limit, of which none lies within another."""
 
+    def __init__(self, space: PredicateSpace) -> None:
+        self._found = np.empty((0, space.words), np.uint64)
 
-def _length(space: PredicateSpace, box: tuple[int, ...]) -> int:
-    return sum(len(slot.kind.conjunctions.get(mask, ())) for slot, mask in zip(space.slots, box, strict=True))
+    @property
+    def boxes(self) -> Words:
+        """All of them, ascending."""
+        return self._found[np.lexsort(self._found.T[::-1])]
 
+    def holds(self, box: Words) -> bool:
+        """Whether the box lies within one of them."""
+        return bool((~(box & ~self._found).any(axis=1)).any())
 
-def _inside(box: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return all(a & ~b == 0 for a, b in zip(box, other, strict=True))
-
-
-def _as_boxes(space: PredicateSpace, accepted: list[tuple[int, ...]]) -> Words:
-    return space.boxes(np.array(sorted(accepted), np.uint8).reshape(len(accepted), len(space.slots)))
+    def add(self, box: Words) -> None:
+        """Takes a box in, in place of those within it."""
+        outside = (self._found & ~box).any(axis=1)
+        self._found = np.concatenate([self._found[outside], box[None]])

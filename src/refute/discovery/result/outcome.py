@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from refute.discovery.evidence.counted import Evidence
+from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.space.slots import Words
 from refute.discovery.work import Budget
 
@@ -21,6 +23,9 @@ class Outcome:
     `counted` says that the evidence holds every pair of rows exactly once, so its counts are true. `settled` are
     the sets of slots for which every pair that agrees on them is among the evidence; the empty set stands for all
     pairs. `notes` say what was not searched.
+
+    Of approximate rules, `unordered` are the pairs that they were found from, and `measured` is how many rows stand in
+    the way of each box, by its bytes, where rows are what is measured.
     """
 
     boxes: Words
@@ -30,6 +35,8 @@ class Outcome:
     method: str
     settled: tuple[frozenset[int], ...] = ()
     notes: tuple[str, ...] = ()
+    unordered: UnorderedPairs | None = None
+    measured: Mapping[bytes, int] = field(default_factory=dict)
 
 
 class Search(Protocol):

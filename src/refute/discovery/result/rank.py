@@ -40,6 +40,11 @@ class Ranks:
         first, second, third = WEIGHTS
         return first * self.succinctness + second * self.coverage + third * self.surprise
 
+    def best_first(self) -> tuple[Ranks, NDArray[np.int64]]:
+        """The same, best first, and the order in which that is; of equals the first comes first."""
+        order = np.lexsort((np.arange(len(self.surprise)), -self.score))
+        return Ranks(self.succinctness[order], self.coverage[order], self.surprise[order]), order
+
 
 def ranks(n_rows: int, shares: Shares, space: PredicateSpace, boxes: Words, sample: Evidence) -> Ranks:
     """The scores of all boxes; `shares` gives the share of pairs in each state of a slot, coverage is the sample's."""
@@ -87,6 +92,8 @@ def _surprise(
     pairs = float(n) * (n - 1)
     expected = np.full(len(masks), pairs)
     for k, slot in enumerate(space.slots):
+        if not used[:, k].any():
+            continue
         shares = shares_of(slot)
         by_mask = np.array([sum(shares[s] for s in range(len(shares)) if m >> s & 1) for m in range(256)])
         expected *= np.where(used[:, k], by_mask[masks[:, k]], 1.0)

@@ -7,10 +7,10 @@ from itertools import combinations
 from refute.discovery.options import Options
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.discovery.space.states import kind_of
+from refute.discovery.space.turned import both_ways
 from refute.discovery.table import SearchedTable
 from refute.errors import OptionError
 from refute.faults import unknown_column
-from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Row
 from refute.relation import Family
@@ -22,7 +22,8 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
 
     What the columns hold decides here, once: which of them hold values, share values with others or have frequent ones,
     and which hold nulls. From then on the space depends on nothing: `fitted` gives it to a table of other rows, and
-    `PredicateSpace.widened` lets it distinguish the nulls that come later.
+    `PredicateSpace.widened` lets it distinguish the nulls that come later. Where pairs are counted, the space
+    says of each what it is both ways.
     """
     names, notes = _columns(table, options)
     slots = [_slot(table, options, Column(Row.S, name), Column(Row.T, name)) for name in names]
@@ -37,14 +38,16 @@ def predicate_space(table: SearchedTable, options: Options) -> tuple[PredicateSp
             least = max(1.0, options.constant_share * table.n_rows)
             for constant in table.frequent(name, options.constants, least):
                 slots.extend(_slot(table, options, Column(row, name), constant) for row in Row)
-    return PredicateSpace(tuple(slot for slot in slots if slot.kind.operators)), notes
+    space = PredicateSpace(tuple(slot for slot in slots if slot.kind.operators))
+    return both_ways(space) if options.counts_pairs else space, notes
 
 
-def fitted(table: SearchedTable, space: PredicateSpace, nulls: Nulls) -> PredicateSpace:
-    """The space as this table needs it: widened for the nulls that it holds, and otherwise as it is.
+def fitted(table: SearchedTable, space: PredicateSpace, options: Options) -> PredicateSpace:
+    """The space as this table needs it: widened for the nulls that it holds, both ways where pairs are counted.
 
     Raises OptionError unless the columns are there, and compare as the space compares them.
     """
+    nulls = options.nulls
     for slot in space.slots:
         if slot.kind.nulls is not nulls:
             raise OptionError(
@@ -61,7 +64,8 @@ def fitted(table: SearchedTable, space: PredicateSpace, nulls: Nulls) -> Predica
                     known=tuple(table.names),
                 )
         _check_types(table, slot)
-    return space.widened({name for slot in space.slots for name in slot.columns if table.null_count(name)})
+    wider = space.widened({name for slot in space.slots for name in slot.columns if table.null_count(name)})
+    return both_ways(wider) if options.counts_pairs else wider
 
 
 def _check_types(table: SearchedTable, slot: Slot) -> None:
@@ -121,6 +125,7 @@ def _slot(table: SearchedTable, options: Options, left: Column, right: Column | 
         nullable=nullable,
         nulls=options.nulls,
         operators=tuple(op for op in Operator if op in options.operators),
+        binary=table.type_of(left.name).family is Family.BOOLEAN,
     )
     return Slot(left, right, kind)
 

@@ -55,6 +55,8 @@ def _slot_as_json(slot: Slot) -> dict[str, Any]:
         "nullable": kind.tells_nulls,
         "nulls": kind.nulls.value,
         "operators": [op.value for op in kind.operators],
+        **({} if kind.asked else {"asked": False}),
+        **({"binary": True} if kind.binary else {}),
     }
 
 
@@ -64,7 +66,9 @@ def _slot_of_json(saved: Mapping[str, Any]) -> Slot:
         nullable=saved["nullable"],
         nulls=Nulls(saved["nulls"]),
         operators=tuple(Operator(op) for op in saved["operators"]),
+        binary=saved.get("binary", False),
     )
+    kind = kind if saved.get("asked", True) else kind.silent
     right = saved["right"]
     return Slot(_column_of_json(saved["left"]), (_column_of_json if "row" in right else _constant_of_json)(right), kind)
 

@@ -60,8 +60,8 @@ class PredicateSpace:
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
-        """All predicates, slot by slot."""
-        return tuple(Predicate.of(s.left, op, s.right) for s in self.slots for op in s.kind.operators)
+        """All predicates that rules are made of, slot by slot."""
+        return tuple(Predicate.of(s.left, op, s.right) for s in self.slots if s.kind.asked for op in s.kind.operators)
 
     @cached_property
     def place(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

@@ -8,7 +8,7 @@ refining a rule are bit operations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 
@@ -37,11 +37,17 @@ def mirrored_atoms(atoms: int) -> int:
 
 @dataclass(frozen=True)
 class SlotKind:
-    """The states of one slot, each a set of atoms, and the predicates that its operators give over them."""
+    """The states of one slot, each a set of atoms, and the predicates that its operators give over them.
+
+    A slot that is not `asked` only tells pairs apart: no rule reads it. A `binary` one compares truth values, of which
+    there are only two.
+    """
 
     states: tuple[int, ...]
     operators: tuple[Operator, ...]
     nulls: Nulls
+    asked: bool = True
+    binary: bool = False
 
     @property
     def full(self) -> int:
@@ -61,7 +67,15 @@ class SlotKind:
     @cached_property
     def widened(self) -> SlotKind:
         """The kind that distinguishes nulls too, where they matter; the states of this one keep their numbers."""
-        return kind_of(ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators)
+        wider = kind_of(
+            ordered=self.is_ordered, nullable=True, nulls=self.nulls, operators=self.operators, binary=self.binary
+        )
+        return wider if self.asked else wider.silent
+
+    @cached_property
+    def silent(self) -> SlotKind:
+        """The kind of which no rule reads a state."""
+        return replace(self, asked=False)
 
     @cached_property
     def state_of_atom(self) -> dict[int, int]:
@@ -90,7 +104,7 @@ class SlotKind:
     def conjunctions(self) -> dict[int, tuple[Operator, ...]]:
         """Every mask below the full one that a conjunction of predicates accepts, with its shortest conjunction."""
         found: dict[int, tuple[Operator, ...]] = {}
-        for size in range(1, len(self.operators) + 1):
+        for size in range(1, len(self.operators) + 1 if self.asked else 0):
             for chosen in combinations(self.operators, size):
                 mask = self.full
                 for op in chosen:
@@ -126,7 +140,9 @@ class SlotKind:
 
 
 @lru_cache(maxsize=256)
-def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Operator, ...]) -> SlotKind:
+def kind_of(
+    *, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Operator, ...], binary: bool = False
+) -> SlotKind:
     """The kind of a slot: order matters when some operator asks for it, nulls when there are some."""
     chosen = tuple(op for op in operators if ordered or not op.is_order)
     ordered = any(op.is_order for op in chosen)
@@ -138,4 +154,4 @@ def kind_of(*, ordered: bool, nullable: bool, nulls: Nulls, operators: tuple[Ope
         states = (EQUAL, LESS | GREATER, BOTH_NULL | ONE_NULL)
     else:
         states = (EQUAL | BOTH_NULL, LESS | GREATER | ONE_NULL)
-    return SlotKind(states, chosen, nulls)
+    return SlotKind(states, chosen, nulls, binary=binary)

@@ -35,6 +35,30 @@ def covered(boxes: Array, asked: Array, sizes: Array, points: Array, counts: Arr
 
 
 @njit(cache=True, nogil=True)
+def weights_either_way(
+    boxes: Array, here: Array, there: Array, counts: Array, ordered: Array, unordered: Array
+) -> None:
+    """Write how many pairs each box (N, W) holds: in either order, and at least in one.
+
+    here, there: (E, W) the points of pairs, and of the same with their rows exchanged; counts: (E,) of pairs; ordered,
+    unordered: (N,). Cost: N x E.
+    """
+    words = boxes.shape[1]
+    for n in range(boxes.shape[0]):
+        one, either = np.int64(0), np.int64(0)
+        for e in range(here.shape[0]):
+            outside, turned_outside = np.uint64(0), np.uint64(0)
+            for w in range(words):
+                outside |= here[e, w] & ~boxes[n, w]
+                turned_outside |= there[e, w] & ~boxes[n, w]
+            ways = (outside == np.uint64(0)) + (turned_outside == np.uint64(0))
+            if ways > 0:
+                one += ways * counts[e]
+                either += counts[e]
+        ordered[n], unordered[n] = one, either
+
+
+@njit(cache=True, nogil=True)
 def weights_inside(boxes: Array, points: Array, counts: Array, out: Array) -> None:
     """Write the total count of the points (E, W) inside each box (N, W) to `out` (N,). Cost: N x E."""
     words = boxes.shape[1]

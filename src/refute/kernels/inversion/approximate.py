@@ -1,8 +1,11 @@
-"""Approximate inversion: all maximal boxes that hold points of at most a given total weight.
+"""Approximate inversion: all maximal boxes that hold unordered pairs of at most a given total weight.
 
 As in ADCMiner (Livshits, Heidari, Ilyas and Kimelfeld), MMCS with one more branch: besides the choices that refuse the
-branching point there is the case that no choice ever does, as long as the weight of such points stays within the limit.
+branching point there is the case that no choice ever does, as long as the weight of such pairs stays within the limit.
 A box is a result as soon as its weight is within the limit and every weaker box exceeds it.
+
+An unordered pair has two points, (s, t) and (t, s), which stand side by side: bits 2 i and 2 i + 1 are those of pair i.
+A box holds the pair if it holds either, and its weight counts once.
 """
 
 from __future__ import annotations
@@ -13,41 +16,77 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.inversion.choices import Choices, Local, begun, gather, once_refused, ones, parted
+from refute.kernels.inversion.choices import Choices, Local, begun, gather, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+_FIRST = np.uint64(0x5555555555555555)  # the first point of each pair
+
+
+@njit(cache=True, nogil=True)
+def _pairs(points: Scalar) -> Scalar:
+    """The first bit of each pair that has a point among these."""
+    return (points | (points >> _ONE)) & _FIRST
 
 
 @njit(cache=True, nogil=True)
 def _weight(bits: Array, weights: Array) -> Scalar:
-    """The total weight of the points of a bitset."""
+    """The total weight of the pairs that have a point in a bitset."""
     total = np.int64(0)
     for b in range(bits.shape[0]):
-        word = bits[b]
+        word = _pairs(bits[b])
         while word != _ZERO:
             low = word & (~word + _ONE)
-            total += weights[b * 64 + ones(low - _ONE)]
+            total += weights[b * 32 + (ones(low - _ONE) >> 1)]
             word ^= low
     return total
 
 
 @njit(cache=True, nogil=True)
-def _gain(alone: Array, gained: Array, weights: Array, enough: Scalar) -> Scalar:
-    """The weight of the points in both bitsets, counted until it exceeds `enough`."""
+def _gain(alone: Array, gained: Array, uncovered: Array, weights: Array, enough: Scalar) -> Scalar:
+    """The weight of the pairs with a point in both bitsets and none uncovered, counted until it exceeds `enough`."""
     total = np.int64(0)
     for b in range(alone.shape[0]):
-        word = alone[b] & gained[b]
+        word = _pairs(alone[b] & gained[b]) & ~_pairs(uncovered[b])
         while word != _ZERO:
             low = word & (~word + _ONE)
-            total += weights[b * 64 + ones(low - _ONE)]
+            total += weights[b * 32 + (ones(low - _ONE) >> 1)]
             word ^= low
         if total > enough:
             return total
     return total
+
+
+@njit(cache=True, nogil=True)
+def _meet(alone: Array, gained: Array) -> bool:
+    """Whether two bitsets have a point in common."""
+    for b in range(alone.shape[0]):  # noqa: SIM110 - a generator is not a kernel
+        if alone[b] & gained[b] != _ZERO:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _once_refused(choices: Choices, states: Array, chosen: Array) -> Array:
+    """The rows of `states`, those of a pair side by side, of pairs that have a point which at most one choice refuses:
+    the others can never matter again."""
+    rows = np.arange(states.shape[0])
+    kept = 0
+    for r in range(0, states.shape[0], 2):
+        fewest = 2
+        for side in range(2):
+            refusals = 0
+            for c in chosen:
+                if not (choices.mask[c] >> np.int64(states[r + side, choices.slot[c]])) & 1:
+                    refusals += 1
+            fewest = min(fewest, refusals)
+        if fewest < 2:
+            rows[kept], rows[kept + 1] = r, r + 1
+            kept += 2
+    return rows[:kept]
 
 
 @njit(cache=True, nogil=True)
@@ -74,7 +113,8 @@ def _search(
             for w in range(4):
                 if choices.weaker[chosen[d], w] == 0:
                     break
-                if total + _gain(alone[d], local.gained[chosen[d], w], weights, most - total) <= most:
+                gained = local.gained[chosen[d], w]
+                if total + _gain(alone[d], gained, uncovered, weights, most - total) <= most:
                     return 0
         if depth > 0:
             at = limits[3]
@@ -82,6 +122,7 @@ def _search(
                 for d in range(depth):
                     out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
             limits[3] += 1
+            local.halt[1] += 1
         return 0
     if depth == limits[5] and depth > 0:
         at = limits[3]
@@ -91,27 +132,35 @@ def _search(
             for x in range(candidates.shape[0]):
                 out[at, candidates.shape[0] + x] = candidates[x]
         limits[3] += 1
+        local.halt[1] += 1
         return 0
-    lost = np.int64(0)  # the weight of points that no candidate refuses
+    lost = np.int64(0)  # the weight of pairs with a point that no candidate refuses
     point, fewest, heaviest = np.int64(-1), np.int64(1 << 60), np.int64(-1)
     for b in range(words):
-        word = uncovered[b]
+        word = _pairs(uncovered[b])
         while word != _ZERO:
             low = word & (~word + _ONE)
-            p = b * 64 + ones(low - _ONE)
+            first = b * 64 + ones(low - _ONE)
             word ^= low
-            count = np.int64(0)
-            for x in range(candidates.shape[0]):
-                count += ones(candidates[x] & local.refusers[p, x])
-            if count == 0:
-                lost += weights[p]
+            weight = weights[first >> 1]
+            harder, ways = np.int64(-1), np.int64(1 << 60)
+            for side in range(2):
+                if uncovered[b] & (low << np.uint64(side)) == _ZERO:
+                    continue
+                count = np.int64(0)
+                for x in range(candidates.shape[0]):
+                    count += ones(candidates[x] & local.refusers[first + side, x])
+                if count < ways:
+                    harder, ways = first + side, count
+            if ways == 0:
+                lost += weight
                 if lost > most:
                     return 0
-            elif weights[p] > most:  # it must be refused: the fewer ways, the better
-                if heaviest <= most or count < fewest:
-                    point, fewest, heaviest = p, count, weights[p]
-            elif heaviest <= most and weights[p] > heaviest:
-                point, fewest, heaviest = p, count, weights[p]
+            elif weight > most:  # it must be refused: the fewer ways, the better
+                if heaviest <= most or ways < fewest:
+                    point, fewest, heaviest = harder, ways, weight
+            elif heaviest <= most and weight > heaviest:
+                point, fewest, heaviest = harder, ways, weight
     if point < 0:
         return 0
     left = candidates.copy()
@@ -119,7 +168,7 @@ def _search(
     for x in range(candidates.shape[0]):
         branch[x] = candidates[x] & local.refusers[point, x]
         left[x] = candidates[x] & ~branch[x]
-    if lost + weights[point] <= most:
+    if lost + weights[point >> 1] <= most:
         _search(choices, local, weights, uncovered, alone, chosen, left.copy(), limits, out)
     next_alone = np.empty((depth + 1, words), np.uint64)
     next_uncovered = np.empty(words, np.uint64)
@@ -144,7 +193,7 @@ def _search(
                 for w in range(4):
                     if choices.weaker[chosen[d], w] == 0:
                         break
-                    if _gain(next_alone[d], local.gained[chosen[d], w], weights, np.int64(0)) == 0:
+                    if not _meet(next_alone[d], local.gained[chosen[d], w]):
                         needed = False
                         break
                 if not needed:
@@ -175,15 +224,16 @@ def invert_approximately(
     halt: Array,
     out: Array,
 ) -> Scalar:
-    """How many maximal boxes below `start` hold points of weight `most` at the most; the first are written to `out`.
+    """How many maximal boxes below `start` hold pairs of weight `most` at the most; the first are written to `out`.
 
-    states: (E, K) uint8 points; weights: (E,) int64; start: (2, X) the choices made so far, and those still allowed;
+    states: (2 E, K) uint8 points, those of a pair side by side; weights: (E,) int64 of pairs; start: (2, X) the choices
+    made so far, and those still allowed;
     limit: most predicates of a rule; stop: number of choices at which unfinished nodes are emitted as results too (0
     for never), so they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
     and, if unfinished, those still allowed.
     """
     chosen, depth, spent = begun(choices, start)
-    rows = once_refused(choices, states, chosen[:depth])
+    rows = _once_refused(choices, states, chosen[:depth])
     local = gather(choices, states, rows, halt)
     uncovered, alone = parted(local, chosen[:depth])
     limits = np.zeros(6, np.int64)
@@ -192,5 +242,5 @@ def invert_approximately(
     limits[2] = spent
     limits[4] = most
     limits[5] = stop
-    _search(choices, local, weights[rows], uncovered, alone, chosen, start[1].copy(), limits, out)
+    _search(choices, local, weights[rows[::2] >> 1], uncovered, alone, chosen, start[1].copy(), limits, out)
     return limits[3]

@@ -36,7 +36,7 @@ class Local(NamedTuple):
     refusers: NDArray[np.uint64]  # (E, X) choices that refuse a point
     refused: NDArray[np.uint64]  # (C, B) points that a choice refuses
     gained: NDArray[np.uint64]  # (C, 4, B) points that each weaker mask would accept in addition
-    halt: NDArray[np.int64]  # (1,) not zero once the search should stop
+    halt: NDArray[np.int64]  # (2,) not zero once the search should stop; how many results there are, roughly
 
 
 @njit(cache=True, nogil=True)
@@ -118,7 +118,7 @@ def once_refused(choices: Choices, states: Array, chosen: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def parted(local: Local, chosen: Array) -> tuple[Array, Array]:
-    """The points that none of the choices refuses (B,), those that each alone refuses (D, B); none is refused twice."""
+    """The points that none of the choices refuses (B,), and those that each alone refuses (D, B)."""
     size, words = local.states.shape[0], local.refused.shape[1]
     uncovered = np.zeros(words, np.uint64)
     for r in range(size):
@@ -126,6 +126,9 @@ def parted(local: Local, chosen: Array) -> tuple[Array, Array]:
     alone = np.zeros((chosen.shape[0], words), np.uint64)
     for d in range(chosen.shape[0]):
         for b in range(words):
-            alone[d, b] = local.refused[chosen[d], b]
-            uncovered[b] &= ~local.refused[chosen[d], b]
+            refused = local.refused[chosen[d], b]
+            alone[d, b] = refused & uncovered[b]
+            for e in range(d):
+                alone[e, b] &= ~refused
+            uncovered[b] &= ~refused
     return uncovered, alone

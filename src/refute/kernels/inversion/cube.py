@@ -119,9 +119,9 @@ def invert_cube(
     """The maximal boxes that hold no point and have the options `prefix` in the first slots, as options per slot.
 
     points: the words of the cube, a bit for every point; stop: a number of slots after which nodes are given as they
-    are, to be searched as tasks of their own; limit: most predicates of a rule; halt: (1,) not zero once the search
-    should stop. Also gives which of them are finished. Cost: at most the number of all boxes, over 64, times the masks
-    of a rule.
+    are, to be searched as tasks of their own; limit: most predicates of a rule; halt: (2,) not zero once the search
+    should stop, and how many boxes were found, by all threads, roughly. Also gives which of them are finished. Cost: at
+    most the number of all boxes, over 64, times the masks of a rule.
     """
     slots = cube.states.shape[0]
     begin = np.zeros(slots + 2, np.int64)  # where the sets of a level start
@@ -195,6 +195,7 @@ def invert_cube(
                 out[made, k] = chosen[k] if k <= level else 0
             finished[made] = extent == 0
             made += 1
+            halt[1] += 1
             continue
         count[level + 1] = held
         tried[level + 1] = 0

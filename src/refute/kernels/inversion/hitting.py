@@ -148,6 +148,7 @@ def _descend(
                             # `left` already holds this choice, and no sibling of it may follow
                             out[at, half + y] = left[y] & ~choices.siblings[slot, y]
                 limits[3] += 1
+                local.halt[1] += 1
                 continue
             for d in range(depth):
                 for b in range(words):
@@ -171,7 +172,8 @@ def invert(
 
     states: (E, K) uint8 points. start: (2, X) the choices made so far, and those still allowed. limit: most predicates
     of a rule. stop: number of choices at which unfinished nodes are emitted as results too (0 for never), so they
-    can be searched as tasks of their own. halt: (1,) not zero once the search should stop. out: (R, 2 X) zeros; a row
+    can be searched as tasks of their own. halt: (2,) not zero once the search should stop, and how many results there
+    are, of all threads, roughly. out: (R, 2 X) zeros; a row
     gets the choices made and, if unfinished, those still allowed.
     """
     chosen, depth, spent = begun(choices, start)

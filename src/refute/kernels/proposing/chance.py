@@ -34,11 +34,11 @@ def drawn(state: np.uint64, below: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def pool_blame(sizes: Longs, values: Longs, pools: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
+def pool_blame(sizes: Longs, values: Longs, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
     """The rows to blame that are expected where `values` are dealt to groups of these sizes, in parts of UNIT.
 
-    It is one of so many `pools`, whose errors cancel out. `sizes` and `values` ascend and have the same sum; `deck` has
-    room for that many, `seen` for a number for each value and comes and goes as zeros.
+    Pools of so many `rows` in all share deals, as their errors cancel out. `sizes` and `values` ascend and have the
+    same sum; `deck` has room for that many, `seen` for a number for each value and comes and goes as zeros.
     """
     if len(values) < 2:
         return 0
@@ -77,7 +77,7 @@ def pool_blame(sizes: Longs, values: Longs, pools: int, seed: np.uint64, deck: I
                     for _ in range(values[value]):
                         deck[at] = value
                         at += 1
-            deals = min(max(groups, _DEALS // pools), 1 + _CARDS // size)
+            deals = min(max(groups, _DEALS * n // rows), 1 + _CARDS // size)
             blame = 0
             for _ in range(deals):
                 most = 0
@@ -98,12 +98,13 @@ def pool_blame(sizes: Longs, values: Longs, pools: int, seed: np.uint64, deck: I
 
 @njit(cache=True, nogil=True)
 def dealt_blame(
-    order: Ids, starts: Longs, codes: Ids, groups: Longs, pools: Longs, seed: np.uint64, counts: Longs
+    order: Ids, starts: Longs, codes: Ids, groups: Longs, pools: Longs, rows: int, seed: np.uint64, counts: Longs
 ) -> int:
     """The rows to blame that are expected where values are dealt inside pools, in parts of UNIT.
 
     `groups` lists the groups of each pool, pool after pool; `pools` has where each begins, with the end last. A pool
-    of one group cannot be dealt otherwise. `counts` as for `refine`. O(rows), and sorts of sizes and values.
+    of one group cannot be dealt otherwise. `rows` is how many there are of groups in which two have a value at least;
+    `counts` as for `refine`. O(rows), and sorts of sizes and values.
     """
     half = len(counts) // 2
     deck = np.empty(len(order), np.int32)
@@ -136,5 +137,5 @@ def dealt_blame(
                     totals[code] = 0
         if n_sizes:
             dealt = np.sort(values[:n_values])
-            expected += pool_blame(np.sort(sizes[:n_sizes]), dealt, len(pools) - 1, seed, deck, seen)
+            expected += pool_blame(np.sort(sizes[:n_sizes]), dealt, rows, seed, deck, seen)
     return expected

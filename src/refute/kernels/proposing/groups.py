@@ -60,8 +60,34 @@ def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -
 
     Ends as soon as more than `limit` are to blame, as their number only grows. `counts` as for `refine`. O(rows).
     """
+    return _to_blame(order, starts, codes, counts, limit, -1)
+
+
+@njit(cache=True, nogil=True)
+def blamed_by(
+    order: Ids, starts: Longs, codes: Ids, rights: Longs, limits: Longs, common: Ids, counts: Longs, halt: Longs
+) -> Longs:
+    """What `to_blame` gives for each right side (a row of `codes`): one row of the result for each.
+
+    Where `common` has a code, the rows that do not have it are given instead of those that do not have the most common
+    one. `counts` has room for the codes of any column, twice over. Ends once `halt` is set. O(rows) for each.
+    """
+    found = np.zeros((len(rights), 4), np.int64)
+    for place in range(len(rights)):
+        if halt[0]:
+            break
+        right = rights[place]
+        rows, blame, rest, clustered = _to_blame(order, starts, codes[right], counts, limits[place], common[place])
+        found[place, 0], found[place, 1], found[place, 2], found[place, 3] = rows, blame, rest, clustered
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _to_blame(
+    order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int, common: int
+) -> tuple[int, int, int, int]:
     half = len(counts) // 2
-    rows, blame, clustered = 0, 0, 0
+    rows, blame, clustered, ended = 0, 0, 0, len(starts) - 1
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         present, most = 0, 0
@@ -82,9 +108,13 @@ def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -
                 if present >= 2:
                     counts[half + code] += 1
         if blame > limit:
+            ended = group + 1
             break
-    common = 0
-    for code in range(half):
-        common = max(common, counts[half + code])
-        counts[half + code] = 0
-    return rows, blame, rows - common, clustered
+    most = 0 if common < 0 else counts[half + common]
+    for at in range(starts[0], starts[ended]):  # rather than all codes: there may be many more
+        code = codes[order[at]]
+        if code >= 0:
+            if common < 0:
+                most = max(most, counts[half + code])
+            counts[half + code] = 0
+    return rows, blame, rows - most, clustered

@@ -10,31 +10,138 @@ from refute.kernels.proposing.chance import drawn, mixed
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Tiny = NDArray[np.int8]
+_BLOCK = 128  # pairs between two looks at a limit, fewer than a byte counts
+_LEVELS = 127  # of coarse ranks
 
 
 @njit(cache=True, nogil=True)
-def sorted_groups(order: Ids, starts: Longs, ranks: Ids) -> tuple[Ids, Longs]:
-    """The rows that have a rank, by group and rank, of groups with at least three of them. O(rows log rows)."""
-    rows, ends = np.empty(len(order), np.int32), np.empty(len(starts), np.int64)
-    keys = np.empty(len(order), np.int64)
+def by_rank(ranks: Ids, size: int) -> Ids:
+    """The rows that have a rank, of `size` ranks, by rank and then by row. O(rows + size)."""
+    at = np.zeros(size + 1, np.int64)
+    for row in range(len(ranks)):
+        if ranks[row] >= 0:
+            at[ranks[row] + 1] += 1
+    for rank in range(size):
+        at[rank + 1] += at[rank]
+    rows = np.empty(at[size], np.int32)
+    for row in range(len(ranks)):
+        if ranks[row] >= 0:
+            rows[at[ranks[row]]] = row
+            at[ranks[row]] += 1
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def sorted_groups(order: Ids, starts: Longs, ranks: Ids, ranked: Ids) -> tuple[Ids, Longs]:
+    """The rows that have a rank, by group and rank, of groups with at least three of them. O(rows).
+
+    `ranked` has them by rank, as `by_rank` gives them.
+    """
+    groups = len(starts) - 1
+    group_of = np.full(len(ranks), -1, np.int32)
+    at = np.zeros(groups, np.int64)
+    ends = np.empty(groups + 1, np.int64)
     ends[0] = 0
-    filled, groups = 0, 0
-    for group in range(len(starts) - 1):
+    kept = 0
+    for group in range(groups):
         present = 0
-        for at in range(starts[group], starts[group + 1]):
-            row = order[at]
-            if ranks[row] >= 0:
-                keys[present] = (np.int64(ranks[row]) << 32) | np.int64(row)
-                present += 1
+        for place in range(starts[group], starts[group + 1]):
+            present += ranks[order[place]] >= 0
         if present < 3:
             continue
-        found = np.sort(keys[:present])
-        for at in range(present):
-            rows[filled] = np.int32(found[at] & 0xFFFFFFFF)
-            filled += 1
-        groups += 1
-        ends[groups] = filled
-    return rows[:filled].copy(), ends[: groups + 1].copy()
+        for place in range(starts[group], starts[group + 1]):
+            group_of[order[place]] = group
+        at[group] = ends[kept]
+        kept += 1
+        ends[kept] = ends[kept - 1] + present
+    rows = np.empty(ends[kept], np.int32)
+    for place in range(len(ranked)):
+        group = group_of[ranked[place]]
+        if group >= 0:
+            rows[at[group]] = ranked[place]
+            at[group] += 1
+    return rows, ends[: kept + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def sketched(ranks: Ids, size: int, sketch: Tiny) -> None:
+    """Fills `sketch` with coarse ranks, 0 to 126, that ascend as ranks do and have rows alike; -1 for null. O(rows)."""
+    counts = np.zeros(size + 1, np.int64)
+    present = 0
+    for row in range(len(ranks)):
+        if ranks[row] >= 0:
+            counts[ranks[row] + 1] += 1
+            present += 1
+    for rank in range(size):
+        counts[rank + 1] += counts[rank]
+    for row in range(len(ranks)):
+        if ranks[row] < 0:
+            sketch[row] = -1
+        elif size <= _LEVELS:
+            sketch[row] = ranks[row]
+        else:
+            sketch[row] = counts[ranks[row]] * _LEVELS // present
+
+
+@njit(cache=True, nogil=True)
+def far_pairs(rows: Ids, starts: Longs, x: Ids) -> tuple[Ids, Ids]:
+    """Disjoint pairs of rows of a group, in the first of which x is lower.
+
+    `rows` as `sorted_groups` gives them; the lower half of a group meets the upper one in turn. O(rows).
+    """
+    lower, upper = np.empty(len(rows) // 2 + 1, np.int32), np.empty(len(rows) // 2 + 1, np.int32)
+    filled = 0
+    for group in range(len(starts) - 1):
+        first, half = starts[group], (starts[group + 1] - starts[group]) // 2
+        apart = starts[group + 1] - first - half
+        for at in range(first, first + half):
+            lower[filled], upper[filled] = rows[at], rows[at + apart]
+            filled += x[rows[at]] < x[rows[at + apart]]
+    return lower[:filled].copy(), upper[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def far_clashes(lower: Ids, upper: Ids, sketches: Tiny, asked: Bools, limit: int) -> Longs:
+    """For each of the last columns, how many of these pairs have a lower y in the second row, and how many in the
+    first: rows of the result. `sketches` has a row for each row of the table.
+
+    Ends as soon as all that are `asked` for are above `limit`. O(pairs) for each column, many columns at a time.
+    """
+    columns = len(asked)
+    first = sketches.shape[1] - columns
+    found = np.zeros((2, columns), np.int64)
+    falls, rises = np.zeros(columns, np.uint8), np.zeros(columns, np.uint8)
+    for block in range(0, len(lower), _BLOCK):
+        for at in range(block, min(block + _BLOCK, len(lower))):
+            one, other = sketches[lower[at], first:], sketches[upper[at], first:]
+            for y in range(columns):
+                falls[y] += np.uint8((one[y] > other[y]) & (other[y] >= 0))
+                rises[y] += np.uint8((one[y] < other[y]) & (one[y] >= 0))
+        least = limit + 1
+        for y in range(columns):
+            found[0, y] += falls[y]
+            found[1, y] += rises[y]
+            if asked[y]:
+                least = min(least, found[0, y], found[1, y])
+            falls[y], rises[y] = 0, 0
+        if least > limit:
+            break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def unjudged_groups(rows: Ids, starts: Longs, y: Ids) -> int:
+    """How many groups have a y in two rows only, which are not judged. O(rows)."""
+    found = 0
+    for group in range(len(starts) - 1):
+        present, at = 0, starts[group]
+        while present < 3 and at < starts[group + 1]:
+            present += y[rows[at]] >= 0
+            at += 1
+        found += present == 2
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -69,6 +176,62 @@ def clashing_pairs(rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, limit: i
 
 
 @njit(cache=True, nogil=True)
+def sure_blame(
+    rows: Ids, starts: Longs, x: Ids, codes: Ids, ys: Longs, sketches: Tiny, limit: int, halt: Longs
+) -> Longs:
+    """For each column y (a row of `codes`), how many rows at least are to blame where it should rise with x, and where
+    it should fall: rows of the result. Numbers above `limit` may be too low, and those of columns -1 are 0.
+
+    `rows` as `sorted_groups` gives them, by x; the last columns of `sketches` belong to `ys`. Pairs that are far apart
+    in x are looked at first, which settles columns that have little to do with each other after few rows. Ends once
+    `halt` is set. O(rows) for each y.
+    """
+    lower, upper = far_pairs(rows, starts, x)
+    found = far_clashes(lower, upper, sketches, ys >= 0, limit)
+    for place in range(len(ys)):
+        if ys[place] < 0 or halt[0]:
+            found[:, place] = 0
+            continue
+        y = codes[ys[place]]
+        unjudged = unjudged_groups(rows, starts, y)  # each of which may have been counted once
+        for form in range(2):
+            found[form, place] = max(0, found[form, place] - unjudged)
+            if found[form, place] <= limit:
+                pairs = clashing_pairs(rows, starts, x, y, 1 - 2 * form, limit)
+                found[form, place] = max(found[form, place], pairs)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def most_by_chance(rows: Ids, starts: Longs, x: Ids, y: Ids, counts: Longs) -> tuple[int, int]:
+    """Rows of groups in which both columns vary, and the most that any order of y in them would blame: rows with the
+    same x, or with the same y, never clash.
+
+    `rows` as `sorted_groups` gives them, by x; `counts` has room for every y and comes and goes as zeros. O(rows).
+    """
+    total, blame = 0, 0
+    for group in range(len(starts) - 1):
+        size, most_x, most_y, run, last = 0, 0, 0, 0, -1
+        for at in range(starts[group], starts[group + 1]):
+            row = rows[at]
+            value = y[row]
+            if value >= 0:
+                size += 1
+                counts[value] += 1
+                most_y = max(most_y, counts[value])
+                run = run + 1 if x[row] == last else 1
+                most_x = max(most_x, run)
+                last = x[row]
+        for at in range(starts[group], starts[group + 1]):
+            if y[rows[at]] >= 0:
+                counts[y[rows[at]]] = 0
+        if size > 2 and most_x < size and most_y < size:
+            total += size
+            blame += size - max(most_x, most_y)
+    return total, blame
+
+
+@njit(cache=True, nogil=True)
 def longest(xs: Ids, ys: Ids, size: int, tops: Ids) -> int:
     """The most points, sorted by x, that stay so that y never falls as x rises; equal x are in no order.
 
@@ -98,12 +261,13 @@ def longest(xs: Ids, ys: Ids, size: int, tops: Ids) -> int:
 
 @njit(cache=True, nogil=True)
 def order_blame(
-    rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, seed: np.uint64, deals: int
+    rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, seed: np.uint64, deals: int, limit: int
 ) -> tuple[int, int, int, int]:
     """Rows of groups in which both columns vary, the fewest to remove so that y never falls as x rises, the same after
     y was dealt anew inside each group (the sum over `deals`), and how many groups these are.
 
-    A deal depends on what a group holds alone, not on where it stands. O(rows log rows) for each deal.
+    A deal depends on what a group holds alone, not on where it stands. Ends as soon as more than `limit` rows are to
+    blame. O(rows log rows) for each deal.
     """
     n = len(rows)
     xs, ys, tops = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
@@ -126,6 +290,8 @@ def order_blame(
         total += size
         blame += removed
         groups += 1
+        if blame > limit:
+            break
         if deals:
             state = mixed(seed + np.uint64(size) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(removed))
             ys[:size] = np.sort(ys[:size])

@@ -58,7 +58,7 @@ def boxes_around(choices: Choices, cuts: CutMasks, points: Array, point: Array, 
 
     Only choices that accept the point's states are made: whatever is weaker than one accepts them too. Of the others,
     those suffice whose difference to the point holds no other's difference. limit: most predicates of a rule; halt:
-    (1,) not zero once the search should stop.
+    (2,) not zero once the search should stop, and how many results there are.
     """
     slots, words = cuts.word.shape[0], points.shape[1]
     width = choices.siblings.shape[1]

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from ruamel.yaml import YAML
-
-from refute.errors import RuleError
-from refute.faults import unknown_rule
+from refute.display import in_one_line
+from refute.errors import OptionError, RuleError
+from refute.faults import needing, unknown_choice, unknown_rule
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
+from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
 from refute.language.rulebook.naming import distinct, suggest_name
 from refute.language.rulebook.rule import Rule, nulls_of
 from refute.writing import write_text
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow as pa
+
+_NAMED, _SHOWN = 5, 50  # rules in one line, and in a notebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Dataset:
     nulls: Nulls = Nulls.SQL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RuleBook:
     """Rules under distinct names. `entries` are the lines as written; one may stand for several rules."""
 
@@ -80,6 +86,42 @@ class RuleBook:
     def __contains__(self, name: object) -> bool:
         return any(name in (rule.name, rule) for rule in self.rules)
 
+    def __repr__(self) -> str:
+        names = ", ".join(map(in_one_line, self.names[:_NAMED]))
+        more = f" and {len(self) - _NAMED:,} more" if len(self) > _NAMED else ""
+        return f"RuleBook({len(self):,} rule{'' if len(self) == 1 else 's'}: {names}{more})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"  {in_one_line(f'{rule.name}: {rule.sentence}')}" for rule in self)])
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        rows = [(rule.name, rule.sentence, rule.severity.value, str(rule.tolerance)) for rule in self.rules[:_SHOWN]]
+        return table_part(repr(self), ("rule", "says", "severity", "tolerance"), rows, max(len(self) - _SHOWN, 0))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule."""
+        import pyarrow as pa
+
+        columns = {
+            "rule": [rule.name for rule in self],
+            "kind": [rule.kind.value for rule in self],
+            "sentence": [rule.sentence for rule in self],
+            "constraint": [str(rule.constraint) for rule in self],
+            "severity": [rule.severity.value for rule in self],
+            "tolerance": [str(rule.tolerance) if rule.tolerance else None for rule in self],
+            "status": [rule.status.value for rule in self],
+            "description": [rule.description for rule in self],
+        }
+        plain = {name: pa.array(values, pa.string()) for name, values in columns.items()}
+        return pa.table({**plain, "tags": pa.array([list(rule.tags) for rule in self], pa.list_(pa.string()))})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the rules, in order."""
@@ -95,6 +137,41 @@ class RuleBook:
         rules = tuple(replace(rule, nulls=nulls_of(rule.kind) or nulls) for rule in self.rules)
         entries = tuple(replace(entry, nulls=None) for entry in self.entries)
         return RuleBook(rules, entries, replace(self.dataset, nulls=nulls), self.version)
+
+    def select(self, names: Collection[str] = (), tags: Collection[str] = ()) -> RuleBook:
+        """The rules with one of these names, theirs or their entry's, and with one of these tags; without any, all.
+
+        Raises OptionError for a name or a tag that no rule has, and where no rule has both.
+        """
+        owners = {rule.name: entry.name for entry in self.entries for rule in entry.rules(self.dataset.nulls)}
+        known = dict.fromkeys((*owners.values(), *self.names))
+        for name in names:
+            if name not in known:
+                raise unknown_rule(name, list(known), "rule book")
+        tagged = dict.fromkeys(tag for rule in self.rules for tag in rule.tags)
+        for tag in tags:
+            if not tagged:
+                raise OptionError(f"no rule has a tag, so none has {tag!r}", option="tags", value=tag)
+            if tag not in tagged:
+                raise unknown_choice("tags", tag, tagged)
+        chosen = tuple(
+            rule
+            for rule in self.rules
+            if (not names or rule.name in names or owners.get(rule.name) in names)
+            and (not tags or not set(tags).isdisjoint(rule.tags))
+        )
+        if not chosen:
+            raise OptionError("no rule has one of the names and one of the tags", rules=self.names)
+        if len(chosen) == len(self.rules):
+            return self
+        names_left = {rule.name for rule in chosen}
+        entries: list[Entry] = []
+        for entry in self.entries:
+            own = entry.rules(self.dataset.nulls)
+            kept = [rule for rule in own if rule.name in names_left]
+            whole = len(kept) == len(own)
+            entries += [entry] if whole else [Entry.of(rule, default_nulls=self.dataset.nulls) for rule in kept]
+        return replace(self, rules=chosen, entries=tuple(entries))
 
     def within(self, folder: str) -> RuleBook:
         """The book with tables that its rules name sought in a folder: that of the file which it was read from."""
@@ -116,16 +193,23 @@ class RuleBook:
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The book as YAML text, also written to `path` if given."""
-        yaml = YAML(typ="safe", pure=True)
-        yaml.default_flow_style = False
-        yaml.allow_unicode = True
-        yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-        yaml.width = 4096
-        stream = io.StringIO()
-        yaml.dump(self.to_plain(), stream)
+        text = yaml_text(self.to_plain())
         if path is not None:
-            write_text(local_path(path), stream.getvalue())
-        return stream.getvalue()
+            write_text(local_path(path), text)
+        return text
+
+    def only_where(self, condition: str, n_rows: int) -> RuleBook:
+        """The book about rows that meet a condition, of which there are `n_rows`: shares of these become numbers."""
+        entries = tuple(
+            replace(
+                entry,
+                where=condition if entry.where is None else f"({entry.where}) and ({condition})",
+                tolerance=entry.tolerance.counted(n_rows, single_row=entry.rules()[0].constraint.is_single_row),
+            )
+            for entry in self.entries
+        )
+        rules = tuple(rule for entry in entries for rule in entry.rules(self.dataset.nulls))
+        return RuleBook(rules, entries, self.dataset, self.version)
 
 
 def is_file_like(text: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import And, Condition, InTable, IsNull, Matches
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind, parse_condition, parse_kind
 from refute.language.render.text import render_condition
+from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.expand import expand, source_of, spelled
 from refute.language.rulebook.rule import Rule, Severity, Status, nulls_of
 from refute.language.rulebook.tolerance import STRICT, Tolerance
@@ -34,7 +36,7 @@ class Entry:
 
     @classmethod
     def of(cls, rule: Rule, *, default_nulls: Nulls = Nulls.SQL) -> Entry:
-        """The entry that stands for this one rule."""
+        """The entry that stands for this one rule; if it is only proposed, as an error once it is accepted."""
         kind, source = spelled(rule.constraint, rule.kind, rule.source)
         if rule.kind.adds:
             kind, source = rule.kind, _source_of(rule)
@@ -42,7 +44,7 @@ class Entry:
             name=rule.name,
             kind=kind,
             source=source,
-            severity=rule.severity,
+            severity=rule.severity if rule.status is Status.ACTIVE else Severity.ERROR,
             tolerance=rule.tolerance,
             nulls=None if rule.nulls is default_nulls or kind.adds else rule.nulls,
             where=None if (where := rule.scope) is None else render_condition(where),
@@ -73,6 +75,10 @@ class Entry:
             )
             for part in parts
         )
+
+    def yaml(self) -> str:
+        """The entry as the lines of a rule file, indented as below its key `rules`."""
+        return indent(yaml_text([self.plain()]).rstrip("\n"), "  ")
 
     def _value(self) -> object:
         """What is written under its kind: a text, or a mapping where that is easier to read."""

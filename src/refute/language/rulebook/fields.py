@@ -277,7 +277,10 @@ RULE_FIELDS = (
     Field("description", "What the rule says, for people.", _TEXT, _text),
     Field("tags", "Words to group rules by.", _TEXT_OR_LIST, _texts),
     Field(
-        "status", "active (the default), or proposed until somebody accepts it.", _enum_schema(Status), _choice(Status)
+        "status",
+        "active (the default), or proposed until somebody accepts it: then it only warns.",
+        _enum_schema(Status),
+        _choice(Status),
     ),
 )
 BOOK_FIELDS = (

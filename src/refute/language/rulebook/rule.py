@@ -38,7 +38,8 @@ def nulls_of(kind: RuleKind) -> Nulls | None:
 class Rule:
     """One constraint under a name. `source` is its text as written, which may stand for other rules too.
 
-    `line` is its line in the rule file, if it came from one; equality ignores it.
+    A rule that is only proposed warns, whatever its severity will be once it is accepted. `line` is its line in the
+    rule file, if it came from one; equality ignores it.
     """
 
     name: str
@@ -53,6 +54,10 @@ class Rule:
     kind: RuleKind = RuleKind.DC
     source: str = ""
     line: int | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.status is Status.PROPOSED:
+            object.__setattr__(self, "severity", Severity.WARN)
 
     @classmethod
     def of(cls, rule: object) -> Rule:

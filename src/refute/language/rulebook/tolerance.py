@@ -56,6 +56,10 @@ class Limit:
         """Whether `found` of `total` stays within the limit."""
         return found * 100 <= self.amount * total if self.percent else found <= self.amount
 
+    def counted(self, total: int) -> Limit:
+        """The same as a number of things, where all of them are so many."""
+        return Limit(Fraction(int(self.amount * total / 100))) if self.percent else self
+
     def plain(self) -> int | str:
         """The limit as it is written in YAML: a number, or a text that ends in `%`."""
         return str(self) if self.percent else int(self.amount)
@@ -96,6 +100,14 @@ class Tolerance:
         candidates = n_rows if single_row else n_rows * (n_rows - 1)
         within_rows = self.rows is None or self.rows.allows(rows, n_rows)
         return within_rows and (self.violations is None or self.violations.allows(violations, candidates))
+
+    def counted(self, n_rows: int, *, single_row: bool = False) -> Tolerance:
+        """The same in numbers, for a table of so many rows."""
+        candidates = n_rows if single_row else n_rows * (n_rows - 1)
+        return Tolerance(
+            rows=None if self.rows is None else self.rows.counted(n_rows),
+            violations=None if self.violations is None else self.violations.counted(candidates),
+        )
 
     def plain(self) -> dict[str, int | str]:
         """The limits as a YAML mapping."""

@@ -88,8 +88,12 @@ class Gathering:
 
     def known(self, names: tuple[str, ...]) -> pa.Table | None:
         """All rows of these columns, with ids and perhaps with other columns; None unless they are here already."""
-        found = self._whole.known(names, identified=self._source.has_identity)
+        found = self.here(names)
         return None if found is None else found.relation.arrow
+
+    def here(self, names: tuple[str, ...]) -> LocalEngine | None:
+        """The engine of these rows, whose positions are its own; None unless they are here already."""
+        return self._whole.known(names, identified=self._source.has_identity)
 
     def first(self, names: tuple[str, ...], *, identified: bool) -> LocalEngine:
         """The first rows of these columns, perhaps of others too."""

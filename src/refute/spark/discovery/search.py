@@ -16,14 +16,14 @@ from refute.discovery.result.kinds import RuleSort
 from refute.discovery.search import search
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.errors import EngineError, OptionError
+from refute.errors import OptionError
 from refute.language.conditions import Condition, columns_of
 from refute.language.parser import parse_condition
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
 from refute.spark.answer.gathering import Gathering, is_too_much
 from refute.spark.answer.single import chosen_rows
-from refute.spark.budget import SparkBudget, shown_bytes
+from refute.spark.budget import SparkBudget
 from refute.spark.discovery.table import SparkTable
 from refute.spark.discovery.tuning import SPARK_STANDARD, SparkTuning
 from refute.spark.expressions import quoted
@@ -58,12 +58,12 @@ def discover_on_spark(
     """
     session = session_of(table)
     with calm(), kept() as place:
-        opened = stoppable(session, "discover", lambda: _opened(table, options, where, place if persist else None))
+        opened = stoppable(session, "discover", lambda: opened_rows(table, options, where, place if persist else None))
         source = opened.source
         with plain_failures(source.name):
             if options.columns is not None:
                 options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
-            here = stoppable(session, "discover", lambda: _here(opened, options, gather))
+            here = stoppable(session, "discover", lambda: fetched(opened, options, gather))
             if here is not None:
                 return search(LocalTable(here), options, kinds, tuning=tuning)
             if options.method is SearchMethod.HYDRA:
@@ -82,34 +82,13 @@ def discover_on_spark(
             return search(held, options, kinds, tuning=tuning)
 
 
-def rows_here(table: Any, options: Options, where: str | None = None, *, gather: int = GATHERED) -> Relation:
-    """The rows of a table in this process; raises EngineError where they take more than so many bytes."""
-    session = session_of(table)
-    with calm():
-        opened = stoppable(session, "propose", lambda: _opened(table, options, where, None))
-        source = opened.source
-        with plain_failures(source.name):
-            if options.columns is not None:
-                options = replace(options, columns=tuple(dict.fromkeys(map(source.spelled, options.columns))))
-            here = stoppable(session, "propose", lambda: _here(opened, options, gather))
-            if here is None:
-                raise EngineError(
-                    f"proposals are searched in this process, and the rows of {source.name} take more than the "
-                    f"{shown_bytes(gather)} that may come here; raise driver_bytes (--driver-bytes), or name fewer "
-                    "columns or rows",
-                    table=source.name,
-                    most=gather,
-                )
-            return here
-
-
 def few_rows(source: SparkSource, most: int) -> Relation | None:
     """All rows of a table in this process, where they take at most so many bytes; else None."""
-    return _here(_Opened(source, source.frame.columns, None), Options(), most)
+    return fetched(OpenedRows(source, source.frame.columns, None), Options(), most)
 
 
 @dataclass(frozen=True)
-class _Opened:
+class OpenedRows:
     """A table with the same rows each time, the names of its own columns, and the condition on rows to be searched."""
 
     source: SparkSource
@@ -131,7 +110,7 @@ class _Opened:
         return chosen_rows(plain, empty_relation(plain), self.chosen).select(*map(quoted, names))
 
 
-def _opened(table: Any, options: Options, where: str | None, place: Kept | None) -> _Opened:
+def opened_rows(table: Any, options: Options, where: str | None, place: Kept | None) -> OpenedRows:
     """The table, of the columns that are looked at where these are known. With a place for it, it is kept there."""
     source = open_source(table)
     own = source.frame.columns
@@ -139,7 +118,7 @@ def _opened(table: Any, options: Options, where: str | None, place: Kept | None)
     wanted = set(options.columns or own)
     names = [name for name in own if name in wanted or not wanted <= set(own)]
     names += [name for name in (() if chosen is None else columns_of(chosen)) if name not in names]
-    return _Opened(source.settled(names) if place is None else source.kept(place, names), own, chosen)
+    return OpenedRows(source.settled(names) if place is None else source.kept(place, names), own, chosen)
 
 
 def _condition(source: SparkSource, where: str) -> Condition:
@@ -152,7 +131,7 @@ def _condition(source: SparkSource, where: str) -> Condition:
     return condition
 
 
-def _here(opened: _Opened, options: Options, most: int) -> Relation | None:
+def fetched(opened: OpenedRows, options: Options, most: int) -> Relation | None:
     """The rows of the columns to be looked at in this process, where they take at most so many bytes; where pairs of
     rows are reported, in the order of their positions. None where they are too many, also by Spark's own limits."""
     source, names = opened.source, opened.readable(options)

@@ -58,7 +58,7 @@ def write_table(name: str, violations: Sequence[tuple[str, DataFrame]]) -> None:
         parts = [_part(rule, frame) for rule, frame in violations]
         whole = parts[0]
         for part in parts[1:]:
-            whole = whole.unionByName(part)
+            whole = whole.unionByName(part, allowMissingColumns=True)  # rules read different columns
         whole.write.mode("overwrite").saveAsTable(name)
 
 

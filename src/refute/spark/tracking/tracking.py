@@ -76,7 +76,7 @@ class SparkTracking(Judging):
             if space is None:
                 space, self.notes = predicate_space(table, options)
             else:
-                space = fitted(table, space, options.nulls)
+                space = fitted(table, space, options)
             self._begin(table, space)
 
     def _table(self, place: Kept) -> SparkTable:

@@ -1,4 +1,4 @@
-"""Clashing rows, on the terminal and as files."""
+"""Clashing rows as files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import refute
-from refute.cli.terminal import say
-from refute.display import in_one_line
+from refute.errors import OptionError
 from refute.faults import unwritable
 from refute.writing import replacing_folder, write_text
 
@@ -24,22 +23,22 @@ _LONGEST_NAME = 150  # bytes of a rule's name in the name of its file; file syst
 _FINISHED = "_SUCCESS"  # as Spark calls it
 
 
-def print_clashes(report: refute.Report, shown: int) -> None:
-    """Show some clashes of every broken rule: the rows with the columns it reads."""
-    for result in _broken(report):
-        columns = result.rule.constraint.columns
-        clashes = report.violations(result, shown).rows()
-        lines = [["row", *map(_cell, columns)]]
-        for role, row_id, values in (row for clash in clashes for row in clash):
-            identity = "/".join(map(_cell, row_id.values())) if isinstance(row_id, dict) else _cell(row_id)
-            lines.append([f"{role} = {identity}", *(_cell(values[name]) for name in columns)])
-        what = "rows" if result.rule.constraint.is_single_row else "pairs"
-        of = result.finding.violations or "the"
-        say(f"\n{in_one_line(result.name)}: {len(clashes):,} of {of} clashing {what}")
-        say(_aligned(lines))
+def require_violations(place: Place | None, form: str, key: Sequence[str], mask: Sequence[str]) -> None:
+    """Raise OptionError where the violations cannot be written as asked for."""
+    if place is None:
+        return
+    if form == "csv" and place.table is not None:
+        raise OptionError("a catalog table is not written as CSV; leave --violations-format out", option=place.flag)
+    hidden = [name for name in key if name in mask]
+    if hidden:
+        raise OptionError(
+            f"{place.flag} names rows by their key, and --mask hides {hidden[0]!r}; leave one of the two out",
+            option=place.flag,
+            column=hidden[0],
+        )
 
 
-def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
+def write_violations(data: Opened, report: refute.Report, place: Place, form: str) -> None:
     """Write all violations of every broken rule to one table, or below a folder, without ever holding them all.
 
     On this machine each file or folder of a rule appears whole, or stays as it was; an empty file `_SUCCESS` says that
@@ -58,7 +57,7 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
     taken = {_FINISHED.casefold()}
     if elsewhere is not None:
         for result in _broken(report):
-            report.violations(result).write_parquet(f"{elsewhere.rstrip('/')}/{_file_name(result.name, taken)}")
+            _write(report.violations(result), f"{elsewhere.rstrip('/')}/{_file_name(result.name, taken)}", form)
         return
     folder = _made(place)
     finished = folder / _FINISHED
@@ -66,11 +65,18 @@ def write_violations(data: Opened, report: refute.Report, place: Place) -> None:
     for result in _broken(report):
         name = _file_name(result.name, taken)
         if data.session is None:
-            report.violations(result).write_parquet(str(folder / f"{name}.parquet"))
+            _write(report.violations(result), str(folder / f"{name}.{form}"), form)
         else:
             with replacing_folder(folder / name) as draft:
-                report.violations(result).write_parquet(f"file://{draft}")
+                _write(report.violations(result), f"file://{draft}", form)
     write_text(finished, "")
+
+
+def _write(violations: refute.Violations, path: str, form: str) -> None:
+    if form == "csv":
+        violations.write_csv(path)
+    else:
+        violations.write_parquet(path)
 
 
 def _elsewhere(data: Opened, place: Place) -> str | None:
@@ -110,12 +116,3 @@ def _file_name(name: str, taken: set[str]) -> str:
 
 def _broken(report: refute.Report) -> list[RuleResult]:
     return [result for result in report if not result.finding.holds]
-
-
-def _cell(value: object) -> str:
-    return "null" if value is None else in_one_line(str(value))
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)

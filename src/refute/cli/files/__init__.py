@@ -1,0 +1,1 @@
+"""Commands that make rule files, or say what may be in them."""

@@ -1,0 +1,94 @@
+"""`refute init`: a first rule file for a table, with the rules that its rows speak for, to be edited."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+import refute
+from refute.cli.discover import counted_rules
+from refute.cli.exits import Exit
+from refute.cli.options import SharedOptions, shared
+from refute.cli.places import Place, as_file, require_all
+from refute.cli.progress import following, waiting
+from refute.cli.source import open_data, reading_options
+from refute.cli.terminal import hand_over, say
+from refute.display import in_one_line
+from refute.errors import OptionError
+
+_EXAMPLES = (
+    "No rule is proposed for these rows. Rules look like this:",
+    "rules:",
+    '- {name: zip_fixes_city, fd: "zip -> city"}',
+    '- {name: one_id, unique: "id"}',
+    '- {name: rate_is_a_percentage, row: "rate >= 0 and rate <= 100", severity: warn}',
+)
+
+
+@click.command("init")
+@click.argument("data", metavar="DATA")
+@click.option(
+    "--out",
+    callback=as_file,
+    default="rules.yaml",
+    show_default=True,
+    metavar="F",
+    help="Where to write the rule file; - for stdout.",
+)
+@click.option("--force", is_flag=True, help="Write the file even if there is one.")
+@click.option("--columns", metavar="C,..", help="Use only these columns.")
+@click.option("--where", metavar="CONDITION", help="Use only rows that match, e.g. \"state = 'NY' and salary > 0\".")
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds and write the rules found so far.")
+@reading_options
+@shared
+def command(
+    options: SharedOptions,
+    /,
+    data: str,
+    out: Place,
+    force: bool,
+    columns: str | None,
+    where: str | None,
+    time_limit: float | None,
+    engine: str,
+    schema: str | None,
+    header: bool,
+    driver_bytes: int | None,
+) -> Exit:
+    """Write a rule file for DATA: the rules that its rows speak for, as proposals to keep or drop.
+
+    `refute check` passes on the same rows, as each rule has the tolerance that they need. Proposed rules only warn,
+    until `status: proposed` is deleted. Editors that know YAML find the schema by the first line.
+    """
+    from refute.language.rulebook.commented import schema_line
+
+    if out.address is None and not out.is_stdout and out.path.exists() and not force:
+        raise OptionError(
+            f"{out.text} already exists; add --force to write over it, or name another file with --out",
+            option="--out",
+            value=out.text,
+        )
+    with waiting("Starting", options.quiet):
+        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+    require_all([out], opened)
+    with following("Proposing", options.quiet) as follow:
+        found = refute.propose(
+            opened.table,
+            where=where,
+            columns=None if columns is None else [name.strip() for name in columns.split(",")],
+            time_limit=time_limit,
+            progress=follow,
+            **opened.reading,
+        )
+    about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
+    text = found.written(schema_line(), about, *(() if len(found) else _EXAMPLES))
+    if out.is_stdout:
+        hand_over(text)
+        return Exit.PARTIAL if found.partial else Exit.HOLDS
+    out.write(text, opened)
+    if not options.quiet:
+        say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
+        if len(found):
+            say(f"next: edit it, then run: refute check {shlex.quote(data)} {shlex.quote(out.text)}", err=True)
+    return Exit.PARTIAL if found.partial else Exit.HOLDS

@@ -1,0 +1,1 @@
+"""What `refute check` writes, and what it holds its results against."""

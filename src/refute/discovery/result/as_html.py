@@ -1,0 +1,71 @@
+"""Rules that were found, as an HTML page to choose from, and as a table for notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from refute.display import markup
+from refute.display.differences import shortened
+from refute.version import __version__
+
+if TYPE_CHECKING:
+    from refute.discovery.result.discovery import Discovery, FoundRule
+
+MOST = 500  # rules on a page
+_IN_PART = 20
+_FOUND = 300  # letters of a rule that a search looks at
+
+
+def render(found: Discovery, n: int, name: str | None) -> str:
+    """The page of the n best rules, each with the text that a rule file takes."""
+    rules = found.top(n)
+    written = [entry.yaml() for entry in found.book(n).entries]
+    rows = [
+        {"place": place, "yaml": text, "find": _find(rule), **_said(rule)}
+        for place, (rule, text) in enumerate(zip(rules, written, strict=True), 1)
+    ]
+    kinds: dict[str, int] = {}
+    for row in rows:
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+    more = f", the best {len(rows):,} of {len(found):,}" if len(found) > len(rows) else ""
+    stopped = "" if found.complete else "; the search was stopped before its end"
+    return markup.page(
+        "discovery.html",
+        title=f"Rules found in {name}" if name else "Rules found",
+        lead=f"{len(rows):,} rule{'' if len(rows) == 1 else 's'}{more}, in {found.seconds:.1f} s{stopped}. "
+        f"Refute {__version__}.",
+        rows=rows,
+        kinds=kinds,
+        measure=rows[0]["measure"] if rows else "violations",
+        notes=found.notes,
+    )
+
+
+def render_part(found: Discovery) -> str:
+    """The best rules as a table for a notebook."""
+    rows = [(one["kind"], one["sentence"], one["evidence"]) for one in map(_said, found.top(_IN_PART))]
+    return markup.table_part(repr(found), ("kind", "rule", "evidence"), rows, max(len(found) - _IN_PART, 0))
+
+
+def _said(rule: FoundRule) -> dict[str, Any]:
+    """What is shown of a rule, whichever search has found it."""
+    evidence = getattr(rule, "evidence", None)
+    broken = getattr(rule, "blame", None) if evidence else getattr(rule, "violations", 0)
+    if evidence is None:
+        evidence = f"{broken:,} violations" if broken else "all rows obey it"
+    members = [member.text for member in getattr(rule, "members", ())]
+    return {
+        "kind": rule.kind,
+        "sentence": rule.sentence,
+        "text": rule.text,
+        "evidence": evidence,
+        "measure": "rows that break it" if hasattr(rule, "evidence") else "violations",
+        "broken": broken or 0,
+        "score": float(getattr(rule, "score", 0.0)),
+        "members": members[:8],
+        "more_members": max(len(members) - 8, 0),
+    }
+
+
+def _find(rule: FoundRule) -> str:
+    return shortened(f"{rule.kind} {rule.sentence} {rule.text}", _FOUND)

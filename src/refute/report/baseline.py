@@ -1,0 +1,164 @@
+"""Violations that are known: a file that names them, so only new ones fail a check and those that are gone are seen.
+
+A violation is named by the keys of its rows. Without a key it is named by the values that the rule reads, as often as
+they clash: positions change as rows come and go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from refute.display import in_json
+from refute.errors import DataError, OptionError
+from refute.faults import missing_file, not_utf8, unreadable
+from refute.language.addresses import local_path
+from refute.language.render import render_condition
+from refute.report.as_json import plain_value
+from refute.report.result import RuleResult, SinceBaseline
+from refute.version import __version__
+from refute.writing import write_text
+
+if TYPE_CHECKING:
+    from refute.report.report import Report
+
+VERSION = 1
+MOST = 100_000  # clashes of a rule that are named
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """The clashes of a rule that are known, each by the JSON text of its rows, and how often it is there."""
+
+    fingerprint: str
+    clashes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What was violated when the baseline was written, by the name of the rule."""
+
+    key: tuple[str, ...]
+    rules: Mapping[str, KnownRule]
+
+    @classmethod
+    def of(cls, report: Report) -> Baseline:
+        """The baseline of a report: all that it has found is known from now on."""
+        rules = {
+            result.name: KnownRule(_fingerprint(result), _clashes(report, result))
+            for result in report
+            if not result.finding.holds
+        }
+        return cls(report.data.key, rules)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Baseline:
+        """The baseline in a file; raises DataError where there is none."""
+        try:
+            text = local_path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise missing_file(str(path)) from None
+        except OSError as error:
+            raise unreadable(str(path), error.strerror or str(error)) from error
+        except UnicodeDecodeError:
+            raise not_utf8(str(path)) from None
+        return cls.parsed(text, str(path))
+
+    @classmethod
+    def parsed(cls, text: str, path: str) -> Baseline:
+        """The baseline of a text, which a message says is in `path`."""
+        try:
+            found = json.loads(text)
+            if found["version"] != VERSION:
+                raise unreadable(path, f"this version of Refute reads baselines of version {VERSION}")
+            rules = {
+                str(name): KnownRule(
+                    str(rule["fingerprint"]),
+                    Counter({_text(clash["rows"]): int(clash.get("times", 1)) for clash in rule["clashes"]}),
+                )
+                for name, rule in found["rules"].items()
+            }
+            return cls(tuple(found["key"]), rules)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise unreadable(path, "it is not a baseline; write one with --write-baseline") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the baseline to a file, whole or not at all."""
+        write_text(local_path(path), self.text())
+
+    def text(self) -> str:
+        """The baseline as JSON, one clash a line, in an order that does not change."""
+        lines = []
+        for name, rule in sorted(self.rules.items()):
+            clashes = ",\n".join(
+                f'   {{"rows": {text}}}' if times == 1 else f'   {{"rows": {text}, "times": {times}}}'
+                for text, times in sorted(rule.clashes.items())
+            )
+            head = f'{_text(name)}: {{"fingerprint": {_text(rule.fingerprint)}, "clashes": ['
+            lines.append(f"  {head}\n{clashes}\n  ]}}" if clashes else f"  {head}]}}")
+        key, rules = _text(list(self.key)), ",\n".join(lines)
+        head = f' "version": {VERSION},\n "tool": "refute {__version__}",\n "key": {key},'
+        return f'{{\n{head}\n "rules": {{\n{rules}\n }}\n}}\n'
+
+    def compared(self, report: Report, result: RuleResult) -> SinceBaseline:
+        """The violations of a rule now beside those that are known."""
+        if report.data.key != self.key:
+            then, now = (", ".join(key) or "none" for key in (self.key, report.data.key))
+            raise DataError(
+                f"the key of the baseline is {then}, and that of this check {now}; use the same key, or write the "
+                "baseline again",
+                key=self.key,
+            )
+        rule = self.rules.get(result.name)
+        changed = rule is not None and rule.fingerprint != _fingerprint(result)
+        known: Counter[str] = Counter(rule.clashes) if rule is not None and not changed else Counter()
+        found: Counter[str] = Counter() if result.finding.holds else _clashes(report, result)
+        both = found & known
+        return SinceBaseline(sum(both.values()), _listed(found - known), _listed(known - found), changed)
+
+
+def _listed(clashes: Counter[str]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(json.loads(text)) for text in sorted(clashes.elements()))
+
+
+def _clashes(report: Report, result: RuleResult) -> Counter[str]:
+    """How often each clash of a rule is there, by its JSON text; those of a symmetric rule count once, not twice."""
+    symmetric = result.rule.constraint.is_symmetric
+    most = MOST * (2 if symmetric else 1)
+    found: Counter[str] = Counter()
+    for number, rows in enumerate(_rows(report, result, most + 1)):
+        if number == most:
+            raise OptionError(
+                f"rule {result.name!r} has more than {MOST:,} violations, too many to name in a baseline; give it a "
+                "tolerance instead",
+                rule=result.name,
+                most=MOST,
+            )
+        texts = [_text(row) for row in rows]
+        found[f"[{', '.join(sorted(texts) if symmetric else texts)}]"] += 1
+    return Counter({text: times // 2 for text, times in found.items()}) if symmetric else found
+
+
+def _rows(report: Report, result: RuleResult, most: int) -> Iterator[tuple[Any, ...]]:
+    """What names the rows of each violation: their keys, else their values."""
+    listed = report.violations(result, most)
+    if report.data.key:
+        yield from listed
+        return
+    for clash in listed.rows():
+        yield tuple(row.values for row in clash)
+
+
+def _fingerprint(result: RuleResult) -> str:
+    """What tells a rule from others that had its name: its constraint, the rows it is about, how it reads nulls."""
+    rule = result.rule
+    where = "" if rule.where is None else f" where {render_condition(rule.where)}"
+    return f"{rule.constraint.fingerprint} nulls {rule.nulls.value}{where}"
+
+
+def _text(value: object) -> str:
+    return in_json(json.dumps(plain_value(value), ensure_ascii=False, sort_keys=True))

@@ -1,0 +1,145 @@
+"""What the page shows of one rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from refute.display import in_one_line
+from refute.display.differences import Marked, shortened
+from refute.language.render import render_condition, render_logic, render_text
+from refute.report.as_text import clash_cells, text_of
+from refute.report.numbers import counted, plural
+from refute.report.page.pictures import picture_of, trend
+from refute.report.result import RuleResult, Standing
+
+if TYPE_CHECKING:
+    from refute.report.exhibits import Clash, Exhibits
+    from refute.report.history import PastRun
+
+WORDS = {
+    Standing.ERROR: "failed",
+    Standing.WARN: "warning",
+    Standing.KNOWN: "known only",
+    Standing.TOLERATED: "tolerated",
+    Standing.OK: "passed",
+}
+_CELL = 60
+_STATIC = 5  # clashes that are there without a script
+_FOUND = 300  # letters of a rule that a search looks at
+_HEALED = 3
+Data = list[list[Any]]
+
+
+class Room:
+    """How many bytes may still be spent on clashes that a script shows, over all rules."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def takes(self, clash: list[Any]) -> bool:
+        """Whether there is room for one more, which is then taken."""
+        self._left -= len(json.dumps(clash, ensure_ascii=False).encode("utf-8", "surrogatepass")) + 1
+        return self._left >= 0
+
+
+def card_of(
+    result: RuleResult, exhibits: Exhibits, n_rows: int, room: Room | None, runs: Sequence[PastRun] = ()
+) -> dict[str, Any]:
+    """What the template shows; without `room`, no data for a script."""
+    finding = result.finding
+    clashes = exhibits.clashes(result.name)
+    data: Data = []
+    for clash in clashes if room is not None else ():
+        line = _plain(clash, result.columns)
+        if not room.takes(line) and data:  # type: ignore[union-attr]
+            break
+        data.append(line)
+    shown = [clash_cells(clash, result.columns, _CELL) for clash in clashes[: _STATIC if room is not None else 1]]
+    sentence = " ".join(result.sentence.split())
+    return {
+        "name": result.name,
+        "state": result.state.value,
+        "word": WORDS[result.state],
+        "sentence": sentence,
+        "extent": counted(result),
+        "violations": finding.violations or 0,
+        "rows": finding.rows or 0,
+        "find": shortened(f"{result.name} {sentence} {' '.join(result.columns)} {' '.join(result.rule.tags)}", _FOUND),
+        "remarks": list(_remarks(result, n_rows)),
+        "picture": picture_of(result, exhibits),
+        "trend": trend(list(runs)),
+        "columns": result.columns,
+        "clashes": shown,
+        "data": data,
+        "caption": _caption(result, len(data) if room is not None else len(shown)),
+        "formula": render_logic(result.rule.constraint),
+        "details": list(_details(result)),
+    }
+
+
+def _caption(result: RuleResult, number: int) -> str:
+    what = "row" if result.rule.constraint.is_single_row else "pair"
+    total = result.finding.violations
+    if total is not None and result.rule.constraint.is_symmetric:  # each pair is two violations
+        total //= 2
+    if total is None or total <= number:
+        return "Rows that break the rule" if what == "row" else "Pairs of rows that clash"
+    return f"{plural(number, what)} of {total:,}"
+
+
+def _remarks(result: RuleResult, n_rows: int) -> list[str]:
+    """What stands below the sentence: how large a part of the table is in question, and what has changed."""
+    found, compared = [], result.compared
+    rows = result.finding.rows
+    if rows and n_rows:
+        found.append(f"{_percent(rows, n_rows)} of the rows take part in a violation")
+    if compared is not None:
+        new, healed = len(compared.new), len(compared.healed)
+        found.append(f"Beside the baseline: {compared.known:,} known, {new:,} new, {healed:,} healed")
+        if compared.changed:
+            found.append("The rule is not the one of the baseline, so all its violations are new.")
+        named = "; ".join(" with ".join(map(_text, pair)) for pair in compared.healed[:_HEALED])
+        if named:
+            found.append(f"Healed: {named}{' and more' if healed > _HEALED else ''}")
+    return found
+
+
+def _details(result: RuleResult) -> list[str]:
+    rule, finding = result.rule, result.finding
+    found = [render_text(rule.constraint)]
+    if rule.description:
+        found.append(rule.sentence)
+    if rule.where is not None:
+        found.append(f"Only rows where {render_condition(rule.where)}")
+    if rule.tolerance:
+        found.append(f"Tolerance: {rule.tolerance}")
+    if rule.tags:
+        found.append(f"Tags: {', '.join(rule.tags)}")
+    if finding.skipped_nulls:
+        found.append(f"{plural(finding.skipped_nulls, 'row')} skipped because of nulls")
+    said = f"Severity {rule.severity.value}, status {rule.status.value}"
+    return [*found, f"{said}; answered by {finding.method} in {result.seconds:.3f} s"]
+
+
+def _plain(clash: Clash, columns: Sequence[str]) -> list[Any]:
+    """A clash for the script: the ids of its rows, then the cells of each column, one where both say the same."""
+    rows = clash_cells(clash, columns, _CELL)
+    found: list[Any] = [[row[0].text for row in rows]]
+    for cells in zip(*(row[1:] for row in rows), strict=True):
+        texts = [cell.text for cell in cells]
+        found.append(texts[:1] if len(set(texts)) == 1 and not any(_differs(cell) for cell in cells) else texts)
+    return found
+
+
+def _differs(cell: Marked) -> bool:
+    return cell.start < cell.end
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.3g} %"
+
+
+def _text(value: Any) -> str:
+    return shortened(in_one_line(text_of(value)), _CELL)

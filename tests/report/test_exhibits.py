@@ -1,0 +1,106 @@
+"""What reports show beside numbers: values in groups, clashes that differ from each other, texts that are marked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import refute as rf
+from refute.detect.local import LocalEngine
+from refute.display.differences import columns_of, marked_pair, padded
+from refute.language.nulls import Nulls
+from refute.language.rulebook import Rule
+from refute.report.as_json import shipped_schema
+
+CELLS = st.one_of(st.none(), st.integers(0, 2))
+SCHEMA = json.loads(shipped_schema())
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=12), nulls=st.sampled_from(["sql", "equal"]))
+def test_the_values_of_groups_are_counted_exactly(rows: list[tuple[Any, ...]], nulls: str) -> None:
+    table = pa.table({name: pa.array([row[at] for row in rows], pa.int64()) for at, name in enumerate("abc")})
+    for text, left, right in (("a, b -> c", 2, 3), ("unique(a, b)", 2, 2), ("unique(c)", 0, 0)):
+        names = ("c",) if text == "unique(c)" else ("a", "b")
+        read = [row if right == 3 else row[:2] if names == ("a", "b") else row[2:] for row in rows]
+        read = [row for row in read if nulls == "equal" or None not in row]
+        groups: dict[Any, Counter[Any]] = {}
+        for row in read:
+            key = row[:left] if left else row
+            groups.setdefault(key, Counter())[row[left:right]] += 1
+        broken = {
+            key: values for key, values in groups.items() if (len(values) > 1 if right == 3 else values.total() > 1)
+        }
+        (rule,) = rf.RuleBook.of(text).with_nulls(Nulls.of(nulls))
+        found = LocalEngine(table).tally(rule, 100)
+        assert found is not None
+        assert found.n_groups == len(broken)
+        assert {one.key: Counter({v.values: v.rows for v in one.values}) for one in found.groups} == broken
+        assert all(one.rows == broken[one.key].total() and one.distinct == len(one.values) for one in found.groups)
+        for group in found.groups:
+            assert [value.rows for value in group.values] == sorted((v.rows for v in group.values), reverse=True)
+
+
+def test_rules_of_other_shapes_have_no_groups() -> None:
+    engine = LocalEngine(pa.table({"a": [1, 1], "b": [1, 2]}))
+    for text in ("row(a > 1)", "not (s.a < t.b)", "not (s.a = t.b)", "not (s.a != t.a and s.b != t.b)"):
+        assert engine.tally(Rule.of(text), 5) is None
+
+
+def test_listed_clashes_show_other_rows_before_the_same_again() -> None:
+    table = pa.table({"a": [1] * 12 + [2, 2], "b": [*range(12), 5, 6]})
+    clashes = rf.check(table, "a -> b").exhibits(8).clashes("a_fixes_b")
+    assert len(clashes) == 8
+    pairs = [frozenset(row.row_id for row in clash) for clash in clashes]
+    assert len(set(pairs)) == 8, "a clash and its mirror image are one"
+
+
+@given(first=st.text(max_size=60), second=st.text(max_size=60), width=st.integers(8, 40))
+def test_texts_are_shortened_such_that_their_first_difference_shows(first: str, second: str, width: int) -> None:
+    turned = marked_pair(second, first, width)[::-1]
+    for mine, other, text in zip(marked_pair(first, second, width), turned, (first, second), strict=True):
+        assert mine == other, "the order of the two does not matter"
+        assert len(mine.text) <= width
+        assert 0 <= mine.start <= mine.end <= len(mine.text)
+        assert mine.text.strip("…") in text or "…" in text
+        if len(first) <= width and len(second) <= width:
+            assert mine.text == text
+    left, right = marked_pair(first, second, width)
+    if first != second:
+        assert left.text[: left.start] == right.text[: right.start]
+        assert left.text != right.text, "what differs is shown"
+        assert left.parts[1] != right.parts[1]
+
+
+def test_letters_that_take_two_columns_are_aligned() -> None:
+    assert [columns_of(text) for text in ("abc", "日本", "é", "e\u0301")] == [3, 4, 1, 1]
+    assert padded("日本", 6) == "日本  "
+
+
+@pytest.mark.parametrize("clashes", [None, 3])
+def test_the_json_fits_the_schema_that_ships(clashes: int | None) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    table = pa.table({"id": [1, 2, 3], "a": [1, 1, None], "b": [1.5, float("nan"), 2.5], "c": ["x", "y", "z"]})
+    rules = [
+        {"name": "fd", "fd": "a -> c", "tags": ["t"], "tolerance": {"rows": "1%"}, "description": "One a, one c."},
+        {"name": "row", "row": "b < 2", "severity": "warn", "where": "c != 'q'", "status": "proposed"},
+        {"name": "full", "not_null": "a"},
+        {"name": "key", "unique": "id"},
+    ]
+    book = rf.RuleBook.of({"version": 1, "rules": rules})
+    for report in (rf.check(table, book, key="id"), rf.check(table, book, counts=False)):
+        assert report.suspects.count
+        found = json.loads(report.to_json(clashes=clashes))
+        jsonschema.validate(found, SCHEMA, jsonschema.Draft202012Validator)
+        assert found["rules"][0]["tolerance"] == {"rows": "1%"}
+        assert (found["exit_code"], found["engine"], found["tool"]["version"]) == (1, "local", rf.__version__)
+        assert ("clashes" in found["rules"][0]) is (clashes is not None)
+        found["rules"][0]["state"] = "odd"
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(found, SCHEMA, jsonschema.Draft202012Validator)

@@ -1,0 +1,58 @@
+"""Proposals for rows that stay on Spark: the same list as in process, from sums and answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import refute as rf
+from refute.discovery.options import options_of
+from refute.proposing.candidates import RuleShape
+from refute.proposing.search import Heads, search_heads
+from refute.relation import Relation
+from refute.spark import frame_of
+from refute.spark.proposing.proposing import propose_on_spark
+from refute.spark.proposing.table import ProposingTuning
+from speaking_tables import odd, people
+
+PARTS = ProposingTuning(block_rows=150, part_cells=1500)  # several blocks and parts, even of small tables
+
+
+def same(here: Heads, there: Heads) -> None:
+    assert [head.candidate for head in there.rules] == [head.candidate for head in here.rules]
+    assert [head.candidate for head in there.tendencies] == [head.candidate for head in here.tendencies]
+    assert [head.members for head in there.rules] == [head.members for head in here.rules]
+    assert (there.notes, there.n_rows, there.complete) == (here.notes, here.n_rows, here.complete)
+
+
+def tables() -> Iterator[tuple[str, pa.Table, int]]:
+    """A table by name, and how many columns there may be on the left."""
+    yield "people", people(500, 3), 2
+    yield "odd", odd(400, 1), 3
+    few = people(30, 5)
+    yield "repeated", pa.concat_tables([few] * 5 + [few.slice(3, 9)]), 1
+    yield "one row", people(1), 2
+
+
+@pytest.mark.parametrize(("table", "max_left"), [pytest.param(t, m, id=name) for name, t, m in tables()])
+def test_the_list_is_the_same_as_in_process(spark_kind: SparkSession, table: pa.Table, max_left: int) -> None:
+    options = options_of(seed=4)
+    frame = frame_of(table, spark_kind).repartition(3)  # behind a shuffle, and without a key
+    common: dict[str, Any] = {"max_left": max_left, "shapes": tuple(RuleShape)}
+    there, rows = propose_on_spark(frame, options, gather=0, tuning=PARTS, **common)
+    assert not isinstance(rows, Relation)
+    same(search_heads(Relation.of(table), options, **common), there)
+
+
+def test_what_is_found_on_spark_is_written_and_passes(spark_kind: SparkSession) -> None:
+    table = people(300).select(["id", "zip", "city", "state"])
+    frame = frame_of(table, spark_kind).repartition(3)
+    found = rf.propose(frame, driver_bytes=0, where="state < 4", key="id", kinds=["functional dependency"])
+    here = rf.propose(table, where="state < 4", key="id", kinds=["functional dependency"])
+    assert "zip -> city" in {one.text for one in found.rules}
+    assert found.to_arrow().equals(here.to_arrow())
+    assert found.book() == here.book()
