@@ -1,15 +1,18 @@
-# Two commands matter: `make demo` and `make test`. Both set up .venv first, which is quick when nothing changed.
+# Two commands matter: `make demo` and `make test`. Both set up .venv first, which is quick when nothing changed; the
+# tools that only tests and benchmarks need come with the latter.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 T ?= tests
 JOBS ?= 2
 
 OLDEST := .venv-oldest
 
-.PHONY: install demo test lint unit oldest bench docs format clean
+.PHONY: install tools demo test lint unit oldest bench docs format clean
 
 install: $(STAMP)
 
@@ -18,8 +21,17 @@ $(STAMP): pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Refute needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@echo "Installing Refute and all its extras into $(VENV) (Spark is large: this takes some minutes the first time)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
+	@echo "Installing Refute and Spark into $(VENV) (Spark is large: downloading it may take some minutes)"
+	@$(PIP) --editable '.[spark]'
+	@$(BIN)/refute prepare --kernels || true
+	@touch $@
+
+tools: $(TOOLS)
+
+$(TOOLS): $(STAMP)
+	@echo "Installing what tests and benchmarks need into $(VENV)"
+	@$(BIN)/python .ci/requirements.py dev bench > $(VENV)/requirements.txt
+	@$(PIP) --requirement $(VENV)/requirements.txt
 	@$(BIN)/refute prepare --quiet || true
 	@touch $@
 
@@ -28,31 +40,32 @@ demo: install  ## discover and check rules on the sample data that ships with Re
 
 test: lint unit  ## what CI runs
 
-lint: install  ## ruff and mypy
+lint: tools  ## ruff and mypy
 	@$(BIN)/ruff check src tests benchmarks
 	@$(BIN)/ruff format --check src tests benchmarks
 	@$(BIN)/mypy
 
-unit: install  ## the tests; one part: make unit T=tests/language
+unit: tools  ## the tests; one part: make unit T=tests/language
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 15 $(T)
 
 oldest:  ## the quick tests with the oldest packages that pyproject.toml allows, in a venv of their own
 	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)
-	@$(OLDEST)/bin/python .ci/oldest.py report dev bench > $(OLDEST)/constraints.txt
+	@$(OLDEST)/bin/python .ci/requirements.py --oldest dev bench > $(OLDEST)/constraints.txt
+	@$(OLDEST)/bin/python .ci/requirements.py dev bench > $(OLDEST)/requirements.txt
 	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --constraint $(OLDEST)/constraints.txt \
-		--editable '.[report,dev,bench]'
+		--editable . --requirement $(OLDEST)/requirements.txt
 	@HYPOTHESIS_PROFILE=ci $(OLDEST)/bin/python -m pytest -n $(JOBS) -m 'not spark and not cluster' \
 		--ignore tests/spark --ignore-glob '*_spark.py' $(T)
 
-bench: install  ## the benchmarks; one case: make bench CASE=import
+bench: tools  ## the benchmarks; one case: make bench CASE=import
 	@$(BIN)/python -m benchmarks $(CASE)
 
-docs: install  ## the site of the documents, in site/
+docs: tools  ## the site of the documents, in site/
 	@$(BIN)/python -c 'import mkdocs, mkdocstrings' 2>/dev/null \
-		|| $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
+		|| { $(BIN)/python .ci/requirements.py docs > $(VENV)/docs.txt && $(PIP) --requirement $(VENV)/docs.txt; }
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --site-dir site
 
-format: install  ## rewrite the code in the house style
+format: tools  ## rewrite the code in the house style
 	@$(BIN)/ruff check --fix src tests benchmarks
 	@$(BIN)/ruff format src tests benchmarks
 

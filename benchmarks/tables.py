@@ -93,7 +93,7 @@ def _made(name: str, make: Callable[[], pa.Table]) -> Path:
 
 def _lineitem(rows: int) -> pa.Table:
     tool = shutil.which("tpchgen-cli", path=str(Path(sys.executable).parent)) or shutil.which("tpchgen-cli")
-    assert tool is not None, "tpchgen-cli makes the table: install refute with the extra `bench`"
+    assert tool is not None, "tpchgen-cli makes the table: run `make tools`"
     with tempfile.TemporaryDirectory() as folder:
         scale = f"{1.01 * rows / LINES_PER_SCALE:.4f}"
         command = [tool, "parquet", "-s", scale, "--tables=lineitem,orders", f"--output-dir={folder}"]

@@ -19,7 +19,9 @@ from refute.cli.app import run
 
 table = pa.table({"a": [1, 1]})
 asked = {
-    "check of a file": lambda: rf.check("rows.csv", "unique(a)"),
+    "catalog table": lambda: rf.check("sales.orders", "unique(a)"),
+    "bucket": lambda: rf.count("s3://bucket/rows.parquet", "unique(a)"),
+    "check on Spark": lambda: rf.check("rows.csv", "unique(a)", persist=True),
     "count on Spark": lambda: rf.count(table, "unique(a)", engine="spark"),
     "discovery": lambda: rf.discover(table, engine="spark"),
     "to_spark": lambda: rf.violations(table, "unique(a)").to_spark(),
@@ -31,8 +33,10 @@ for name, ask in asked.items():
         ask()
     except rf.errors.EngineError as error:
         said[name] = [str(error), error.facts]
+said["check of a file"] = rf.check("rows.csv", "unique(a)").exit_code
 print(json.dumps(said))
-sys.exit(run(["check", "rows.csv", "unique(a)"]))
+assert run(["check", "rows.csv", "unique(a)", "--quiet"]) == 1
+sys.exit(run(["check", "rows.csv", "unique(a)", "--engine", "spark"]))
 """
 
 SPARK = "Spark needs the package pyspark, which is not installed: run `pip install 'refute[spark]'`"
@@ -50,8 +54,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess
 def test_a_missing_package_is_named_with_the_command_that_installs_it(run: subprocess.CompletedProcess[str]) -> None:
     said = json.loads(run.stdout)
     spark = {"package": "pyspark", "extra": "spark"}
+    assert said.pop("check of a file") == 1  # which this process answers
     assert said == {
-        "check of a file": [LOCAL, spark],
+        "catalog table": [
+            "there is no file or folder 'sales.orders'. If it is a catalog table, Spark can read it: run "
+            "`pip install 'refute[spark]'`",
+            {"path": "sales.orders", **spark},
+        ],
+        "bucket": [f"reading 's3://bucket/rows.parquet' {SPARK.removeprefix('Spark ')}", spark],
+        "check on Spark": [LOCAL, spark],
         "count on Spark": [LOCAL, spark],
         "discovery": [LOCAL, spark],
         "to_spark": [f"to_spark() {SPARK.removeprefix('Spark ')}", spark],

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import refute as rf
+from refute import writing
 from refute.cli.app import run
 from refute.errors import OptionError
 from refute.writing import replacing, replacing_folder, write_text
@@ -239,6 +243,51 @@ def test_a_folder_takes_the_place_of_another_only_when_it_is_whole(tmp_path: Pat
         pass  # nothing was made
     assert [file.name for file in target.iterdir()] == ["file2"]
     assert not leftovers(tmp_path)
+
+
+def test_a_killed_process_leaves_the_folder_of_before_or_the_new_one(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    ways = set()
+    for step in range(1, 20):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        (target / "file").write_text("old")
+        child = os.fork()
+        if child == 0:
+            try:
+                _killed_at(step, target)
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        found = [file.read_text() for file in sorted(target.iterdir())]
+        assert found in (["old"], ["new", "new"])
+        ways.add((os.WIFSIGNALED(status), len(found)))
+        if not os.WIFSIGNALED(status):
+            break
+    assert ways == {(True, 1), (True, 2), (False, 2)}
+
+
+def _killed_at(step: int, target: Path) -> None:
+    """Replace a folder by one of two files; the process is killed before its given step that touches a file."""
+    left = step
+
+    def killing(call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any, **more: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*given, **more)
+
+        return called
+
+    os.rename, writing._to_disk = killing(os.rename), killing(writing._to_disk)
+    writing._exchanged = killing(writing._exchanged)
+    shutil.rmtree = killing(shutil.rmtree)  # type: ignore[assignment]
+    with replacing_folder(target) as draft:
+        draft.mkdir()
+        for name in ("one", "two"):
+            (draft / name).write_text("new")
 
 
 def test_a_link_to_a_folder_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:

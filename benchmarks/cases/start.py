@@ -18,7 +18,7 @@ print(session.read.csv({str(TABLE)!r}, header=True, inferSchema=True).count())
 # The command as its user calls it, but for its exit code: the sample breaks rules, which is 1.
 CHECK = f"""
 from refute.cli.app import run
-assert run(["check", {str(TABLE)!r}, {str(RULES)!r}]) == 1
+assert run(["check", {str(TABLE)!r}, {str(RULES)!r}, "--engine", "spark"]) == 1
 """
 PEERS = ("duckdb", "pandas", "polars", "desbordante", "pyspark.sql")
 
@@ -46,10 +46,18 @@ algorithm.load_data(table=frame)
 algorithm.execute(threads=2, shard_length=min(350, len(frame)))
 """
 ONE_KERNEL = "one cached kernel of ours"
+# The first commands on a machine, in processes of their own as their user calls them: nothing is compiled yet.
+FIRST = f"""
+import os, subprocess, sys, tempfile
+with tempfile.TemporaryDirectory() as cache:
+    environment = {{**os.environ, "REFUTE_CACHE_DIR": cache}}
+    for arguments in (["check", {str(TABLE)!r}, {str(RULES)!r}], ["discover", {str(TABLE)!r}]):
+        subprocess.run([sys.executable, "-m", "refute", *arguments, "--engine", "local"], env=environment)
+"""
 
 
 def cases() -> Iterator[Case]:
-    """The import, the demonstration, a check, a discovery, and the help of the command line."""
+    """The import, the demonstration, a check, a discovery, what is compiled, and the help of the command line."""
     yield Case(
         "import",
         "import the package in a fresh process",
@@ -64,6 +72,12 @@ def cases() -> Iterator[Case]:
         _few_rows,
         [Claim("at most 1.7 times the CPU of running one kernel, and 64 MB more", _little_more)],
         same_answer=False,
+    )
+    yield Case(
+        "compile",
+        "the first check and the first discover of the sample, in this process, with an empty cache",
+        lambda: [Contestant(US, command=[sys.executable, "-c", FIRST])],
+        [Claim("both together take under 8 s of CPU", lambda results: results[US].cpu_seconds < 8)],
     )
     yield Case(
         "help",

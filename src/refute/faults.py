@@ -142,6 +142,28 @@ def missing_table(name: str) -> DataError:
     return DataError(f"there is no file, folder or table {name!r}", path=name)
 
 
+def unknown_without_spark(name: str) -> EngineError:
+    """The error for a name that could be a catalog table's, where there is no such file, and no Spark."""
+    return EngineError(
+        f"there is no file or folder {name!r}. If it is a catalog table, Spark can read it: run "
+        "`pip install 'refute[spark]'`",
+        path=name,
+        package="pyspark",
+        extra="spark",
+    )
+
+
+def too_large_without_spark(path: str, size: int) -> EngineError:
+    """The error for files that do not fit into memory, where Spark is not installed."""
+    return EngineError(
+        f"{path!r} has {size / 2**30:,.1f} GB, which is too much for this process: run `pip install 'refute[spark]'` "
+        "to read it with Spark, or choose the engine 'local' to try it here",
+        path=path,
+        package="pyspark",
+        extra="spark",
+    )
+
+
 def unmatched_glob(path: str) -> DataError:
     """The error for a glob that no file matches."""
     return DataError(f"no file matches {path!r}", path=path)
@@ -193,6 +215,16 @@ def unwritable(path: str, reason: str) -> OptionError:
     return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
 
 
+def missing_package(purpose: str, package: str, extra: str | None = None, hint: str = "") -> EngineError:
+    """The error for an optional package that is not installed; `extra` is the extra of refute that has it."""
+    target = package if extra is None else f"'refute[{extra}]'"
+    return EngineError(
+        f"{purpose} needs the package {package}, which is not installed: run `pip install {target}`{hint}",
+        package=package,
+        extra=extra,
+    )
+
+
 @contextmanager
 def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[None]:
     """An optional package that is missing meanwhile is an EngineError; `extra` is the extra of refute that has it."""
@@ -202,12 +234,7 @@ def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[
         package = (error.name or "").partition(".")[0]
         if package in ("", "refute"):
             raise
-        target = package if extra is None else f"'refute[{extra}]'"
-        raise EngineError(
-            f"{purpose} needs the package {package}, which is not installed: run `pip install {target}`{hint}",
-            package=package,
-            extra=extra,
-        ) from error
+        raise missing_package(purpose, package, extra, hint) from error
 
 
 def short(text: str, most: int = _LONGEST_LINE) -> str:

@@ -7,6 +7,7 @@ a hidden file that ends in `.part`.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import secrets
@@ -20,6 +21,7 @@ from refute.faults import unwritable
 _LONGEST = 60  # letters of a name that its draft shows; file systems take 255 bytes
 _LINKS = 40  # that are followed, as the system does
 _DEVICES = ("/dev/", "/proc/")
+_HERE, _EXCHANGE = -100, 2  # of Linux: paths are as the process has them, and both names stay
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, mode: int | None = None) -> None:
@@ -67,14 +69,15 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield draft
             for file in draft.rglob("*"):
                 _to_disk(file)
-            if os.path.lexists(target):
+            if os.path.lexists(target) and not _exchanged(draft, target):
                 os.rename(target, former)
-            try:
-                os.rename(draft, target)
-            except OSError:
-                if os.path.lexists(former):
-                    os.rename(former, target)
-                raise
+            if os.path.lexists(former) or not os.path.lexists(target):
+                try:
+                    os.rename(draft, target)
+                except OSError:
+                    if os.path.lexists(former):
+                        os.rename(former, target)
+                    raise
             _to_disk(target.parent)
         finally:
             for folder in (draft, former):
@@ -128,6 +131,17 @@ def _take_over(target: Path, draft: Path, mode: int | None) -> None:
             with contextlib.suppress(PermissionError):
                 os.chown(draft, now.st_uid, now.st_gid)
         os.chmod(draft, stat.S_IMODE(now.st_mode))
+
+
+def _exchanged(draft: Path, target: Path) -> bool:
+    """Give each of two folders the name of the other at once, so a whole one is there at any moment; False where the
+    system cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    found: int = call(_HERE, os.fsencode(draft), _HERE, os.fsencode(target), _EXCHANGE)
+    return found == 0
 
 
 def _to_disk(path: Path) -> None:

@@ -6,9 +6,12 @@ import io
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 
+import refute as rf
 from refute.cli import progress
+from refute.runtime import bars
 
 
 class _Terminal(io.StringIO):
@@ -34,3 +37,31 @@ def test_a_terminal_sees_how_many_steps_are_done(monkeypatch: pytest.MonkeyPatch
 def test_files_and_those_who_asked_for_silence_see_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _shown(monkeypatch, io.StringIO()) == ""
     assert _shown(monkeypatch, _Terminal(), quiet=True) == ""
+
+
+def test_functions_of_the_library_show_a_bar_in_notebooks_and_where_they_are_asked_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own: list[object] = []
+    with bars.stepping(own.append, "Checking", 1, str) as step:
+        assert step == own.append
+    for value in (None, False):
+        with bars.stepping(value, "Checking", 1, str) as step:
+            assert step is None
+    monkeypatch.setattr(bars, "in_notebook", lambda: True)
+    with bars.stepping(None, "Checking", 1, str) as step:
+        step("a rule")
+    with bars.stepping(False, "Checking", 1, str) as step:
+        assert step is None
+
+
+def test_a_bar_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(bars.Bar, "remark", lambda _, text: shown.append(text))
+    table = {"a": [1, 1, 2], "b": [1, 2, 3]}
+    assert rf.check(pa.table(table), ["unique(a)", "a -> b"], progress=True).exit_code == 1
+    assert sorted(shown) == ["a_fixes_b", "unique_a"]
+    rf.propose(pa.table(table), progress=True)
+    assert len(shown) > 2
+    with pytest.raises(rf.errors.OptionError, match="progress must be a function that takes a rule, True or False"):
+        rf.check(pa.table(table), "a -> b", progress="yes")  # type: ignore[arg-type]

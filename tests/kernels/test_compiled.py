@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 import refute.kernels
-from refute.kernels import compiled
+from refute.kernels import compiled, folder
+from refute.runtime import compiling as watching
+from refute.runtime.compiling import Compiling
 
 _SOURCE = """
 from refute.kernels.compiled import njit
@@ -25,15 +30,21 @@ def twice(number):
 """
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Callable[[], Any]:
-    """What gives the kernel as a new process would have it."""
-    source = tmp_path / "package" / "doubling.py"
-    source.parent.mkdir()
-    source.write_text(_SOURCE, encoding="utf-8")
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv("REFUTE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "kernels"
 
-    def load() -> Any:
-        spec = importlib.util.spec_from_file_location("doubling", source)
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Callable[..., Any]:
+    """What gives the kernel as a new process would have it, from a folder."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "doubling.py").write_text(_SOURCE, encoding="utf-8")
+
+    def load(folder: str = "package") -> Any:
+        spec = importlib.util.spec_from_file_location("doubling", tmp_path / folder / "doubling.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
@@ -51,11 +62,36 @@ def hits(kernel: Any) -> int:
     return sum(kernel.stats.cache_hits.values())
 
 
-def test_a_kernel_is_compiled_once_and_then_read_from_disk(fresh: Callable[[], Any], tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_once_and_then_read_from_disk(fresh: Callable[[], Any], cache: Path) -> None:
     first, second = fresh(), fresh()
     assert (first(21), hits(first)) == (42, 0)
     assert (second(21), hits(second)) == (42, 1)
-    assert len(kept(tmp_path)) == 1
+    assert len(kept(cache)) == 1
+
+
+def test_the_same_code_elsewhere_and_at_another_time_is_the_same_kernel(
+    fresh: Callable[..., Any], tmp_path: Path
+) -> None:
+    assert fresh()(21) == 42
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "doubling.py").write_text(f"# a remark\n{_SOURCE}", encoding="utf-8")
+    again = fresh("other")
+    assert (again(21), hits(again)) == (42, 1)
+
+
+def test_kernels_that_nobody_used_for_months_are_removed(fresh: Callable[[], Any], cache: Path) -> None:
+    fresh()(21)
+    (file,) = kept(cache)
+    forgotten, recent = cache / "forgotten.nbc", cache / "recent.nbc"
+    for other, days in ((forgotten, 100), (recent, 80), (file, 80)):
+        other.touch()
+        os.utime(other, (time.time() - 86_400 * days,) * 2)
+    folder.remove_unused.cache_clear()
+    assert fresh()(21) == 42  # and counts as used today
+    assert fresh()(0.25) == 0.5  # is compiled, so the folder is looked through
+    assert not forgotten.exists()
+    assert recent.exists()
+    assert time.time() - file.stat().st_mtime < 86_400
 
 
 _CALLED = """
@@ -96,6 +132,9 @@ print([sum(kernel.stats.cache_hits.values()) for kernel in (called.summed, calli
     assert said[0] == "6\n"
     assert said[1] == "6 False\nnothing to sum\n20 20 15\n[1, 0]\n"
     assert said[2] == "6 False\nnothing to sum\n20 20 15\n[1, 2]\n"
+    # a change of what is called is noticed by those that call it, whose own file stays as it was
+    (tmp_path / "called.py").write_text(_CALLED.replace("room.sum()", "10 * room.sum()"), encoding="utf-8")
+    assert _output_of("import numpy, calling; print(calling.doubled(numpy.arange(5)))", tmp_path) == "200\n"
 
 
 def _output_of(script: str, folder: Path) -> str:
@@ -165,7 +204,7 @@ def test_without_any_folder_kernels_live_in_memory_and_that_is_said_once(
     blocked.write_text("in the way", encoding="utf-8")
     ran = subprocess.run(
         [sys.executable, "-c", _NOWHERE, str(tmp_path / "package" / "doubling.py")],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(blocked)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "REFUTE_CACHE_DIR": str(blocked)},
         capture_output=True,
         text=True,
         check=True,
@@ -175,15 +214,39 @@ def test_without_any_folder_kernels_live_in_memory_and_that_is_said_once(
     assert not kept(tmp_path)
 
 
+def test_where_the_users_cache_cannot_be_written_kernels_are_kept_beside_their_source(
+    fresh: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("REFUTE_CACHE_DIR", str(tmp_path / "file"))
+    assert fresh()(21) == 42
+    assert [file.parent for file in kept(tmp_path)] == [tmp_path / "package" / "__pycache__"]
+
+
 @pytest.mark.filterwarnings("ignore::refute.kernels.compiled.UncachedKernelsWarning")
 def test_a_cache_that_is_no_absolute_path_is_not_used(
     fresh: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "package" / "__pycache__").write_text("in the way", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "relative")
     assert fresh()(21) == 42
     assert not kept(tmp_path)
+
+
+def test_compiling_is_announced_once_and_is_not_part_of_what_is_measured(fresh: Callable[[], Any]) -> None:
+    heard: list[bool] = []
+    compiling = Compiling()
+    with pytest.MonkeyPatch.context() as patch, compiling.heard_by(lambda: heard.append(gc.isenabled())):
+        patch.setattr(compiled, "COMPILING", compiling)
+        patch.setattr(watching, "COMPILING", compiling)
+        watch, began = watching.Stopwatch(), time.perf_counter()
+        assert (fresh()(21), fresh()(0.25), fresh()(0.5)) == (42, 0.5, 1.0)
+        passed = time.perf_counter() - began
+    assert heard == [False]  # garbage is collected again afterwards
+    assert gc.isenabled()
+    assert not compiling.is_running
+    assert 0 < compiling.seconds < passed
+    assert watch.seconds <= passed - compiling.seconds + 0.05
 
 
 def test_a_disk_that_takes_nothing_is_no_error(fresh: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,5 +266,5 @@ def test_a_change_of_the_source_is_noticed(fresh: Callable[[], Any], tmp_path: P
 
 @pytest.mark.parametrize("file", sorted(Path(refute.kernels.__file__).parent.glob("*.py")), ids=lambda file: file.name)
 def test_every_kernel_is_cached_this_way(file: Path) -> None:
-    if file.name not in ("compiled.py", "loading.py"):
+    if file.name not in ("compiled.py", "loading.py", "folder.py", "optimizing.py"):
         assert not re.search(r"^\s*(from numba|import numba)", file.read_text(encoding="utf-8"), re.MULTILINE)

@@ -301,7 +301,8 @@ def test_rows_without_a_key_keep_their_numbers() -> None:
     monitor = watching(key=None)
     monitor.delete([0])
     added = monitor.insert(ROWS.slice(0, 1)).added[RULE]
-    assert added.to_pydict() == {"s": [3, 1], "t": [1, 3]}
+    assert added.select(["s", "t"]).to_pydict() == {"s": [3, 1], "t": [1, 3]}
+    assert added.select(["s_city", "t_city"]).to_pydict() == {"s_city": ["x", "y"], "t_city": ["y", "x"]}
     assert sorted(monitor.violations(RULE)) == sorted(rf.violations(monitor, "zip -> city")) == [(1, 3), (3, 1)]
     assert sorted(monitor.report().violations(RULE)) == [(1, 3), (3, 1)]
     assert {*rf.verify(monitor, "zip -> city").witness} == {1, 3}  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -11,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from refute.cli.app import run
+from refute.kernels.folder import kernel_folder
+from refute.runtime.cache import UntrustedCacheWarning, cache_directory, own_folder
 from refute.spark.session import archive as archives
 from refute.spark.session.archive import ClassArchive
-from refute.spark.session.cache import UntrustedCacheWarning, cache_directory, own_folder
 from refute.spark.session.java import Java, find_java
 from refute.spark.session.session import _places
 from refute.writing import write_text
+
+KERNELS = kernel_folder(Path(__file__))  # before a test has its own cache
 
 
 @pytest.fixture
@@ -215,7 +219,16 @@ def test_no_command_starts_a_process_that_outlives_it() -> None:
     assert not [file for file in sources if "start_new_session" in file.read_text(encoding="utf-8")]
 
 
-def test_preparing_says_what_it_did(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preparing_says_what_it_did(
+    cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "refute").symlink_to(KERNELS or tmp_path)  # so nothing is compiled that other tests have
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    assert run(["prepare", "--kernels"]) == 0
+    told = capsys.readouterr()
+    assert re.fullmatch(r"kernels: (compiled in \d+ s|already there)\n", told.out)
+    assert told.err == "Compiling kernels for this machine, once, on all cores\n"
     archive = ClassArchive.of(find_java())
     own_folder(cache, "classes", archive.folder.name)
     lock = archive.folder / "lock"
@@ -226,6 +239,6 @@ def test_preparing_says_what_it_did(cache: Path, capsys: pytest.CaptureFixture[s
     for file, text in ((archive.base, "java"), (archive.top, "spark"), (archive.seal, "4 5")):
         write_text(file, text, mode=0o600)
     assert run(["prepare"]) == 0
-    assert "already there" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"kernels: already there\n{archive.folder}: already there\n"
     assert run(["prepare", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")

@@ -227,7 +227,7 @@ def test_a_command_that_is_interrupted_says_so_in_one_line_and_ends(tmp_path: Pa
     keys = ["a, " + ", ".join(two) for two in combinations("bcdef", 2)]
     rules = "".join(f'  - {{name: "{key}", unique: "{key}"}}\n' for key in keys)
     (tmp_path / "rules.yaml").write_text(f"version: 1\nrules:\n{rules}", encoding="utf-8")
-    command = [sys.executable, "-m", "refute", "check", "rows.parquet", "rules.yaml"]
+    command = [sys.executable, "-m", "refute", "check", "rows.parquet", "rules.yaml", "--engine", "spark"]
     source = str(Path(rf.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source, "SPARK_LOCAL_DIRS": str(tmp_path / "local")}
     process = subprocess.Popen(
@@ -278,7 +278,17 @@ def test_one_command_opens_its_data_and_checks_the_key_once(
     (tmp_path / "rules.yaml").write_text(
         'version: 1\nrules:\n  - {name: one, fd: "a -> b"}\n  - {name: two, unique: "b"}\n', encoding="utf-8"
     )
-    asked = ["check", str(tmp_path / "rows.parquet"), str(tmp_path / "rules.yaml"), "--key", "id", "--list", "2"]
+    asked = [
+        "check",
+        str(tmp_path / "rows.parquet"),
+        str(tmp_path / "rules.yaml"),
+        "--key",
+        "id",
+        "--list",
+        "2",
+        "--engine",
+        "spark",
+    ]
     assert run([*asked, "--violations", str(tmp_path / "out")]) == Exit.ERROR
     assert len(opened) == 1
     assert len([file for file in (tmp_path / "out").iterdir() if file.name != "_SUCCESS"]) == 2

@@ -26,7 +26,8 @@ def begun(*given, **more):
     return opened
 import refute.cli.check
 refute.cli.check.open_data = begun
-sys.exit(run(["check", "rows.parquet", "not (s.a < t.a and s.b > t.b and s.c < t.c)", "--violations", "out"]))
+rule = "not (s.a < t.a and s.b > t.b and s.c < t.c)"
+sys.exit(run(["check", "rows.parquet", rule, "--violations", "out", "--engine", "spark"]))
 """
 
 

@@ -65,7 +65,7 @@ for number, (source, rule, question, key) in enumerate(cases):
 for case, options in {"plain": [], "listed": ["--list", "3", "--violations", f"{folder}/clashes"]}.items():
     begin(case)
     with contextlib.redirect_stdout(io.StringIO()):
-        assert run(["check", f"{folder}/small.csv", "a -> v", "--quiet", *options]) == 1
+        assert run(["check", f"{folder}/small.csv", "a -> v", "--quiet", "--engine", "spark", *options]) == 1
 spark.stop()
 """
 CASES: list[tuple[str, str, str, list[str]]] = [

@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from refute.errors import EngineError
+from refute.runtime.memory import memory_for_spark, memory_here
 from refute.spark.session import session
 from refute.spark.session.archive import ClassArchive
 from refute.spark.session.java import find_java
-from refute.spark.session.memory import memory_for_spark, memory_here
 from refute.spark.session.session import require_free
 
 LIFE = """

@@ -457,4 +457,4 @@ def test_bytes_that_are_not_utf8_are_refused_wherever_they_stand(
         with pytest.raises(DataError, match=r"(?i)utf.?8"):
             rf.count(str(file), "unique(g)", engine=engine)
     with pytest.raises(DataError, match=r"(?i)utf.?8"):
-        rf.count(str(file), "unique(g)", schema="g string")
+        rf.count(str(file), "unique(g)", schema="g string", engine="spark")

@@ -127,7 +127,7 @@ def test_listed_violations_tell_the_values_of_their_rows(spark_kind: SparkSessio
     for source, key in ((frame_of(table, spark_kind), "id"), (str(tmp_path / "rows.parquet"), None)):
         if key is None and not hasattr(spark_kind, "sparkContext"):
             continue
-        listed: Any = rf.violations(source, TEXTS[0], 5, key=key)
+        listed: Any = rf.violations(source, TEXTS[0], 5, key=key, engine="spark")
         clashes = listed.rows()
         assert len(clashes) == 5
         for clash in clashes:

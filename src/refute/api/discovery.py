@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from refute.api.tables import (
-    ENGINES,
     IN_PROCESS,
     check_driver_bytes,
+    check_engine,
     given_csv,
     given_schema,
     is_monitor,
@@ -21,14 +21,16 @@ from refute.discovery import CompleteDiscovery, Measure, Progress, RuleSort, Sea
 from refute.discovery.options import options_of
 from refute.discovery.search import kinds_of, search
 from refute.discovery.table import LocalTable
-from refute.faults import needing, unknown_choice, wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
 from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
+from refute.runtime.bars import with_bar
 
 
+@with_bar("Discovering")
 def discover(
     table: Any,
     *,
@@ -48,7 +50,7 @@ def discover(
     measure: str | Measure = "g1",
     almost: int = 0,
     nulls: str | Nulls = "sql",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -57,7 +59,7 @@ def discover(
     persist: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> CompleteDiscovery:
     """Every minimal rule that the table obeys over its predicate space, best first.
 
@@ -70,7 +72,7 @@ def discover(
     condition as in rules, such as `state = 'NY' and salary > 0`, on both engines. `kinds` keeps only rules of the named
     kinds (`key`, `functional dependency`, `order rule`, `cross-column rule`, `row rule`, `other`). `schema`, `header`,
     `driver_bytes` and `persist` are as for `check`; for the other options see `refute.discovery.Options`. On Ctrl-C, or
-    after `time_limit` seconds, the rules verified so far are returned, marked as partial.
+    after `time_limit` seconds, the rules verified so far are returned, marked as partial. `progress` is as for `check`.
 
     With `error`, rules may be broken: by `measure` g1 by that share of all pairs, each counted once whichever way round
     it breaks the rule; by g2 with that share of rows in violations; by g3 with that share of rows to blame, as
@@ -97,14 +99,13 @@ def discover(
         progress=progress,
     )
     kept = kinds_of(kinds)
-    if engine is not None and engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_engine(engine)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
-    if on_spark(table, engine):
+    if on_spark(table, engine, wanted=persist or driver_bytes is not None):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark.discovery import GATHERED, discover_on_spark
             from refute.spark.source.opening import open_source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from refute.api.tables import as_key, engine_for, name_of, opened_engine
@@ -13,6 +14,7 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.report import DataSummary, Report, RuleResult
 from refute.report.suspects import Suspects
 from refute.report.violations import Violations
+from refute.runtime.bars import stepping
 
 if TYPE_CHECKING:
     from refute.plan.plan import Plan
@@ -25,7 +27,7 @@ def verify(
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -46,7 +48,7 @@ def count(
     *,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -69,7 +71,7 @@ def violations(
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -96,7 +98,7 @@ def check(
     counts: bool = True,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -104,7 +106,7 @@ def check(
     driver_bytes: int | None = None,
     persist: bool = False,
     name: str | None = None,
-    progress: Callable[[Rule], None] | None = None,
+    progress: Callable[[Rule], None] | bool | None = None,
 ) -> Report:
     """A report with one result per rule. With `counts=False` rules are only verified, which is cheaper.
 
@@ -119,16 +121,22 @@ def check(
     With `persist`, Spark evaluates the table once and keeps it, in memory or on disk, until the report is ready. Use it
     for tables that are costly to evaluate or may return different rows each time. A report shows rows with all their
     columns, so all columns are kept; the other functions keep only the columns they read.
+
+    `progress` is called with each rule that is done. With True, a bar is shown once the check has lasted two seconds;
+    by default only in notebooks that have ipywidgets.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    if progress is not None and not callable(progress):
-        raise wrong_value("progress", "a function that takes a rule", progress)
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise wrong_value("progress", "a function that takes a rule, True or False", progress)
     options = {"engine": engine, "method": method, "schema": schema, "header": header, "csv": csv, "threads": threads}
-    with opened_engine(
-        table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
-    ) as found:
+    with (
+        opened_engine(
+            table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
+        ) as found,
+        stepping(progress, "Checking", len(book), lambda rule: rule.name) as step,
+    ):
         chosen = found.fitted(list(book))
-        timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=progress)
+        timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=step)
         n_rows = found.n_rows
     results = tuple(RuleResult.of(rule, one, n_rows, found.key) for rule, one in zip(chosen, timed, strict=True))
     summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns), found.key, found.name)
@@ -141,7 +149,7 @@ def suspects(
     *,
     key: str | Sequence[str] | None = None,
     nulls: str | Nulls | None = None,
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -171,7 +179,7 @@ def explain(
     *,
     nulls: str | Nulls | None = None,
     method: str = "auto",
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -184,7 +192,8 @@ def explain(
     book = _with_nulls(RuleBook.of(rules), nulls)
     reading = _reading(schema, header, csv, driver_bytes)
     found = engine_for(table, engine=engine, method=method, **reading)
-    return found.explain(list(book))
+    where = "answered in this process" if getattr(found, "is_here", False) else "answered on Spark"
+    return replace(found.explain(list(book)), engine=where)
 
 
 def _reading(schema: Any, header: bool, csv: Any, driver_bytes: int | None) -> dict[str, Any]:

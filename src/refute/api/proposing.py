@@ -7,10 +7,10 @@ from typing import Any
 
 from refute.api.discovery import selected
 from refute.api.tables import (
-    ENGINES,
     IN_PROCESS,
     as_key,
     check_driver_bytes,
+    check_engine,
     engine_for,
     given_csv,
     given_schema,
@@ -21,7 +21,7 @@ from refute.api.tables import (
 )
 from refute.detect.engine import Engine
 from refute.discovery.options import Progress, chosen, options_of, several
-from refute.faults import needing, unknown_choice, wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.rulebook import Rule
 from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
@@ -30,10 +30,12 @@ from refute.relation import Relation
 from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
+from refute.runtime.bars import with_bar
 
 _WIDEST = 3  # columns on the left of a dependency
 
 
+@with_bar("Proposing")
 def propose(
     table: Any,
     *,
@@ -42,7 +44,7 @@ def propose(
     kinds: Iterable[str | RuleShape] | None = None,
     max_left: int = 2,
     key: str | Sequence[str] | None = None,
-    engine: str | None = None,
+    engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
     csv: Any = None,
@@ -50,7 +52,7 @@ def propose(
     driver_bytes: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> Proposals:
     """The rules that people would write, found on data that is not clean, best first; takes seconds.
 
@@ -59,7 +61,7 @@ def propose(
     `comparison` of two columns of a row, `domain`, `not null`. Within these shapes and limits the search is complete.
     `tendencies` are those that too much speaks against. On Ctrl-C, or after `time_limit` seconds, the rules found so
     far are returned, marked as partial. Tables on Spark of more than `driver_bytes` are searched where they are, with
-    the same result. For every minimal rule that holds exactly, see `discover`.
+    the same result. `progress` is as for `check`. For every minimal rule that holds exactly, see `discover`.
     """
     options = options_of(columns=columns, threads=threads, time_limit=time_limit, seed=seed, progress=progress)
     shapes = tuple(RuleShape) if kinds is None else tuple(chosen(RuleShape, kind, "kinds") for kind in several(kinds))
@@ -67,15 +69,14 @@ def propose(
         raise wrong_value("max_left", "a whole number", max_left)
     if not 1 <= max_left <= _WIDEST:
         raise wrong_value("max_left", "1, 2 or 3", max_left)
-    if engine is not None and engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_engine(engine)
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table
     rows: Any
-    if on_spark(table, engine):
+    if on_spark(table, engine, wanted=driver_bytes is not None):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark.proposing.proposing import propose_on_spark
             from refute.spark.source.opening import open_source

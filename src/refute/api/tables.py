@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refute.api.placing import answers_on_spark
 from refute.errors import OptionError, whole_number
 from refute.faults import needing, repeated_key_column, unknown_choice, wrong_value
 from refute.plan.method import MethodName
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from refute.detect.engine import Engine
     from refute.language.rulebook import Rule
 
-ENGINES = ("spark", "local")
+ENGINES = ("auto", "spark", "local")
 IN_PROCESS = ", or pass engine='local' to work in this process"
 
 
@@ -28,7 +29,7 @@ def engine_for(
     table: Any,
     *,
     key: Sequence[str] = (),
-    engine: str | None = None,
+    engine: str | None = "auto",
     method: str = "auto",
     threads: int | None = None,
     schema: Any = None,
@@ -38,14 +39,13 @@ def engine_for(
     persist: bool = False,
     reads: Sequence[Rule] | None = None,
 ) -> Engine:
-    """The engine for a table: Spark for its DataFrames and for paths, else this process, unless one is named.
+    """The engine for a table: Spark for its DataFrames and for large files, else this process, unless one is named.
 
     With `persist` Spark keeps the table until the engine is closed; where only the rules `reads` will be asked about,
     their columns.
     """
     chosen = MethodName.of(method)
-    if engine is not None and engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_engine(engine)
     threads = None if threads is None else whole_number("threads", threads)
     if threads is not None and threads < 1:
         raise wrong_value("threads", "at least 1", threads)
@@ -54,7 +54,7 @@ def engine_for(
     given, written = given_schema(table, schema, header), given_csv(table, csv)
     if is_monitor(table):
         return _of_monitor(table, names, engine, chosen)
-    if on_spark(table, engine):
+    if on_spark(table, engine, wanted=persist or driver_bytes is not None):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark import SparkBudget, SparkEngine
 
@@ -103,9 +103,20 @@ def opened_engine(table: Any, **options: Any) -> Iterator[Engine]:
         engine.close()
 
 
-def on_spark(table: Any, engine: str | None) -> bool:
-    """Whether Spark answers for a table."""
-    return is_spark(table) or (is_path(table) and engine != "local") or engine == "spark"
+def check_engine(engine: str | None) -> None:
+    """Raise OptionError for anything but the name of an engine; None stands for auto."""
+    if engine is not None and engine not in ENGINES:
+        raise unknown_choice("engine", engine, ENGINES)
+
+
+def on_spark(table: Any, engine: str | None, *, wanted: bool = False) -> bool:
+    """Whether Spark answers for a table; `wanted` says that an option was given that means nothing elsewhere.
+
+    Where the choice is left to us: for DataFrames, large files, and whatever is not on this machine.
+    """
+    if is_spark(table) or engine == "spark":
+        return True
+    return engine != "local" and is_path(table) and (wanted or answers_on_spark(table))
 
 
 def spark_table(table: Any) -> Any:

@@ -10,6 +10,7 @@ from refute.kernels.sort.distinct import mix, numbered
 from refute.kernels.sort.sorting import sorted_positions
 from refute.language.form import Form, operands
 from refute.language.operators import Operator
+from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem
 
@@ -43,9 +44,8 @@ def contest_of(
         return OneValue(*common, _groups(problem, orders, times, known), is_key=False, mutual=False)
     if len(orders) == 2 and all(one.same_codes for one in orders):
         return _chain(common, problem)
-    if len(orders) == 2:
-        return _spans(common, problem, form) or Loose(*common)
-    return Loose(*common)
+    at = spans_at(form)
+    return Loose(*common) if at is None else _spans(common, problem, at)
 
 
 def _groups(problem: Problem, value: tuple[Comparison, ...], times: Longs | None, known: Longs | None) -> GroupedRows:
@@ -79,23 +79,30 @@ def _chain(common: _Common, problem: Problem) -> Chain:
     return Chain(*common, points, problem.s.row_numbers()[order], strict)
 
 
-def _spans(common: _Common, problem: Problem, form: Form) -> Spans | None:
-    """The rule as spans of two columns, where it says that no two overlap and no span ends before it starts."""
+def spans_at(form: Form) -> int | None:
+    """Which order of a rule says that a span starts before another ends, where it says that no two of a group overlap;
+    None for rules of other shapes."""
+    if form.differ or len(form.order) != 2 or any(one.is_cross_column for one in form.equal):
+        return None
+    if form.side(Row.S) != form.side(Row.T):
+        return None
     predicates = [one.predicate for one in form.order]
     for at, (one, other) in enumerate((predicates, predicates[::-1])):
         if one.op not in (Operator.LT, Operator.LE) or other.op is not one.op.mirrored:
             continue
-        if operands(one) != operands(other)[::-1]:
-            continue
-        compared = problem.order[at]
-        groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
-        start, end = (codes.astype(np.int64) for codes in compared.codes)
-        if bool((end < start).any()):
-            return None
-        order = np.lexsort((start, end, groups))
-        points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
-        return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
+        if one.is_cross_column and operands(one) == operands(other)[::-1]:
+            return at
     return None
+
+
+def _spans(common: _Common, problem: Problem, at: int) -> Spans:
+    """The rule as spans of two columns, of which no two overlap."""
+    compared = problem.order[at]
+    groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
+    start, end = (codes.astype(np.int64) for codes in compared.codes)
+    order = np.lexsort((start, end, groups))
+    points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
+    return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)
 
 
 def _ranks(codes: Ids | Longs, size: int) -> tuple[Longs, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,13 @@ from refute.kernels.blame.groups import (
     pair_weights,
     use_matched,
 )
-from refute.kernels.blame.orders import clashing_weights, heaviest_chain, heaviest_spans
+from refute.kernels.blame.orders import (
+    clashing_weights,
+    heaviest_chain,
+    heaviest_spans,
+    keep_turned,
+    lessen_by_turned,
+)
 from refute.language.rulebook import Rule
 from refute.plan.problem import Comparison, Problem, ProblemSide
 
@@ -39,6 +46,7 @@ class Contest(ABC):
     partners: Partners
     n_rows: int
     times: Longs | None
+    _known: dict[bytes, Longs] = field(init=False, repr=False, default_factory=dict)  # the first degrees asked for
 
     @property
     def exact(self) -> bool:
@@ -68,12 +76,31 @@ class Contest(ABC):
         """For each of some rows, in how many violations it meets a row among others, in either role."""
         if len(rows) == 0:
             return np.zeros(0, np.int64)
+        if among.all():
+            return self.degrees(among)[rows]
         asked = np.zeros(self.n_rows, np.bool_)
         asked[rows] = True
         return (self._counts(asked, among, 0) + self._counts(among, asked, 1))[rows]
 
     def degrees(self, alive: Flags) -> Longs:
-        """In how many violations among these rows each row is."""
+        """In how many violations among these rows each row is. Counts of all rows are asked for often, and kept."""
+        asked = np.packbits(alive).tobytes()
+        found = self._known.get(asked)
+        if found is None:
+            found = self._degrees(alive)
+            if len(self._known) < 2:  # all rows, and all that are not forced
+                self._known[asked] = found
+        return found
+
+    def about(self, rows: Longs) -> Self:
+        """The same over some rows, which hold all that clash with any; what is known of all rows stays known."""
+        flags = np.zeros(self.n_rows, np.bool_)
+        flags[rows] = True
+        found = replace(self, problem=between(self.problem, flags, flags))
+        found._known.update(self._known)
+        return found
+
+    def _degrees(self, alive: Flags) -> Longs:
         part = between(self.problem, alive, alive)
         found = np.zeros(self.n_rows, np.int64)
         if _has_points(part):
@@ -267,12 +294,28 @@ class Chain(InOrder):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans(InOrder):
-    """No two spans of a group overlap: interval scheduling."""
+    """No two spans of a group overlap: interval scheduling.
+
+    A span that ends before it starts clashes with those alone that reach over it on both sides. Of spans that do not
+    overlap at most one does, so each weighs less by what is turned below it, and the best choice is found as before.
+    """
 
     closed: bool
 
     def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
-        heaviest_spans(points, weights, self.closed, kept)
+        is_turned = points[2] < points[1]
+        if not is_turned.any():
+            heaviest_spans(points, weights, self.closed, kept)
+            return
+        turned = np.flatnonzero(is_turned)
+        turned = turned[np.lexsort((points[1, turned], points[0, turned]))]
+        net = weights.copy()
+        lessen_by_turned(points, turned, self.closed, int(points[1:].max()) + 1, weights, net)
+        chosen = np.flatnonzero(~is_turned & (net > 0))
+        stays = np.zeros(len(chosen), np.bool_)
+        heaviest_spans(np.ascontiguousarray(points[:, chosen]), net[chosen], self.closed, stays)
+        kept[chosen] = stays
+        keep_turned(points, turned, self.closed, kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

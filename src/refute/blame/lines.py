@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.blame.cells import NamedCells, name_cells
-from refute.blame.contest import Longs, Partners
+from refute.blame.contest import Flags, Longs, Partners
 from refute.blame.dependencies import Dependencies
 from refute.blame.repairs import without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
@@ -51,15 +51,16 @@ class SuspectFinding:
         *,
         times: Longs | None = None,
         common: Mapping[str, Longs] = MappingProxyType({}),
+        lifts: Longs | None = None,
         withheld: Collection[str] = (),
         threads: int = 1,
     ) -> SuspectFinding:
         """The finding for a table and its rules, all of which blame.
 
-        With `times` a row stands for so many that are alike, and `common` is as `find_blame` takes it; no values are
-        suggested for columns that are `withheld`.
+        With `times` a row stands for so many that are alike, and `common` and `lifts` are as `find_blame` takes them;
+        no values are suggested for columns that are `withheld`.
         """
-        blame = find_blame(relation, rules, partners, times=times, common=common, threads=threads)
+        blame = find_blame(relation, rules, partners, times=times, common=common, lifts=lifts, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
         named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
         if withheld:
@@ -70,8 +71,23 @@ class SuspectFinding:
     @property
     def blamed(self) -> dict[str, int]:
         """How many of the suspects each rule blames, by its name; rules of severity `error` first."""
-        found = {rule.name: 0 for rule in sorted(self.rules, key=lambda one: one.severity is not Severity.ERROR)}
+        found = {rule.name: 0 for rule in by_severity(self.rules)}
         return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return self.blame.number(np.arange(self.relation.n_rows))
+
+    @property
+    def n_suspects(self) -> int:
+        """How many rows are suspects."""
+        return self.blame.number(self.blame.rows)
+
+    @property
+    def bound(self) -> int:
+        """How few could do."""
+        return self.blame.bound
 
     def table(self, identified: Identified) -> pa.Table:
         """One line for each row and rule, by row and then in the order of the rules; ids in a column `row`."""
@@ -81,12 +97,7 @@ class SuspectFinding:
 
     def reasons(self) -> tuple[Longs, pa.ListArray]:
         """The row numbers of all suspects, ascending, and a list for each of why it is one."""
-        rows, reasons = self.lines()
-        removed = self.blame.suspects[rows]
-        rows, reasons = rows[removed], reasons.filter(pa.array(removed.tolist(), pa.bool_()))
-        suspects = self.blame.rows
-        offsets = np.append(np.searchsorted(rows, suspects), len(rows)).astype(np.int32)
-        return suspects, pa.ListArray.from_arrays(row_numbers(offsets), reasons)
+        return listed_reasons(self.blame.suspects, *self.lines())
 
     def lines(self) -> tuple[Longs, pa.StructArray]:
         """The row number of each line, and what it says."""
@@ -116,6 +127,20 @@ class SuspectFinding:
             cells,
         ]
         return rows, pa.StructArray.from_arrays(columns, fields=[pa.field(*one) for one in _LINE])
+
+
+def by_severity(rules: Sequence[Rule]) -> list[Rule]:
+    """The rules, those of severity `error` first."""
+    return sorted(rules, key=lambda one: one.severity is not Severity.ERROR)
+
+
+def listed_reasons(suspects: Flags, rows: Longs, reasons: pa.StructArray) -> tuple[Longs, pa.ListArray]:
+    """The row numbers of all suspects, ascending, and a list for each of the lines that say why it is one."""
+    removed = suspects[rows]
+    rows, reasons = rows[removed], reasons.filter(pa.array(removed.tolist(), pa.bool_()))
+    found = np.flatnonzero(suspects)
+    offsets = np.append(np.searchsorted(rows, found), len(rows)).astype(np.int32)
+    return found, pa.ListArray.from_arrays(row_numbers(offsets), reasons)
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from refute.blame.contest import Contest, Flags, GroupedRows, Ids, InOrder, Longs, OneValue, between
+from refute.blame.contest import Contest, Flags, GroupedRows, Ids, InOrder, Longs, OneValue
 from refute.plan.problem import Problem
 
 
@@ -23,7 +23,7 @@ def playing(contest: Contest) -> Contest | None:
     everyone = np.ones(contest.n_rows, np.bool_)
     if not isinstance(contest, InOrder):
         rows = np.flatnonzero(contest.degrees(everyone))
-        return replace(contest, problem=_over(contest, rows)) if len(rows) else None
+        return contest.about(rows) if len(rows) else None
     gone = ~contest.keep(np.ones(contest.n_rows, np.int64), everyone)
     group = contest.points[0]
     broken = np.zeros(int(group.max(initial=0)) + 1, np.bool_)
@@ -52,6 +52,4 @@ def _places(chosen: Flags) -> Ids:
 
 
 def _over(contest: Contest, rows: Longs) -> Problem:
-    flags = np.zeros(contest.n_rows, np.bool_)
-    flags[rows] = True
-    return between(contest.problem, flags, flags)
+    return contest.about(rows).problem

@@ -63,6 +63,7 @@ def find_blame(
     *,
     times: Longs | None = None,
     common: Mapping[str, Longs] = MappingProxyType({}),
+    lifts: Longs | None = None,
     threads: int = 1,
 ) -> Blame:
     """The rows to blame for the violations of all rules together.
@@ -73,8 +74,8 @@ def find_blame(
 
     Nothing is left: what stays lies within the rows that each rule keeps, among which none clash, and a row is given
     back only if it clashes with none that stays. It is counted again nevertheless. With `times`, a row stands for so
-    many that are alike, of which all or none go; `common` tells by rule how common right-hand values are, where rows
-    that have them did not come.
+    many that are alike, of which all or none go; where not all rows came, `common` tells by rule how common right-hand
+    values are, and `lifts` what rare combinations of values say against a row.
     """
     n = relation.n_rows
     forced = np.zeros(n, np.bool_)
@@ -98,7 +99,7 @@ def find_blame(
         if not broken[0].exact:
             kept = spared(broken, kept, alive, -broken[0].degrees(alive))
     elif broken:
-        weights = trust(unweighed, prior_trust(relation, rules, contests, times), alive)
+        weights = trust(unweighed, prior_trust(relation, rules, contests, times, lifts), alive)
         kept = alive.copy()
         for contest, known in unweighed:
             kept &= contest.keep(weights, alive) if contest.exact else known

@@ -24,7 +24,7 @@ Texts = list[str | None]
 
 
 @dataclass(slots=True)
-class _CellParts:
+class CellParts:
     """Cells of lines, put together part by part."""
 
     lines: list[Longs] = field(default_factory=list)
@@ -59,7 +59,7 @@ class CellSayings:
 
     def cells(self, rows: Longs, rules: Longs) -> pa.ListArray:
         """A list of cells for each line, given by row number and number of its rule, sorted by row."""
-        parts = _CellParts()
+        parts = CellParts()
         covered = np.zeros(len(rows), np.bool_)
         for number, one in enumerate(self._blame.by_rule):
             lines = np.flatnonzero(rules == number)
@@ -74,7 +74,7 @@ class CellSayings:
                 self._add_own(parts, contest, one.rule.constraint.columns, lines, rows[lines])
         return parts.arrow(len(rows))
 
-    def _add_named(self, parts: _CellParts, at: int, name: str, lines: Longs, rows: Longs) -> Longs:
+    def _add_named(self, parts: CellParts, at: int, name: str, lines: Longs, rows: Longs) -> Longs:
         """Add the cells of one column that dependencies name; the lines that have one."""
         own = np.flatnonzero(self._named.columns == at)
         cell_rows = self._named.rows[own]  # ascending, and a row names a column once
@@ -105,7 +105,7 @@ class CellSayings:
         return said
 
     def _add_own(
-        self, parts: _CellParts, contest: Contest | None, columns: tuple[str, ...], lines: Longs, rows: Longs
+        self, parts: CellParts, contest: Contest | None, columns: tuple[str, ...], lines: Longs, rows: Longs
     ) -> None:
         nothing: list[str | None] = [None] * len(lines)
         if isinstance(contest, Loose):

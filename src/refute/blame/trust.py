@@ -60,13 +60,17 @@ def _vote(contest: OneValue, weights: Longs, share: Longs) -> None:
 
 
 def prior_trust(
-    relation: Relation, rules: Sequence[Rule], contests: Sequence[Contest], times: Longs | None = None
+    relation: Relation,
+    rules: Sequence[Rule],
+    contests: Sequence[Contest],
+    times: Longs | None = None,
+    lifts: Longs | None = None,
 ) -> Longs:
     """What a row weighs before any rule has spoken.
 
     Half where it lacks a value in a column that others mostly have; less where two of its values, one on the left and
     the one on the right of a dependency with several columns on the left, meet far less often than by chance, or are
-    too rare to mean anything where others are not.
+    too rare to mean anything where others are not; `lifts` says that where it is known.
     """
     found = np.full(relation.n_rows, FULL, np.int64)
     total = relation.n_rows if times is None else int(times.sum())
@@ -75,6 +79,8 @@ def prior_trust(
         if 0 < 2 * missing < total:
             rows = relation.is_null(name)
             found[rows] = np.minimum(found[rows], HALF)
+    if lifts is not None:
+        return np.minimum(found, lifts)
     seen: set[Hashable] = set()
     for contest in contests:
         problem = contest.problem

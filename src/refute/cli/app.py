@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -19,6 +20,7 @@ from refute.cli.exits import Exit
 from refute.cli.terminal import say
 from refute.display import in_one_line
 from refute.errors import RefuteError, did_you_mean, shortened
+from refute.runtime.compiling import COMPILING
 
 COMMANDS = ("check", "init", "discover", "explain", "convert", "lint", "schema", "monitor", "track", "demo", "prepare")
 _HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
@@ -74,8 +76,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore")
         else:
             warnings.showwarning = _remarks(in_full=bool({"-v", "--verbose"} & set(given)))
-        with _logs(shown=bool({"-v", "--verbose"} & set(given))):
+        is_quiet = bool({"-q", "--quiet"} & set(given))
+        with _logs(shown=bool({"-v", "--verbose"} & set(given))), COMPILING.heard_by(partial(_say_compiling, is_quiet)):
             return _answered(given)
+
+
+def _say_compiling(is_quiet: bool) -> None:
+    """Say why nothing happens for some seconds: on a terminal always, elsewhere where nothing was ever compiled."""
+    if is_quiet:
+        return
+    from refute.kernels.folder import is_first_use
+
+    if sys.stderr.isatty() or is_first_use():
+        say("refute: compiling kernels for this machine, once", err=True)
 
 
 @contextlib.contextmanager

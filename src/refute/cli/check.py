@@ -13,7 +13,7 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.listing import require_violations, write_violations
 from refute.cli.output.since import Since, since_options
-from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, require_all
+from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
 from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
@@ -114,14 +114,16 @@ def command(
     """
     book = refute.RuleBook.of(rules).select(names, tags)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
+    places = (json_file, html_file, junit_file, violations, suspects_file, quarantine, *since.places)
+    reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
-    require_all((json_file, html_file, junit_file, violations, suspects_file, quarantine, *since.places), opened)
+        opened = open_data(data, engine, options, wanted=persist or on_spark_alone(places), **reading)
+    require_all(places, opened)
     require_violations(violations, form, columns, mask)
     since.require(counted=mode == "count")
     require_suspects_file(suspects_file)
     require_quarantine(quarantine)
-    with counting("Checking", len(book), options.quiet, spark=engine == "spark") as step:
+    with counting("Checking", len(book), options.quiet, spark=opened.on_spark) as step:
         report = refute.check(
             opened.table,
             book,

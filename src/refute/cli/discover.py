@@ -10,7 +10,7 @@ from click.core import ParameterSource
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
-from refute.cli.places import Place, as_file, require_all
+from refute.cli.places import Place, as_file, on_spark_alone, require_all
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.terminal import say
@@ -120,7 +120,9 @@ def command(
     """
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
+        wanted = bool(of_complete["persist"]) or on_spark_alone([out, html_file])
+        reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
+        opened = open_data(data, engine, options, wanted=wanted, **reading)
     require_all([out, html_file], opened)
     common = {
         "where": where,

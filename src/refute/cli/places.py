@@ -117,6 +117,11 @@ def as_folder_or_table(context: click.Context, option: click.Parameter, given: s
     return place
 
 
+def on_spark_alone(places: Iterable[Place | None]) -> bool:
+    """Whether one of the places that are named is one that only Spark can write to."""
+    return any(place is not None and (place.table or place.address) is not None for place in places)
+
+
 def require_all(places: Iterable[Place | None], data: Opened) -> None:
     """Raises an error where one of the places that are named cannot be written to."""
     for place in places:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from refute.runtime.bars import PATIENCE, bar
+
 if TYPE_CHECKING:
     from refute.discovery import Progress
-
-PATIENCE = 2.0  # seconds of work that need no bar
 
 
 def shows_progress(quiet: bool) -> bool:
@@ -31,20 +30,12 @@ def counting(
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, TextColumn("{task.fields[stages]}"), console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=total, stages="")
-    late = threading.Timer(patience, bar.start)
-    late.start()
-    try:
-        with _stages(lambda stages: bar.update(task, stages=stages)) if spark else contextlib.nullcontext():
-            yield lambda _: bar.advance(task)
-    finally:
-        late.cancel()
-        late.join()
-        bar.stop()
+    with (
+        bar(what, total, Console(stderr=True), patience=patience) as shown,
+        _stages(shown.remark) if spark else contextlib.nullcontext(),
+    ):
+        yield lambda _: shown.advance()
 
 
 def _stages(show: Callable[[str], None]) -> contextlib.AbstractContextManager[None]:
@@ -77,8 +68,6 @@ def following(what: str, quiet: bool) -> Iterator[Callable[[Progress], None] | N
     with Console(stderr=True).status(what) as status:
 
         def show(progress: Progress) -> None:
-            counts = {name: getattr(progress, name) for name in ("evidences", "candidates", "verified")}
-            counted = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-            status.update(f"{what}: {progress.phase}{': ' if counted else ''}{counted}")
+            status.update(f"{what}: {progress}")
 
         yield show

@@ -1,4 +1,4 @@
-"""Where a command's data comes from: Spark by default, this process with `--engine local`."""
+"""Where a command's data comes from: small files are read in this process, the rest by Spark, unless one is named."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def engine_option(command: Command) -> Command:
     """The command with the option that says where the data is read."""
     return click.option(
         "--engine",
-        type=click.Choice(["spark", "local"]),
-        default="spark",
+        type=click.Choice(["auto", "spark", "local"]),
+        default="auto",
         show_default=True,
-        help="Read DATA with Spark, or in this process (small files, no Java).",
+        help="Where DATA is read: on Spark, or in this process. auto: small files in this process.",
     )(command)
 
 
@@ -116,21 +116,27 @@ def open_data(
     header: bool = True,
     csv: Mapping[str, Any] | None = None,
     driver_bytes: int | None = None,
+    wanted: bool = False,
 ) -> Opened:
-    """The data of a command: a table that is read once, or a path for the Spark that runs from here on."""
+    """The data of a command: a table that is read once, or a path for the Spark that runs from here on.
+
+    `wanted` says that an option was given that means nothing without Spark.
+    """
     from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
     given = Schema.of(schema, header=header)  # so that a mistake is reported before Spark starts
     written = CsvOptions.of(csv)
-    if engine == "local":
-        if options.master or options.remote or options.conf or options.py_files:
-            raise OptionError(
-                "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no "
-                "effect",
-                option="--engine",
-                value="local",
-            )
+    of_spark = bool(options.master or options.remote or options.conf or options.py_files)
+    if engine == "local" and of_spark:
+        raise OptionError(
+            "--engine local reads DATA in this process, so --master, --remote, --conf and --py-files have no effect",
+            option="--engine",
+            value="local",
+        )
+    from refute.api.tables import on_spark
+
+    if not on_spark(data, engine, wanted=of_spark or wanted or driver_bytes is not None):
         from refute.relation import Relation, read_local
 
         return Opened(Relation.of(read_local(data, given, written)))
@@ -150,7 +156,8 @@ def open_data(
     )
     if shows_progress(options.quiet) and options.remote is None:
         _hint_at_preparing()
-    return Opened(data, {"schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}, running)
+    reading = {"engine": "spark", "schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}
+    return Opened(data, reading, running)
 
 
 def _aside(start: Callable[[], SparkSession]) -> SparkSession:

@@ -136,6 +136,9 @@ class Engine(Protocol):
     def suspects(self, rules: Sequence[Rule]) -> SuspectListing:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
+    def holds(self, rules: Sequence[Rule]) -> bool:
+        """Whether all that these rules read is in this process, with the ids of rows."""
+
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from refute.plan.problem import Problem, Rows
 from refute.plan.share import Share
 from refute.relation import Relation
 from refute.relation.binding import check_rules
+from refute.runtime.compiling import Stopwatch
 from refute.runtime.threads import chosen_threads, together
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ class LocalEngine:
         """A finding for each rule, in order. Rules run on all cores and share encodings, groupings and sorts."""
 
         def run(rule: Rule) -> Timed:
-            started = time.perf_counter()
+            watch = Stopwatch()
             finding = self._detector.measure(rule, counts=counts)
             named = None if finding.witness is None else self._named(finding.witness)
             values = None if finding.witness is None else self._values(rule, finding.witness)
-            seconds = time.perf_counter() - started
+            seconds = watch.seconds
             if progress is not None:
                 progress(rule)
             return Timed(_with_witness(finding, named), values, seconds)
@@ -136,6 +136,10 @@ class LocalEngine:
     def suspects(self, rules: Sequence[Rule]) -> LocalSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
         return LocalSuspects(self._table, self.identity, self.suspect_finding(rules))
+
+    def holds(self, rules: Sequence[Rule]) -> bool:
+        """Whether all that these rules read is in this process."""
+        return True
 
     def suspect_finding(self, rules: Sequence[Rule], **known: Any) -> SuspectFinding:
         """The same by row numbers; what is known of rows that stand for others is as `SuspectFinding.of` takes it."""

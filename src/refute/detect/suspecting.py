@@ -23,9 +23,9 @@ class LocalSuspects:
         self.key = identity.key
         self.notes: tuple[str, ...] = ()
         self._lines: pa.Table | None = None
-        self.n_rows = finding.relation.n_rows
-        self.n_suspects = len(finding.blame.rows)
-        self.bound = finding.blame.bound
+        self.n_rows = finding.n_rows
+        self.n_suspects = finding.n_suspects
+        self.bound = finding.bound
         self.blamed = finding.blamed
 
     def table(self) -> pa.Table:

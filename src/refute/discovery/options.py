@@ -48,6 +48,11 @@ class Progress:
     candidates: int
     verified: int
 
+    def __str__(self) -> str:
+        counts = {"evidences": self.evidences, "candidates": self.candidates, "verified": self.verified}
+        counted = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+        return f"{self.phase}{': ' if counted else ''}{counted}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:

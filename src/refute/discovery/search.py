@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -29,6 +28,7 @@ from refute.discovery.table import LocalTable, SearchedTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.relation import Relation
+from refute.runtime.compiling import Stopwatch
 
 _KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
@@ -81,7 +81,7 @@ class _Search:
         tuning: Tuning,
         outcome: Outcome | None = None,
     ) -> None:
-        self._started = time.monotonic()
+        self._watch = Stopwatch()
         self._outcome = outcome
         self._table = table
         self._options = options
@@ -140,7 +140,7 @@ class _Search:
             complete=False,
             method=self._options.method.value,
             evidences=0,
-            seconds=time.monotonic() - self._started,
+            seconds=self._watch.seconds,
             notes=("stopped before any pairs of rows were examined: no rule could be verified",),
         )
 
@@ -168,7 +168,7 @@ class _Search:
             complete=outcome.complete,
             method=outcome.method,
             evidences=len(outcome.evidence),
-            seconds=time.monotonic() - self._started,
+            seconds=self._watch.seconds,
             notes=tuple(self._notes),
         )
 
@@ -214,7 +214,7 @@ class _Search:
         boxes, (scores, order) = self._budget.finished(lambda: self._judged(pairs, boxes))
         listed, measured = almost.listed(found, boxes[order], scores)
         missing = () if complete and measured else ("the search for rules that few pairs break was stopped",)
-        seconds = time.monotonic() - self._started
+        seconds = self._watch.seconds
         return replace(
             found,
             almost=listed,

@@ -31,12 +31,15 @@ class Changes:
         pairs: Mapping[str, tuple[tuple[Longs, ...], tuple[Longs, ...]]],
         rows: Sequence[Rows],
         key: Sequence[str],
+        columns: Mapping[str, Sequence[str]],
     ) -> None:
+        """`columns` are those that each rule reads."""
         self.counts = dict(counts)
         self._deltas = dict(deltas)
         self._pairs = dict(pairs)
         self._rows = tuple(rows)  # before and after: a row that is gone is known to the first alone
         self._key = tuple(key)
+        self._columns = columns
 
     @property
     def n_added(self) -> dict[str, int]:
@@ -51,12 +54,12 @@ class Changes:
     @cached_property
     def added(self) -> dict[str, pa.Table]:
         """The violations that appeared, by rule."""
-        return {name: self._table(added, self._rows[1]) for name, (added, _) in self._pairs.items()}
+        return {name: self._table(name, added, self._rows[1]) for name, (added, _) in self._pairs.items()}
 
     @cached_property
     def removed(self) -> dict[str, pa.Table]:
         """The violations that vanished, by rule."""
-        return {name: self._table(removed, self._rows[0]) for name, (_, removed) in self._pairs.items()}
+        return {name: self._table(name, removed, self._rows[0]) for name, (_, removed) in self._pairs.items()}
 
     @property
     def only_counted(self) -> tuple[str, ...]:
@@ -99,21 +102,22 @@ class Changes:
         with needing("to_pandas()"):
             return self.to_arrow().to_pandas()
 
-    def _table(self, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
-        return clashes_table(pairs, rows, self._key)
+    def _table(self, name: str, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
+        return clashes_table(pairs, rows, self._key, self._columns[name])
 
 
-def clashes_table(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str]) -> pa.Table:
-    """Violations by the ids of their rows, `s` and `t`, then the key columns of each side."""
+def clashes_table(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str], read: Sequence[str]) -> pa.Table:
+    """Violations by the ids of their rows, `s` and `t`, then for each side its key and what the rule reads."""
     ids: dict[str, pa.Array | pa.ChunkedArray] = {}
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    names = list(dict.fromkeys((*key, *(name for name in read if name in rows.schema.names))))
     for side, slots in zip(("s", "t"), pairs, strict=False):
-        if not key:
-            ids[side] = row_numbers(slots)
-            continue
-        held = rows.take(slots, list(key)).combine_chunks()
-        parts = [held.column(name) for name in key]
+        held = rows.take(slots, names).combine_chunks()
+        parts = [held.column(name) for name in names]
         whole = [pa.concat_arrays(part.chunks) if part.num_chunks else pa.array([], part.type) for part in parts]
-        ids[side] = whole[0] if len(key) == 1 else pa.StructArray.from_arrays(whole, list(key))
-        columns |= {f"{side}_{name}": part for name, part in zip(key, whole, strict=True)}
+        if len(key) > 1:
+            ids[side] = pa.StructArray.from_arrays(whole[: len(key)], list(key))
+        else:
+            ids[side] = whole[0] if key else row_numbers(slots)
+        columns |= {f"{side}_{name}": part for name, part in zip(names, whole, strict=True)}
     return pa.table({**ids, **columns})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 from refute.relation.binding import check_rules
 from refute.relation.keys.key_index import keys_of
+from refute.runtime.compiling import Stopwatch
 
 if TYPE_CHECKING:
     from refute.live.state import State
@@ -82,8 +82,7 @@ class LiveEngine(LocalEngine):
         measured = []
         for rule in rules:
             if rule in self._listed:
-                started = time.perf_counter()
-                measured.append(self._timed(rule, started, counts=counts))
+                measured.append(self._timed(rule, counts=counts))
                 if progress is not None:
                     progress(rule)
             else:
@@ -124,7 +123,8 @@ class LiveEngine(LocalEngine):
             self._pairs[rule] = tuple(np.searchsorted(self._slots, side) for side in pairs)
         return self._pairs.get(rule)
 
-    def _timed(self, rule: Rule, started: float, *, counts: bool) -> Timed:
+    def _timed(self, rule: Rule, *, counts: bool) -> Timed:
+        watch = Stopwatch()
         pairs = self._known(rule)
         assert pairs is not None
         count = len(pairs[0])
@@ -135,7 +135,7 @@ class LiveEngine(LocalEngine):
         skipped = skipped_nulls(self.relation, Form.of(rule))
         known = counts or count == 0
         finding = Finding(count == 0, count if known else None, rows if known else None, skipped, named, "monitor")
-        return Timed(finding, values, time.perf_counter() - started)
+        return Timed(finding, values, watch.seconds)
 
 
 class Numbered(Identity):

@@ -80,6 +80,7 @@ class Plan:
 
     rules: tuple[RulePlan, ...]
     notes: tuple[str, ...] = ()
+    engine: str = ""  # where they are answered, in words
 
     def __iter__(self) -> Iterator[RulePlan]:
         return iter(self.rules)
@@ -113,4 +114,5 @@ class Plan:
             return self.to_arrow().to_pandas()
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.rules), *filter(None, ["\n".join(map(in_one_line, self.notes))])])
+        notes = "\n".join(map(in_one_line, self.notes))
+        return "\n\n".join(filter(None, [self.engine, *map(str, self.rules), notes]))

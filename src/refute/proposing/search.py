@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +21,7 @@ from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
 from refute.relation import Family, Relation
+from refute.runtime.compiling import Stopwatch
 
 Task = Callable[[], list[Candidate]]
 _SHOWN = 5  # names in a note
@@ -49,7 +49,7 @@ def search_heads(
     limits: Limits = STANDARD,
 ) -> Heads:
     """The proposals for a table; `max_left` columns at most on the left of a dependency and in a key."""
-    began = time.monotonic()
+    watch = Stopwatch()
     budget = Budget(options)
     names = list(relation.names if options.columns is None else options.columns)
     for name in names:
@@ -70,7 +70,7 @@ def search_heads(
         search.candidates()
     except KeyboardInterrupt:  # between two phases
         search.complete = False
-    return heads_of(search.found, relation.n_rows, search.shapes, limits, notes, began, complete=search.complete)
+    return heads_of(search.found, relation.n_rows, search.shapes, limits, notes, watch, complete=search.complete)
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
@@ -91,16 +91,16 @@ def heads_of(
     shapes: Collection[RuleShape],
     limits: Limits,
     notes: Sequence[str],
-    began: float,
+    watch: Stopwatch,
     *,
     complete: bool,
 ) -> Heads:
-    """The list of what a search found that began at this moment."""
+    """The list of what a search found since its watch was started."""
     stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
     heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
-    return Heads(rules, tendencies, complete, (*notes, *stopped), time.monotonic() - began, n_rows)
+    return Heads(rules, tendencies, complete, (*notes, *stopped), watch.seconds, n_rows)
 
 
 def _is_rule(head: Head, limits: Limits) -> bool:

@@ -20,7 +20,7 @@ FEW = 20  # clashes of a rule that are shown where nobody says how many
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 _GROUPS = 12
 _SPARE = 4  # times as many are listed as are shown, to choose those that do not say the same
-_AROUND = 300  # rows in a picture
+_AROUND = 200  # rows in a picture
 
 
 class Exhibits:
@@ -34,6 +34,7 @@ class Exhibits:
         self._key = report.data.key
         self.clashes = lru_cache(maxsize=None)(self._find_clashes)
         self.tally = lru_cache(maxsize=None)(self._find_tally)
+        self.scene = lru_cache(maxsize=None)(self._find_scene)
 
     def _find_clashes(self, name: str) -> list[Clash]:
         """Some clashes of a rule, at least the one that was found anyway."""
@@ -78,7 +79,7 @@ class Exhibits:
             groups.append(TalliedGroup(self._quiet(found.left, group.key), values, group.distinct, group.rows))
         return replace(found, groups=tuple(groups))
 
-    def scene(self, name: str) -> Scene | None:
+    def _find_scene(self, name: str) -> Scene | None:
         """A clash and the rows around it; None where values are hidden, as their places would show them."""
         result = self._report[name]
         if result.finding.holds or self._hide.hides(*result.columns) or not self._looks(result):

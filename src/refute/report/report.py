@@ -63,6 +63,7 @@ class Report:
         self.results = results
         self._engine = engine
         self._discretion = discretion
+        self._exhibits: dict[int | None, Exhibits] = {}  # which text, JSON and HTML show alike
 
     @property
     def ok(self) -> bool:
@@ -103,11 +104,11 @@ class Report:
 
     @property
     def first_suspects(self) -> Suspects | None:
-        """The suspects where a report shows them: those that were asked for, and those that are found in this process
-        in about a second (`unasked.py`), of a table that was counted; None otherwise."""
+        """The suspects where a report shows them: those that were asked for, and those that are found in about a
+        second (`unasked.py`) in rows that are in this process, of a table that was counted; None otherwise."""
         if "suspects" in self.__dict__:
             return self.suspects
-        return self.suspects if self._is_cheap and self.has_suspects else None
+        return self.suspects if self.has_suspects and self._is_cheap else None
 
     @property
     def has_suspects(self) -> bool:
@@ -116,9 +117,9 @@ class Report:
 
     @property
     def _is_cheap(self) -> bool:
-        """Whether looking at all rows for each rule takes about a second."""
-        here = getattr(self._engine, "is_here", False)
-        return here and cost((result.rule for result in self.results), self.data.rows) <= LOOKS
+        """Whether looking at all rows for each rule takes about a second, as they are in this process."""
+        rules = [result.rule for result in self.results]
+        return cost(rules, self.data.rows) <= LOOKS and self._engine.holds(rules)
 
     def split(self, blame: str = "suspects") -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column `refute` that says why each is one.
@@ -163,7 +164,9 @@ class Report:
 
         By default few of each, where the rows are here; elsewhere `clashes` must say how many to look for.
         """
-        return Exhibits(self, self._engine, self._discretion, clashes)
+        if clashes not in self._exhibits:
+            self._exhibits[clashes] = Exhibits(self, self._engine, self._discretion, clashes)
+        return self._exhibits[clashes]
 
     def _named(self, name: str) -> RuleResult:
         names = [result.name for result in self.results]

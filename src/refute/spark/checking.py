@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from refute.detect.results import Timed
 from refute.errors import RefuteError
 from refute.language.rulebook import Rule
 from refute.relation.binding import check_rules
+from refute.runtime.compiling import Stopwatch
 from refute.spark.answer.spread import distinct_rows
 from refute.spark.answer.summary import LEAST_REPEATS, MOST_SHARED, DistinctRows
 from refute.spark.rule import SparkRule
@@ -65,12 +65,12 @@ def _with_blocks_together(engine: SparkEngine, rules: Sequence[SparkRule], stack
 
 
 def _timed(engine: SparkEngine, prepared: SparkRule, counts: bool, progress: Callable[[Rule], None] | None) -> Timed:
-    started = time.perf_counter()
+    watch = Stopwatch()
     with plain_failures(engine.source.name):
         finding, values = prepared.measure(counts)
     if progress is not None:
         progress(prepared.rule)
-    return Timed(finding, values, time.perf_counter() - started)
+    return Timed(finding, values, watch.seconds)
 
 
 def _with_values_together(

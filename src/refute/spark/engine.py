@@ -217,6 +217,9 @@ class SparkEngine:
 
     def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
+        here = SparkSuspects.here(self, rules, tuple(dict.fromkeys(name for rule in rules for name in _columns(rule))))
+        if here is not None:
+            return here
 
         def ask() -> SparkSuspects:
             for rule in rules:
@@ -236,6 +239,13 @@ class SparkEngine:
             return found
 
         return self._answered("find suspects", ask)
+
+    def holds(self, rules: Sequence[Rule]) -> bool:
+        """Whether all that these rules read came to this process before, with the ids of rows."""
+        if not self.source.has_identity:
+            return False
+        names = dict.fromkeys(name for rule in rules for name in _columns(rule))
+        return self.gathering.known(tuple(names)) is not None
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; nothing but a count of the rows is run."""

@@ -15,6 +15,11 @@ Longs = NDArray[np.int64]
 Ids = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
+EXPECTED = 5  # rows that two values must be expected to share for it to mean something that they share fewer
+KNOWN = 50  # rows expected in the mean where rare combinations speak against a row
+UNLIKELY = 33_423  # in 1/65536: a little over a half, for values that meet less than half as often as by chance
+RARE = 6554  # a tenth
+
 
 @njit(cache=True, nogil=True)
 def pair_weights(rows: Longs, pairs: Ids, weights: Longs, sums: Longs) -> None:
@@ -90,16 +95,16 @@ def lower_to_lift(
     total = 0
     for i in range(len(rows)):
         total += times[i] * (lefts[left[i]] * rights[right[i]] // n)
-    known = total >= 50 * n
+    known = total >= KNOWN * n
     for i in range(len(rows)):
         expected = lefts[left[i]] * rights[right[i]]  # times n
         seen = boths[both[i]] * n
         lift = 1 << 16
-        if expected >= 5 * n:
+        if expected >= EXPECTED * n:
             if 2 * seen < expected:
-                lift = 33_423
-        elif known and seen < 5 * n:
-            lift = 6554
+                lift = UNLIKELY
+        elif known and seen < EXPECTED * n:
+            lift = RARE
         if lift < share[rows[i]]:
             share[rows[i]] = lift
 

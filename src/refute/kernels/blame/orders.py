@@ -160,3 +160,74 @@ def heaviest_spans(spans: Longs, weights: Longs, closed: bool, kept: Flags) -> N
             j = last_fit[j] - 1
         else:
             j -= 1
+
+
+@njit(cache=True, nogil=True)
+def lessen_by_turned(spans: Longs, turned: Longs, closed: bool, size: int, weights: Longs, net: Longs) -> None:
+    """Takes from the `net` weight of each span what the turned spans weigh with which it clashes.
+
+    A span is turned that ends before it starts; it clashes with what reaches over it on both sides, and with no other
+    that is turned. `spans` is sorted as above, values in [0, size); `turned` has the places of turned ones, by group
+    and then start. A Fenwick tree over their ends holds those that start in time: n log size.
+    """
+    n = spans.shape[1]
+    tree = np.zeros(size + 1, np.int64)
+    first, to = 0, 0
+    while first < n:
+        last, begin, total = first, to, 0
+        while last < n and spans[0, last] == spans[0, first]:
+            if spans[2, last] >= spans[1, last]:
+                while to < len(turned) and spans[0, turned[to]] == spans[0, first]:
+                    start = spans[1, turned[to]]
+                    if not (start < spans[2, last] or (closed and start == spans[2, last])):
+                        break
+                    total += weights[turned[to]]
+                    at = spans[2, turned[to]] + 1
+                    while at <= size:
+                        tree[at] += weights[turned[to]]
+                        at += at & -at
+                    to += 1
+                at = spans[1, last] if closed else spans[1, last] + 1
+                net[last] -= total
+                while at > 0:  # those that end too soon
+                    net[last] += tree[at]
+                    at -= at & -at
+            last += 1
+        for k in range(begin, to):
+            at = spans[2, turned[k]] + 1
+            while at <= size:
+                tree[at] = 0
+                at += at & -at
+        while to < len(turned) and spans[0, turned[to]] == spans[0, first]:
+            to += 1
+        first = last
+
+
+@njit(cache=True, nogil=True)
+def keep_turned(spans: Longs, turned: Longs, closed: bool, kept: Flags) -> None:
+    """Marks the turned spans that clash with none that is kept; arguments as above.
+
+    Spans that are kept do not overlap, so only the first that ends after a turned one starts can reach over it: n.
+    """
+    n = spans.shape[1]
+    at = 0
+    for k in range(len(turned)):
+        j = turned[k]
+        while at < n and (
+            spans[0, at] < spans[0, j]
+            or (
+                spans[0, at] == spans[0, j]
+                and (
+                    not kept[at]
+                    or spans[2, at] < spans[1, at]
+                    or spans[2, at] < spans[1, j]
+                    or (not closed and spans[2, at] == spans[1, j])
+                )
+            )
+        ):
+            at += 1
+        if at == n or spans[0, at] != spans[0, j]:
+            kept[j] = True
+        else:
+            over = spans[1, at] < spans[2, j] or (closed and spans[1, at] == spans[2, j])
+            kept[j] = not over

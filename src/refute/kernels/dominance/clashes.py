@@ -48,13 +48,10 @@ def flag_clashes(groups: Ints, table: Table, flags: NDArray[np.bool_]) -> None:
         flags[i] = table[groups[i], 1] > table[groups[i], 2]
 
 
-@njit(cache=True, nogil=True)
 def sum_of_squares(sizes: Ints) -> int:
     """The sum of the squares of the sizes."""
-    total = np.int64(0)
-    for i in range(len(sizes)):
-        total += np.int64(sizes[i]) * np.int64(sizes[i])
-    return int(total)
+    wide = sizes.astype(np.int64)
+    return int(np.dot(wide, wide))
 
 
 @njit(cache=True, nogil=True)

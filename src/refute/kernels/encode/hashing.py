@@ -101,4 +101,4 @@ def _read(data: Bytes, offsets: Ints, block: Words) -> None:
 def _read_last(data: Bytes, offsets: Ints, block: Words) -> None:
     for i in range(len(offsets) - 1):
         for w in range(block.shape[1]):
-            block[i, w] = word_at(data, offsets[i] + 8 * w, offsets[i + 1])
+            block[i, w] = word_at(data, offsets[i] + 8 * w, np.int64(offsets[i + 1]))  # type: ignore[arg-type]

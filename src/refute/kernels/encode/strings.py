@@ -59,17 +59,6 @@ def has_width(offsets: Ints, width: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def varying_of_fixed(numbers: NDArray[np.unsignedinteger]) -> tuple[np.unsignedinteger, np.unsignedinteger]:
-    """All numbers and-ed and or-ed. O(n)."""
-    every = ~numbers.dtype.type(0)
-    some = numbers.dtype.type(0)
-    for i in range(len(numbers)):
-        every &= numbers[i]
-        some |= numbers[i]
-    return every, some
-
-
-@njit(cache=True, nogil=True)
 def pack_fixed(numbers: NDArray[np.unsignedinteger], runs: NDArray[np.uint64], out: Ints) -> None:
     """Fills `out` with the bits of each number that vary, as `append_bits` does. O(n runs)."""
     shift, mask = np.uint32(runs[0, 0]), np.uint32(runs[0, 1])
@@ -89,7 +78,7 @@ def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[n
     count = 0
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = word_at(data, offsets[i] + 8 * word, offsets[i + 1])
+            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))  # type: ignore[arg-type]
             every &= value
             some |= value
             count += 1
@@ -108,7 +97,7 @@ def append_bits(
     room = np.uint64(bits)
     for i in range(len(offsets) - 1):
         if len(valid) == 0 or valid[i]:
-            value = word_at(data, offsets[i] + 8 * word, offsets[i + 1])
+            value = word_at(data, offsets[i] + 8 * word, np.int64(offsets[i + 1]))  # type: ignore[arg-type]
             packed = np.uint64(0)
             for r in range(len(runs)):
                 packed |= (value >> runs[r, 0]) & runs[r, 1]

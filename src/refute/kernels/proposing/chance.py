@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.groups import UNIT
+from refute.kernels.sort.parts import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -136,6 +137,7 @@ def dealt_blame(
                     n_values += 1
                     totals[code] = 0
         if n_sizes:
-            dealt = np.sort(values[:n_values])
-            expected += pool_blame(np.sort(sizes[:n_sizes]), dealt, rows, seed, deck, seen)
+            sort_part(sizes, 0, n_sizes)
+            sort_part(values, 0, n_values)
+            expected += pool_blame(sizes[:n_sizes], values[:n_values], rows, seed, deck, seen)
     return expected

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.chance import drawn, mixed
+from refute.kernels.sort.parts import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -243,7 +244,7 @@ def longest(xs: Ids, ys: Ids, size: int, tops: Ids) -> int:
         while last < size and xs[last] == xs[first]:
             last += 1
         if last - first > 1:
-            ys[first:last] = np.sort(ys[first:last])
+            sort_part(ys, first, last)
         for at in range(first, last):
             low, high = 0, length
             while low < high:
@@ -294,7 +295,7 @@ def order_blame(
             break
         if deals:
             state = mixed(seed + np.uint64(size) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(removed))
-            ys[:size] = np.sort(ys[:size])
+            sort_part(ys, 0, size)
             for _ in range(deals):
                 for at in range(size - 1, 0, -1):
                     state += np.uint64(0x9E3779B97F4A7C15)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.chance import drawn, mixed
+from refute.kernels.sort.parts import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -38,13 +39,13 @@ def overlap_blame(ends: Longs, starts: Longs, bounds: Longs, limit: int) -> int:
 def sort_parts(values: Longs, bounds: Longs) -> None:
     """Sorts the values between each two bounds. O(n log n)."""
     for part in range(len(bounds) - 1):
-        values[bounds[part] : bounds[part + 1]] = np.sort(values[bounds[part] : bounds[part + 1]])
+        sort_part(values, bounds[part], bounds[part + 1])
 
 
 @njit(cache=True, nogil=True)
 def deal(values: Longs, seed: np.uint64) -> None:
     """Puts values into a random order that depends on what they are, and not on where they were."""
-    values[:] = np.sort(values)
+    sort_part(values, 0, len(values))
     state = mixed(seed + np.uint64(len(values)))
     for at in range(len(values) - 1, 0, -1):
         state += np.uint64(0x9E3779B97F4A7C15)

@@ -61,24 +61,7 @@ def _number(keys: NDArray[np.signedinteger], slots: Ints, firsts: Ints, numbers:
 
 def distinct_values(keys: NDArray[np.signedinteger]) -> int:
     """How many different keys there are; for samples."""
-    keys = np.ascontiguousarray(keys)
-    return int(_distinct_values(keys, np.full(1 << (2 * max(len(keys), 1)).bit_length(), -1, np.int32)))
-
-
-@njit(cache=True, nogil=True)
-def _distinct_values(keys: NDArray[np.signedinteger], slots: NDArray[np.int32]) -> int:
-    """As `_number` without numbers; a slot holds the position of its key."""
-    mask = len(slots) - 1
-    found = 0
-    for i in range(len(keys)):
-        h = np.uint64(keys[i]) * np.uint64(0x9E3779B97F4A7C15)
-        at = np.int64(h >> np.uint64(32)) & mask
-        while slots[at] >= 0 and keys[slots[at]] != keys[i]:
-            at = (at + 1) & mask
-        if slots[at] < 0:
-            slots[at] = i
-            found += 1
-    return found
+    return len(np.unique(keys))
 
 
 class KeyTally:

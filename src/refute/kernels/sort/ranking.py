@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.encode.integers import hash_codes, relabel
+from refute.kernels.encode.integers import count_before, hash_codes, mark, rank_by_bits, relabel
 from refute.kernels.sort.distinct import distinct_values
 from refute.kernels.sort.sorting import sorted_positions
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
-Words = NDArray[np.uint64]
 
 SAMPLE = 1 << 13  # values that show whether they repeat
 REPEATS = 8  # times that a sampled value must occur on average, before hashing is cheaper than a sort
@@ -31,16 +30,16 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
     s_ranks = empty(len(s), np.int32)
     if size <= BITMAP * n + 4096:
         words = full(size // 64 + 1, 0, np.uint64)
-        _mark(s, words)
+        mark(s, words)
         if s is not t:
-            _mark(t, words)
+            mark(t, words)
         before = empty(len(words), np.int32)
-        total = int(_count_before(words, before))
-        _look_up(s, words, before, s_ranks)
+        total = int(count_before(words, before))
+        rank_by_bits(s, words, before, s_ranks)
         if s is t:
             return s_ranks, s_ranks, total
         t_ranks = empty(len(t), np.int32)
-        _look_up(t, words, before, t_ranks)
+        rank_by_bits(t, words, before, t_ranks)
         return s_ranks, t_ranks, total
     few = _by_hash((s,) if s is t else (s, t))
     if few is not None:
@@ -73,39 +72,6 @@ def _by_hash(sides: Sequence[Ints]) -> tuple[list[NDArray[np.int32]], int] | Non
     for out in ranks:
         relabel(out, places)
     return ranks, known
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _bits_set(word: np.uint64) -> np.int64:
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True, nogil=True)
-def _mark(values: Ints, words: Words) -> None:
-    for i in range(len(values)):
-        value = values[i]
-        words[value >> 6] |= np.uint64(1) << np.uint64(value & 63)
-
-
-@njit(cache=True, nogil=True)
-def _count_before(words: Words, before: NDArray[np.int32]) -> np.int64:
-    total = np.int64(0)
-    for w in range(len(words)):
-        before[w] = total
-        total += _bits_set(words[w])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _look_up(values: Ints, words: Words, before: NDArray[np.int32], ranks: NDArray[np.int32]) -> None:
-    for i in range(len(values)):
-        value = values[i]
-        w = value >> 6
-        below = (np.uint64(1) << np.uint64(value & 63)) - np.uint64(1)
-        ranks[i] = before[w] + _bits_set(words[w] & below)
 
 
 @njit(cache=True, nogil=True)

@@ -39,7 +39,7 @@ def sorted_positions(keys: Ints, size: int, *, turned: bool = False) -> Ints:
     lead = min(DIGIT, max(0, (n // BUCKET).bit_length()), bits)
     starts = np.zeros((1 << lead) + 1, np.int64)
     shift = bits - lead
-    dealt = empty(n, np.uint16 if shift <= 16 else np.uint32 if shift <= 32 else np.uint64)
+    dealt = empty(n, np.uint32 if shift <= 32 else np.uint64)
     _deal(keys, shift, size - 1 if turned else -1, starts, positions, dealt)
     room = int(np.diff(starts).max())
     _sort_buckets(dealt, starts, positions, np.empty(room, dealt.dtype), np.empty(room, positions.dtype))

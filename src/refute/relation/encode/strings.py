@@ -103,13 +103,13 @@ def _fixed_codes(pieces: Pieces, strings: Sequence[Strings], width: int) -> tupl
     def numbers(part: Strings) -> NDArray[np.unsignedinteger]:
         first, rows = int(part.offsets[0]), len(part.offsets) - 1
         held = part.data[first : first + rows * width]
-        return held if width == 1 else held.view(">u2").astype(np.uint16)
+        return (held if width == 1 else held.view(">u2")).astype(np.uint16)
 
     found = pieces.each(numbers, strings)
     every, some = -1, 0
-    for part_every, part_some in pieces.each(kernel.varying_of_fixed, found):
-        every &= int(part_every)
-        some |= int(part_some)
+    for part in found:
+        every &= int(np.bitwise_and.reduce(part))
+        some |= int(np.bitwise_or.reduce(part))
     columns, parts = pieces.room(np.int32)
     runs, bits = _runs(some & ~every)
     if bits == 0:
@@ -200,7 +200,8 @@ def _expected_strings(pieces: Pieces, words: int) -> int | None:
     m^2 / 2d are repeats.
     """
     rows = sum(map(len, pieces.arrays))
-    sample = pa.concat_arrays([_sampled(array, len(array) * SAMPLE // rows + 1) for array in pieces.arrays])
+    kind = pa.string() if all(pt.is_string(array.type) for array in pieces.arrays) else pa.large_string()
+    sample = pa.concat_arrays([_sampled(array, len(array) * SAMPLE // rows + 1, kind) for array in pieces.arrays])
     strings = [strings_of(sample)]
     if sum(_varying(Pieces.apart(strings), strings, word).bit_count() for word in range(words)) <= MOST_BITS:
         return None
@@ -211,10 +212,10 @@ def _expected_strings(pieces: Pieces, words: int) -> int | None:
     return rows if repeats == 0 else max(distinct, len(sample) ** 2 // (2 * repeats))
 
 
-def _sampled(array: pa.Array, most: int) -> pa.Array:
-    """So many values, spread over the array, as strings of one type."""
+def _sampled(array: pa.Array, most: int, kind: pa.DataType) -> pa.Array:
+    """So many values, spread over the array, as strings of this type."""
     places = np.linspace(0, max(len(array) - 1, 0), min(len(array), most)).astype(np.int64)
-    return array.take(row_numbers(places)).cast(pa.large_string())
+    return array.take(row_numbers(places)).cast(kind)
 
 
 def _hashed(pieces: Pieces, strings: Sequence[Strings], words: int, most: int) -> tuple[list[Ints], int] | None:

@@ -1,5 +1,7 @@
-"""The rows to blame in a Spark table: found in this process from rows that stand for all others.
+"""The rows to blame in a Spark table.
 
-`marks.py` marks the rows that break a rule, `alike.py` brings one row for all that are alike, `rounds.py` puts rows
-aside where that is too much, and `listing.py` goes back to the rows of the table.
+`shapes.py` says what a rule asks of rows, `marks.py` marks those that break one, `alike.py` has one row stand for all
+that are alike. These come to this process where they fit; else `voting.py` decides where they are, by contests:
+`contests.py` for groups, `orders.py` for orders, `rounds.py` for all else. `voted.py` makes lines of that, and
+`listing.py` goes back to the rows of the table.
 """

@@ -7,7 +7,7 @@ alone. Rows that would clash with what is like them come one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -19,15 +19,17 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 
 from refute.blame.contest import Longs
+from refute.blame.trust import FULL
 from refute.language.conditions import And, Compare, columns_of
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.rulebook import Rule
+from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 from refute.relation.types import Family
 from refute.spark.answer.narrowing import narrowed, widened
-from refute.spark.answer.pairing import Pairing
-from refute.spark.blame.marks import BlameShape, MarkedTable
+from refute.spark.blame.marks import LIFT, MarkedTable
+from refute.spark.blame.shapes import BlameShape
 from refute.spark.expressions import column
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import Kept
@@ -37,7 +39,8 @@ from refute.spark.worker import RESERVED, ROW_COLUMN
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
-_TIMES, _ALONE, _NUMBER = RESERVED + "times", RESERVED + "alone", RESERVED + "number"
+TIMES = RESERVED + "times"
+_ALONE, _NUMBER = RESERVED + "alone", RESERVED + "number"
 _BLANK = {
     Family.STRING: "",
     Family.INTEGER: "0",
@@ -46,6 +49,7 @@ _BLANK = {
     Family.BOOLEAN: "false",
     Family.DATE: "1970-01-01",
     Family.TIMESTAMP: "1970-01-01 00:00:00",
+    Family.ZONED: "1970-01-01 00:00:00",
 }
 
 
@@ -58,47 +62,77 @@ class AlikeRows:
     times: Longs
     rules: tuple[Rule, ...]
     common: dict[str, Longs]  # by rule: how many rows of the table have the right-hand value of each
+    lifts: Longs | None  # what rare combinations of its values say of each, where only some rows came
 
 
 class Representatives:
-    """The rows of a table for some rules; with `apart`, orders and dependencies of one column on another mark rows,
-    too."""
+    """The rows of a table for some rules; with `apart`, all rules mark rows, and what no rule marks is blank."""
 
     def __init__(self, engine: SparkEngine, rules: Sequence[Rule], place: Kept, *, apart: bool) -> None:
         self._engine = engine
-        self._plain = {rule.name: renamed(rule, engine.names) for rule in rules}
+        self._place = place
         self._rules = rules
-        self._flags: dict[str, str] = {}
-        self._common: dict[str, str] = {}
-        names = [engine.names[name] for name in dict.fromkeys(name for rule in rules for name in columns_read(rule))]
-        self._names = names
-        marks = MarkedTable(engine, names, place)
-        alone: list[SparkColumn] = []
-        seen: dict[str, list[SparkColumn]] = {name: [] for name in names}  # by column: the flags that show it
-        shown: set[str] = set()
+        self._apart = apart
+        self.plain = {rule.name: renamed(rule, engine.names) for rule in rules}
+        self.shapes = {name: BlameShape.of(plain) for name, plain in self.plain.items()}
+        self.flags: dict[str, str] = {}
+        self.common: dict[str, str] = {}
+        self.names = [
+            engine.names[name] for name in dict.fromkeys(name for rule in rules for name in columns_read(rule))
+        ]
+        marks = MarkedTable(engine, self.names, place)
+        if apart:
+            two_rows = [plain for plain in self.plain.values() if not plain.constraint.is_single_row]
+            marks.add_lifts(two_rows if len(two_rows) > 1 else [])  # one rule alone weighs no rows
         for number, rule in enumerate(rules):
-            plain = self._plain[rule.name]
-            shape = BlameShape.of(plain)
-            is_counted = shape.is_dependency and Pairing.of(plain, engine.plain_types).exact
-            if shape.says_alike and not (apart and (is_counted or shape.is_order)):
-                shown.update(columns_read(plain))
+            shape = self.shapes[rule.name]
+            if shape.says_alike and not apart:
                 continue
-            flag = f"{RESERVED}in_{number}"
-            if is_counted:
-                self._common[rule.name] = f"{RESERVED}common_{number}"
-            marks.add(rule, plain, flag, self._common.get(rule.name))
-            self._flags[rule.name] = flag
-            if not shape.says_alike:
-                alone.append(F.col(flag))
-            for name in columns_read(plain):
+            if shape.is_one_value and not shape.is_key:
+                self.common[rule.name] = f"{RESERVED}common_{number}"
+            self.flags[rule.name] = f"{RESERVED}in_{number}"
+            marks.add(rule, self.plain[rule.name], self.flags[rule.name], self.common.get(rule.name))
+        self._marks = marks
+        self._group({name for name, shape in self.shapes.items() if not shape.says_alike})
+
+    def _group(self, alone: set[str]) -> None:
+        """Put rows together that are alike; those that some of these rules mark stay alone."""
+        shown = {
+            name for rule in self._rules if rule.name not in self.flags for name in columns_read(self.plain[rule.name])
+        }
+        seen: dict[str, list[SparkColumn]] = {name: [] for name in self.names}  # by column: the flags that show it
+        for rule, flag in self.flags.items():
+            for name in columns_read(self.plain[rule]):
                 seen[name].append(F.col(flag))
-        values = [self._shown(name, None if name in shown else seen[name]).alias(name) for name in names]
-        single = F.when(reduce(or_, alone, F.lit(False)), F.col(ROW_COLUMN)).alias(_ALONE)
-        beside = [F.col(name) for name in (*self._flags.values(), *self._common.values())]
-        self._frame = marks.frame.select(*values, *beside, single, ROW_COLUMN)
-        self._keys = [*names, *self._flags.values(), *self._common.values(), _ALONE]
-        counted = self._frame.groupBy(*self._keys)
-        self._groups = place.keep(counted.agg(F.count("*").alias(_TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN)))
+        values = [self._shown(name, None if name in shown else seen[name]).alias(name) for name in self.names]
+        beside = [F.col(name) for name in (*self.flags.values(), *self.common.values())]
+        self.keys = [*self.names, *self.flags.values(), *self.common.values()]
+        if self._apart:
+            marked = any_of(map(F.col, self.flags.values()))
+            beside.append(F.when(marked, F.col(LIFT)).otherwise(F.lit(FULL).cast("bigint")).alias(LIFT))
+            self.keys.append(LIFT)
+        single = any_of(F.col(flag) for rule, flag in self.flags.items() if rule in alone)
+        self._frame = self._marks.frame.select(
+            *values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN
+        )
+        self.keys.append(_ALONE)
+        counted = self._frame.groupBy(*self.keys).agg(F.count("*").alias(TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN))
+        self.groups = self._place.keep(counted)
+
+    def left_alone(self, rules: Sequence[str]) -> None:
+        """Have the rows that these rules mark stand for themselves alone."""
+        alone = {name for name, shape in self.shapes.items() if not shape.says_alike}
+        if not alone.issuperset(rules):
+            self._group(alone.union(rules))
+
+    @property
+    def types(self) -> Relation:
+        """The types of columns, under plain names."""
+        return self._engine.plain_types
+
+    def plain_name(self, name: str) -> str:
+        """The plain name of a column of the table."""
+        return self._engine.names[name]
 
     def _shown(self, name: str, flags: list[SparkColumn] | None) -> SparkColumn:
         """A column, blank in rows that no flag marks; a null is seen everywhere, as it speaks against a row."""
@@ -107,53 +141,60 @@ class Representatives:
         if flags is None or kind.family not in _BLANK:
             return own
         blank = F.lit(_BLANK[kind.family]).cast(self._engine.plain.schema[name].dataType)
-        return F.when(reduce(or_, flags) | column(kind).isNull(), own).otherwise(blank)
+        return F.when(any_of(flags) | column(kind).isNull(), own).otherwise(blank)
 
     @property
     def n_groups(self) -> int:
         """How many rows would come."""
-        return self._groups.count()
+        return self.groups.count()
 
     def fetched(self) -> AlikeRows:
         """The rows, sorted by their ids."""
         engine = self._engine
         own = {plain: name for name, plain in engine.names.items()}
-        exact = {name: engine.plain_types.type_of(name).arrow_type for name in self._names}
-        beside = [*self._flags.values(), *self._common.values(), _TIMES, ROW_COLUMN]
-        sent = self._groups.selectExpr(*(narrowed(name, kind) for name, kind in exact.items()), *beside)
+        exact = {name: engine.plain_types.type_of(name).arrow_type for name in self.names}
+        lifts = [LIFT] if self._apart else []
+        beside = [*self.flags.values(), *self.common.values(), *lifts, TIMES, ROW_COLUMN]
+        sent = self.groups.selectExpr(*(narrowed(name, kind) for name, kind in exact.items()), *beside)
         table = in_order(widened(sent.toArrow(), exact))
-        ids, times = table.column(ROW_COLUMN), table.column(_TIMES).to_numpy()
-        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self._common.items()}
-        table = table.drop_columns([ROW_COLUMN, _TIMES, *self._common.values()])
+        ids, times = table.column(ROW_COLUMN), table.column(TIMES).to_numpy()
+        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self.common.items()}
+        known = table.column(LIFT).to_numpy().astype(np.int64) if lifts else None
+        table = table.drop_columns([ROW_COLUMN, TIMES, *lifts, *self.common.values()])
         table = table.rename_columns([own.get(name, name) for name in table.column_names])
         engine.source.learn_rows(int(times.sum()))
-        return AlikeRows(table, ids, times.astype(np.int64), tuple(map(self._marked, self._rules)), common)
+        return AlikeRows(table, ids, times.astype(np.int64), tuple(map(self.marked, self._rules)), common, known)
 
-    def _marked(self, rule: Rule) -> Rule:
+    def marked(self, rule: Rule) -> Rule:
         """The rule over the rows that came: one that marks rows is about these alone."""
-        flag = self._flags.get(rule.name)
+        flag = self.flags.get(rule.name)
         if flag is None:
             return rule
         chosen = Compare(Predicate.of(Column(Row.S, flag), Operator.EQ, Constant(True)))
         return replace(rule, where=chosen if rule.where is None else And((rule.where, chosen)))
 
-    def members(self, rows: AlikeRows, asked: Longs) -> tuple[Longs, pa.ChunkedArray]:
-        """All rows that some stand for: the number of the one that came, and the id of each."""
-        several = asked[rows.times[asked] > 1]
-        ids = rows.ids.take(row_numbers(asked))
+    def members(self, ids: pa.ChunkedArray, times: Longs, asked: Longs) -> tuple[Longs, pa.ChunkedArray]:
+        """All rows that some of these stand for: the number of the one that came, and the id of each."""
+        several = asked[times[asked] > 1]
+        own = ids.take(row_numbers(asked))
         if len(several) == 0:
-            return asked, ids
-        firsts = pa.table([row_numbers(several), rows.ids.take(row_numbers(several))], names=[_NUMBER, "first"])
+            return asked, own
+        firsts = pa.table([row_numbers(several), ids.take(row_numbers(several))], names=[_NUMBER, "first"])
         chosen = frame_of(firsts, self._frame.sparkSession)
-        groups = self._groups.join(F.broadcast(chosen), F.col(ROW_COLUMN) == F.col("first"))
-        keys = {name: f"{name}_of" for name in self._keys}
+        groups = self.groups.join(F.broadcast(chosen), F.col(ROW_COLUMN) == F.col("first"))
+        keys = {name: f"{name}_of" for name in self.keys}
         groups = groups.select(_NUMBER, *(F.col(name).alias(of) for name, of in keys.items()))
         matches = reduce(lambda a, b: a & b, (F.col(name).eqNullSafe(F.col(of)) for name, of in keys.items()))
         found = self._frame.join(F.broadcast(groups), matches).select(_NUMBER, ROW_COLUMN).toArrow()
-        single = asked[rows.times[asked] == 1]
+        single = asked[times[asked] == 1]
         numbers = np.concatenate([single, found.column(_NUMBER).to_numpy()])
-        every = [rows.ids.take(row_numbers(single)), found.column(ROW_COLUMN).cast(ids.type)]
-        return numbers, pa.chunked_array([chunk for part in every for chunk in part.chunks], ids.type)
+        every = [ids.take(row_numbers(single)), found.column(ROW_COLUMN).cast(own.type)]
+        return numbers, pa.chunked_array([chunk for part in every for chunk in part.chunks], own.type)
+
+
+def any_of(flags: Iterable[SparkColumn]) -> SparkColumn:
+    """True where some flag is."""
+    return reduce(or_, flags, F.lit(False))
 
 
 def columns_read(rule: Rule) -> tuple[str, ...]:

@@ -1,19 +1,29 @@
-"""Which rows of a table are in a violation of a rule, marked where they are."""
+"""Which rows of a table are in a violation of a rule, marked where they are, and what is known of them beside."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType
 
+from refute.blame.trust import FULL
+from refute.kernels.blame.groups import EXPECTED, KNOWN, RARE, UNLIKELY
 from refute.language.form import Form
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
+from refute.plan.compile import admitted_rows
+from refute.relation import Relation
 from refute.spark.answer.pairing import Pairing
 from refute.spark.answer.single import violates
+from refute.spark.blame.shapes import BlameShape
+from refute.spark.blocks import Batches
 from refute.spark.expressions import all_of
 from refute.spark.source.keeping import Kept
 from refute.spark.worker import RESERVED, ROW_COLUMN
@@ -21,46 +31,9 @@ from refute.spark.worker import RESERVED, ROW_COLUMN
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
-_ID, _COMMON = RESERVED + "id", RESERVED + "common"
-
-
-@dataclass(frozen=True, slots=True)
-class BlameShape:
-    """What a rule asks of rows that are alike."""
-
-    rule: Rule
-    form: Form
-
-    @classmethod
-    def of(cls, rule: Rule) -> BlameShape:
-        """The shape of a rule."""
-        return cls(rule, Form.of(rule))
-
-    @property
-    def says_alike(self) -> bool:
-        """Whether alike rows never clash, and what the rule keeps is found by what they weigh: a dependency, or two
-        orders one of which is strict."""
-        form = self.form
-        if self.rule.constraint.is_single_row or not form.aligned or form.self_pairs:
-            return False
-        return (len(form.order), len(form.differ)) in ((0, 1), (1, 0), (2, 0))
-
-    @property
-    def is_key(self) -> bool:
-        """Whether all rows with one key clash."""
-        form = self.form
-        return form.aligned and bool(form.equal) and not form.order and not form.differ
-
-    @property
-    def is_dependency(self) -> bool:
-        """Whether one column must be the same where one other is."""
-        form = self.form
-        return self.says_alike and len(form.equal) == 1 and len(form.differ) == 1
-
-    @property
-    def is_order(self) -> bool:
-        """Whether two orders must agree."""
-        return self.says_alike and len(self.form.order) == 2
+_ID, _COMMON, _LIFT = RESERVED + "id", RESERVED + "common", RESERVED + "lift"
+LIFT = RESERVED + "lifted"  # what a row weighs, as far as rare combinations of its values say
+_WHOLE = "decimal(19,0)"  # whose products hold the pairs of any table
 
 
 class MarkedTable:
@@ -80,28 +53,27 @@ class MarkedTable:
             if broken is not None:
                 self.frame = self.frame.withColumn(flag, F.coalesce(broken, F.lit(False)))
                 return
-        elif shape.is_key or common is not None:
-            pairing = Pairing.of(plain, self._engine.plain_types)
-            if pairing.exact:
-                self._add_groups(pairing, flag, common)
-                return
+        elif shape.is_one_value:
+            self._add_groups(shape, flag, common)
+            return
         partners = self._engine.prepared(rule).partners()
         rows = partners.where((F.col("as_s") > 0) | (F.col("as_t") > 0)).select(F.col(ROW_COLUMN).alias(_ID))
         kept = self._kept(rows)
         marked = self.frame.join(kept, F.col(ROW_COLUMN) == F.col(_ID), "left")
         self.frame = marked.withColumn(flag, F.col(_ID).isNotNull()).drop(_ID)
 
-    def _add_groups(self, pairing: Pairing, flag: str, common: str | None) -> None:
+    def _add_groups(self, shape: BlameShape, flag: str, common: str | None) -> None:
         """Flag the rows of groups with several rows, or, under a dependency, with several values."""
-        side = pairing.side(self.frame, Row.S)
-        keys = {f"{flag}_{i}": _operand(pairing, i) for i in range(len(pairing.equal))}
-        if common is None:
+        pairing = Pairing.of(shape.rule, self._engine.plain_types)
+        admitted = self._admitted(pairing, flag)
+        side = self.frame.where(admitted)
+        keys = {f"{flag}_{i}": own for i, own in enumerate(shape.keys(pairing))}
+        own_value = None if shape.is_key else shape.value(pairing)
+        if own_value is None:
             groups = side.groupBy(*_named(keys)).agg(F.count("*").alias(_ID))
             broken = self._kept(groups.where(F.col(_ID) > 1))
         else:
-            sides = pairing.operands(pairing.differ[0])
-            assert sides is not None
-            value = {f"{flag}_value": sides[0]}
+            value = {f"{flag}_value": own_value}
             pairs = side.select(*_named(keys), *_named(value)).distinct()
             groups = pairs.groupBy(*keys).agg(F.count("*").alias(_ID)).where(F.col(_ID) > 1)
             found = self._kept(_joined(pairs, groups, list(keys)))
@@ -109,10 +81,61 @@ class MarkedTable:
             counts = side.select(*_named(value)).groupBy(*value).agg(F.count("*").alias(_COMMON))
             broken = self._kept(_joined(found.drop(_ID), _joined(counts, wanted, list(value)), list(value)))
             keys |= value
-        matches = all_of([pairing.admits(Row.S), *(own.eqNullSafe(F.col(name)) for name, own in keys.items())])
-        matched = _ID if common is None else _COMMON
+        matches = all_of([admitted, *(own.eqNullSafe(F.col(name)) for name, own in keys.items())])
+        matched = _ID if own_value is None else _COMMON
         marked = self.frame.join(broken, matches, "left").withColumn(flag, F.col(matched).isNotNull()).drop(*keys)
-        self.frame = marked.drop(_ID) if common is None else marked.withColumnRenamed(_COMMON, common)
+        if common is None:
+            self.frame = marked.drop(matched)
+        else:
+            self.frame = marked.withColumnRenamed(_COMMON, common)
+
+    def add_lifts(self, rules: list[Rule]) -> None:
+        """Add the column `LIFT`: less than `FULL` in rows with two values, one on the left and the one on the right of
+        a dependency with several columns on the left, that meet far less often than by chance (`lower_to_lift`)."""
+        self.frame = self.frame.withColumn(LIFT, F.lit(FULL).cast("bigint"))
+        for number, plain in enumerate(rules):
+            shape = BlameShape.of(plain)
+            if not (shape.is_dependency and len(shape.form.equal) > 1):
+                continue
+            pairing = Pairing.of(plain, self._engine.plain_types)
+            right = shape.value(pairing)
+            assert right is not None
+            admitted = self._admitted(pairing, f"{RESERVED}lift_{number}")
+            for left in shape.keys(pairing):
+                self._add_lift(admitted, left, right)
+
+    def _add_lift(self, admitted: SparkColumn, left: SparkColumn, right: SparkColumn) -> None:
+        names = [_ID, _COMMON]
+        side = self.frame.where(admitted).select(left.alias(_ID), right.alias(_COMMON))
+        both = self._place.keep(side.groupBy(*names).agg(F.count("*").cast(_WHOLE).alias("both")))
+        counted = both
+        for name, count in zip(names, ("lefts", "rights"), strict=True):
+            own = both.groupBy(name).agg(F.sum("both").cast(_WHOLE).alias(count))
+            counted = _joined(counted, own, [name])
+        expected = F.col("lefts") * F.col("rights")  # times n
+        ((n,),) = both.agg(F.sum("both").cast("bigint")).collect()
+        if not n:
+            return
+        met = F.expr(f"(lefts * rights) div {n}")
+        ((total,),) = counted.agg(F.sum(F.col("both") * met).cast("decimal(38,0)")).collect()
+        seen = F.col("both") * F.lit(n).cast(_WHOLE)
+        rare = F.lit(RARE if int(total) >= KNOWN * n else FULL)
+        lift = F.when(expected >= EXPECTED * n, F.when(2 * seen < expected, F.lit(UNLIKELY)).otherwise(F.lit(FULL)))
+        lift = lift.otherwise(F.when(F.col("both") < EXPECTED, rare).otherwise(F.lit(FULL)))
+        lowered = self._kept(counted.select(*names, lift.cast("bigint").alias(_LIFT)).where(F.col(_LIFT) < FULL))
+        matches = all_of([admitted, left.eqNullSafe(F.col(_ID)), right.eqNullSafe(F.col(_COMMON))])
+        marked = self.frame.join(lowered, matches, "left")
+        self.frame = marked.withColumn(LIFT, F.least(LIFT, _LIFT)).drop(_ID, _COMMON, _LIFT)
+
+    def _admitted(self, pairing: Pairing, name: str) -> SparkColumn:
+        """The condition under which a rule is about a row; a column, made by workers, where Spark cannot tell."""
+        condition = pairing.filters(Row.S)
+        if condition is not None:
+            return condition
+        chosen = f"{name}_chosen"
+        schema = self.frame.schema.add(chosen, BooleanType())
+        self.frame = self.frame.mapInArrow(_Admit(pairing.rule, chosen), schema)
+        return F.col(chosen)
 
     def _kept(self, frame: DataFrame) -> DataFrame:
         """The frame, evaluated and kept: Spark then knows how small it is, and sends it to where the table is."""
@@ -121,10 +144,18 @@ class MarkedTable:
         return kept
 
 
-def _operand(pairing: Pairing, number: int) -> SparkColumn:
-    sides = pairing.operands(pairing.equal[number])
-    assert sides is not None
-    return sides[0]
+@dataclass(frozen=True, slots=True)
+class _Admit:
+    """Adds a column that says which rows a rule is about; ships by name, as all tasks do."""
+
+    rule: Rule
+    name: str
+
+    def __call__(self, batches: Batches) -> Batches:
+        form = Form.of(self.rule)
+        for batch in batches:
+            mask = admitted_rows(Relation.of(pa.Table.from_batches([batch])), form, Row.S)
+            yield batch.append_column(self.name, pa.array(mask))
 
 
 def _named(columns: dict[str, SparkColumn]) -> list[SparkColumn]:
@@ -134,5 +165,5 @@ def _named(columns: dict[str, SparkColumn]) -> list[SparkColumn]:
 def _joined(frame: DataFrame, other: DataFrame, keys: list[str]) -> DataFrame:
     """The rows of a frame with what the other has for their keys, of which null is one."""
     renamed = other.toDF(*(f"{name}_other" if name in keys else name for name in other.columns))
-    matches = all_of([F.col(name).eqNullSafe(F.col(f"{name}_other")) for name in keys])
+    matches = reduce(and_, [F.col(name).eqNullSafe(F.col(f"{name}_other")) for name in keys], F.lit(True))
     return frame.join(renamed, matches, "inner").drop(*(f"{name}_other" for name in keys))

@@ -1,98 +1,117 @@
-"""Rows that go before all others are looked at, where too many clash for this process: by rounds of partner counts.
-
-In each round the rows with more than half of the most partners go, and partners are counted again, where the rows are,
-until those that are left in a violation may come here. So what goes is not always the fewest.
-"""
+"""Rules of any shape as contests on Spark, by rounds of partner counts: rows with more than half of the most partners
+go, and partners are counted again, where the rows are. So what goes is not always the fewest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.language.rulebook import Rule
-from refute.spark.blame.marks import BlameShape
-from refute.spark.source.frames import frame_of
-from refute.spark.source.keeping import Kept, forgotten_at_exit
+from refute.spark.blame.contests import SparkContest
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
-_DEGREE = RESERVED + "degree"
+_DEGREE, _OTHER = RESERVED + "degree", RESERVED + "other"
 
 
-@dataclass(frozen=True, slots=True)
-class GoneRows:
-    """Rows that one rule put aside: their ids, their violations, and those of them with rows that stay."""
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkRounds(SparkContest):
+    """A rule whose marked rows stand for themselves alone."""
 
-    rule: Rule
-    ids: pa.ChunkedArray
-    violations: pa.ChunkedArray
-    clears: pa.ChunkedArray
+    engine: SparkEngine
+    # the degrees of all rows, counted once, and how many rows there are
+    _whole: list[tuple[DataFrame, int]] = field(init=False, repr=False, default_factory=list)
 
+    @property
+    def exact(self) -> bool:
+        """What goes may be more than must."""
+        return False
 
-class Rounds:
-    """A table without the rows that some rules put aside, in the order in which they did."""
+    def keep(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
+        """What is left after the rounds; partners are counted, not weighed. The most halves in each round."""
+        active = frame.where(F.col(self.flag) & (F.col(weights) > 0)).select(ROW_COLUMN)
+        gone: list[DataFrame] = []
+        while True:
+            degrees = self._among(frame, active)
+            ((most,),) = degrees.agg(F.max(_DEGREE)).collect()
+            if not most:
+                break
+            gone.append(degrees.where(F.col(_DEGREE) > most // 2).select(ROW_COLUMN))
+            active = degrees.where(F.col(_DEGREE) <= most // 2).select(ROW_COLUMN)
+        if not gone:
+            return frame.withColumn(into, F.lit(True))
+        every = reduce(DataFrame.union, gone).select(F.col(ROW_COLUMN).alias(_OTHER))
+        joined = frame.join(every, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
+        return joined.withColumn(into, F.col(_OTHER).isNull()).drop(_OTHER)
 
-    def __init__(self, engine: SparkEngine, place: Kept) -> None:
-        self._whole = engine
-        self._place = place
-        self._gone: list[tuple[Rule, DataFrame]] = []
-        self.left = engine
-        forgotten_at_exit(self)
+    def vote(self, frame: DataFrame, weights: str, share: str) -> DataFrame | None:
+        """The rounds only keep rows or do not."""
+        return None
 
-    def put_aside(self, rules: Sequence[Rule], names: tuple[str, ...]) -> bool:
-        """Put rows aside until few enough are in a violation of each rule; whether any were."""
-        for rule in rules:
-            shape = BlameShape.of(rule)
-            if rule.constraint.is_single_row or shape.is_key or (shape.says_alike and not shape.is_order):
-                continue
-            while self._round(rule, names):
-                pass
-        return bool(self._gone)
+    def violations(self, frame: DataFrame, among: str, into: str) -> DataFrame:
+        """With all rows less those with rows that are not among these; of the latter, counted among themselves."""
+        marked = frame.where(self.flag)
+        chosen, others = marked.where(among), marked.where(~F.col(among))
+        whole, of_others, of_chosen = (f"{_DEGREE}_{at}" for at in range(3))
+        found = self._with(frame, self._all(frame), whole)
+        found = self._with(found, self._among(frame, others.select(ROW_COLUMN)), of_others)
+        found = self._with(found, self._among(frame, chosen.select(ROW_COLUMN)), of_chosen)
+        counts = F.when(F.col(among), F.col(of_chosen)).otherwise(F.col(whole) - F.col(of_others))
+        return found.withColumn(into, counts.cast("bigint")).drop(whole, of_others, of_chosen)
 
-    def _round(self, rule: Rule, names: tuple[str, ...]) -> bool:
-        degrees = self._place.keep(_degrees(self.left, rule))
-        ((rows, most),) = degrees.agg(F.count("*"), F.max(_DEGREE)).collect()
-        if self.left.gathering.fits(names, rows):
-            return False
-        worst = degrees.where(F.col(_DEGREE) > most // 2).select(ROW_COLUMN)
-        # evaluated once and for all: a kept frame holds its plan, which would double in each round
-        self._gone.append((rule, worst.localCheckpoint()))
-        self.left = self._whole.over(self._whole.source.chosen(self._every(), there=False))
-        return True
+    def everywhere(self, frame: DataFrame, into: str) -> DataFrame:
+        """The same with all rows."""
+        return self._with(frame, self._all(frame), into)
 
-    def _every(self) -> DataFrame:
-        return reduce(DataFrame.union, (rows for _, rows in self._gone))
+    def _all(self, frame: DataFrame) -> DataFrame:
+        if not self._whole:
+            marked = frame.where(self.flag).select(ROW_COLUMN)
+            self._whole.append((self._degrees(marked), marked.count()))
+        return self._whole[0][0]
 
-    def gone(self, suspects: pa.ChunkedArray) -> list[GoneRows]:
-        """The rows that went, with their violations; `suspects` are those that were found after them."""
-        every = self._every()
-        others = frame_of(pa.table([suspects], names=[ROW_COLUMN]), self._whole.source.frame.sparkSession)
-        staying = self._whole.over(self._whole.source.chosen(others, there=False))  # and what went
-        among = self._whole.over(self._whole.source.chosen(every, there=True))
-        found = []
-        for rule in dict.fromkeys(rule for rule, _ in self._gone):
-            own = reduce(DataFrame.union, (rows for other, rows in self._gone if other is rule))
-            counted = own
-            for number, engine in enumerate((self._whole, staying, among)):
-                name = f"{RESERVED}{number}"
-                other = _degrees(engine, rule).toDF(f"{name}_row", name)
-                counted = counted.join(other, F.col(ROW_COLUMN) == F.col(f"{name}_row"), "left")
-            degree, of_staying, of_gone = (F.coalesce(F.col(f"{RESERVED}{number}"), F.lit(0)) for number in range(3))
-            summed = counted.select(ROW_COLUMN, degree.alias("violations"), (of_staying - of_gone).alias("clears"))
-            table = summed.toArrow()
-            found.append(GoneRows(rule, *(table.column(name) for name in table.column_names)))
-        return found
+    def _among(self, frame: DataFrame, rows: DataFrame) -> DataFrame:
+        """The degrees of some rows of a frame among themselves; those of all rows are known."""
+        whole, number = self._all(frame), rows.count()
+        if number == self._whole[0][1]:
+            return whole
+        return whole.where(F.lit(False)) if number < 2 else self._degrees(rows)
 
+    def _with(self, frame: DataFrame, degrees: DataFrame, into: str) -> DataFrame:
+        """A frame with the degree of each row, 0 where there is none."""
+        other = degrees.select(F.col(ROW_COLUMN).alias(_OTHER), F.col(_DEGREE))
+        joined = frame.join(other, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
+        return joined.withColumn(into, F.coalesce(F.col(_DEGREE), F.lit(0)).cast("bigint")).drop(_OTHER, _DEGREE)
 
-def _degrees(engine: SparkEngine, rule: Rule) -> DataFrame:
-    """The rows in a violation, and in how many each is."""
-    degree = (F.col("as_s") + F.col("as_t")).cast("bigint").alias(_DEGREE)
-    return engine.prepared(rule).partners().select(ROW_COLUMN, degree).where(F.col(_DEGREE) > 0)
+    def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
+        """So many that the rows with the most violations could cover all of them."""
+        degrees = self._among(frame, frame.where(F.col(self.flag) & (F.col(free) > 0)).select(ROW_COLUMN))
+        sizes = (
+            degrees.groupBy(_DEGREE)
+            .agg(F.count("*").alias("rows"))
+            .agg(F.sort_array(F.collect_list(F.struct(_DEGREE, "rows")), asc=False).alias("sizes"))
+        )
+        half = F.expr(f"(aggregate(sizes, 0L, (sum, one) -> sum + one.{_DEGREE} * one.rows) + 1) div 2")
+        start = "named_struct('left', half, 'needed', 0L)"
+        step = (  # as many rows of each size as it takes, the largest first
+            f"named_struct('left', greatest(0L, state.left - one.{_DEGREE} * one.rows), 'needed', state.needed + "
+            f"least(one.rows, (state.left + one.{_DEGREE} - 1) div one.{_DEGREE}))"
+        )
+        summed = sizes.withColumn("half", half)
+        ((needed,),) = summed.select(F.expr(f"aggregate(sizes, {start}, (state, one) -> {step}).needed")).collect()
+        proving = degrees.select(F.col(ROW_COLUMN).alias(_OTHER))
+        joined = frame.join(proving, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
+        used = F.when(F.col(_OTHER).isNotNull(), F.col(free)).otherwise(F.lit(0)).cast("bigint")
+        return int(needed or 0), joined.withColumn(into, used).drop(_OTHER)
+
+    def _degrees(self, rows: DataFrame) -> DataFrame:
+        """Those of some rows that clash among themselves, and in how many violations each is; evaluated once and for
+        all, as plans that hold those of earlier rounds would double each time."""
+        engine = self.engine.over(self.engine.source.chosen(rows, there=True))
+        degree = (F.col("as_s") + F.col("as_t")).cast("bigint").alias(_DEGREE)
+        counted = engine.prepared(self.rule).partners().select(ROW_COLUMN, degree).where(F.col(_DEGREE) > 0)
+        return counted.localCheckpoint()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -24,6 +23,7 @@ from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
 from refute.proposing.spans import spanned_columns
 from refute.proposing.within_rows import WithinRows, realms_of
+from refute.runtime.compiling import Stopwatch
 from refute.spark.discovery.jobs import unless_expired
 from refute.spark.proposing.table import BlockedTable, ProposingTuning
 from refute.spark.source.keeping import Kept
@@ -50,7 +50,7 @@ def heads_on_spark(
     tuning: ProposingTuning = _TUNING,
 ) -> Heads:
     """The proposals for the rows of a frame, which stay where they are."""
-    began = time.monotonic()
+    watch = Stopwatch()
     for name in names:
         if name not in frame.columns:
             raise unknown_column(name, frame.columns)
@@ -62,7 +62,7 @@ def heads_on_spark(
         search.run()
     except (_StoppedError, KeyboardInterrupt):
         search.complete = False
-    return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, began, complete=search.complete)
+    return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, watch, complete=search.complete)
 
 
 @dataclass(slots=True, eq=False)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from refute.spark.session.cache import cache_directory, fingerprint, is_ours, own_folder
+from refute.runtime.cache import cache_directory, fingerprint, is_ours, own_folder
 from refute.spark.session.java import Java
 from refute.writing import write_text
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from refute.errors import EngineError
-from refute.spark.session.cache import cache_directory, fingerprint, is_ours, own_folder
+from refute.runtime.cache import cache_directory, fingerprint, is_ours, own_folder
 from refute.writing import write_text
 
 OLDEST = 17  # the oldest Java that Spark 4 runs on

@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from refute.errors import EngineError, OptionError
+from refute.runtime.memory import memory_for_spark
 from refute.spark.session.archive import ClassArchive
 from refute.spark.session.java import Java, find_java
-from refute.spark.session.memory import memory_for_spark
 from refute.spark.session.settings import OF_THE_DRIVERS_JAVA, PYTHON, add_files, adjust, check_files
 from refute.spark.session.warning import calm
 

@@ -1,4 +1,4 @@
-"""How much memory a Spark of our own may take: Spark's default of 1 GB suits no machine of today."""
+"""How much memory this process may use, and a Spark of our own: Spark's default of 1 GB suits no machine of today."""
 
 from __future__ import annotations
 

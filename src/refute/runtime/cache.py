@@ -1,6 +1,6 @@
-"""Where Refute keeps what it makes once per machine: the Java launcher and the class archives.
+"""Where Refute keeps what it makes once per machine: compiled kernels, the Java launcher and the class archives.
 
-Both are run, so nobody else may be able to write them: the folder is ours alone, or it is not used.
+All of them are run, so nobody else may be able to write them: the folder is ours alone, or it is not used.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ class UntrustedCacheWarning(UserWarning):
 
 
 def cache_directory() -> Path:
-    """The folder for files that can be made again at any time: `REFUTE_CACHE_DIR`, or the user's cache.
+    """The folder for files that can be made again at any time: the lasting one, or one for this process alone."""
+    return lasting_cache() or temporary_cache()
 
-    Where others could write there, or we cannot, it is one for this process alone, which is removed at its end.
-    """
-    folder = _wanted()
+
+def lasting_cache() -> Path | None:
+    """`REFUTE_CACHE_DIR`, or the user's cache; None where we cannot write there, or others can."""
     try:
+        folder = _wanted()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
-            return temporary_cache()
-    except OSError:
-        return temporary_cache()
+            return None
+    except (OSError, RuntimeError):  # the latter where this user has no home
+        return None
     if is_ours(folder.resolve()) and not any(map(_anybody_can_rename_in, folder.resolve().parents)):
         return folder
     warnings.warn(
@@ -40,7 +42,7 @@ def cache_directory() -> Path:
         UntrustedCacheWarning,
         stacklevel=2,
     )
-    return temporary_cache()
+    return None
 
 
 def own_folder(root: Path, *names: str) -> Path:

@@ -1,0 +1,31 @@
+"""The common questions asked once of the sample that ships, so all that they need is compiled and kept.
+
+`refute prepare` has processes run this, one for each part: only one thread of a process can compile at a time.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from refute.api.functions import check
+from refute.api.proposing import propose
+from refute.data import RULES, TABLE
+from refute.language.load import load_rules
+from refute.runtime.compiling import COMPILING
+
+
+def _check() -> None:
+    report = check(TABLE, load_rules(RULES), engine="local")
+    str(report)
+    report.suspects.to_arrow()
+
+
+def _propose() -> None:
+    propose(TABLE, engine="local").to_yaml()
+
+
+PARTS = {"check": _check, "propose": _propose}
+
+if __name__ == "__main__":
+    PARTS[sys.argv[1]]()
+    sys.stdout.write(str(COMPILING.seconds))
