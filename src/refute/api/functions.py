@@ -78,16 +78,21 @@ def violations(
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them; only what is read is computed.
+
+    Each has the ids of its rows, `s` and `t`, their keys, and the columns that the rule reads of both, as `s_city` and
+    `t_city`, or those given by `columns`. On Spark values are joined to ids, which `columns=[]` saves.
 
     With `persist`, Spark keeps the columns that the rule reads until the result is closed (`close()`, or the end of a
     `with` block) or garbage-collected; after that, the DataFrame of `to_spark()` evaluates the table again.
     """
     chosen = _one(rule, nulls)
-    reading = _reading(schema, header, csv, driver_bytes) | {"persist": persist, "reads": [chosen]}
+    reads = [chosen] if not columns else None  # other columns must be there as well
+    reading = _reading(schema, header, csv, driver_bytes) | {"persist": persist, "reads": reads}
     found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading)
-    return Violations(found, chosen, limit)
+    return Violations(found, chosen, limit, columns=columns)
 
 
 def check(

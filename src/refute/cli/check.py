@@ -136,6 +136,7 @@ def command(
             persist=persist,
             **opened.reading,
         )
+    report.hiding(*mask)  # so that a column which does not exist is reported before anything is written
     report = since.applied(report)
     if mask or no_values:
         report = report.hiding(*mask, values=not no_values)
