@@ -121,7 +121,8 @@ class TrackedRows:
             held = partial(self._held, members)
             keys = [found[place].values for place in members]
             if nulls.isdisjoint(group):
-                part, change = one.of(keys[0] if len(keys) == 1 else np.concatenate(keys), held)
+                ranks = partial(_ranks, relation, group[0]) if len(group) == 1 and self._ordered[group] else None
+                part, change = one.of(keys[0] if len(keys) == 1 else np.concatenate(keys), held, ranks)
             else:
                 valid = ~np.concatenate([missing[:, self._read_at[name]] for name in group])
                 part = np.full(len(valid), NULL)
@@ -257,12 +258,17 @@ class TrackedRows:
         """Makes room for so many rows."""
         if rows <= len(self.alive):
             return
-        size = max(rows, len(self.alive) * 3 // 2)
+        size = max(rows, len(self.alive) * 5 // 4)
         for name in ("alive", "slots", "codes", "states", "_missing", "s_bits", "t_bits"):
             held = getattr(self, name)
             wider = np.zeros((size, *held.shape[1:]), held.dtype)
             wider[: self.n] = held[: self.n]
             setattr(self, name, wider)
+
+
+def _ranks(relation: Relation, name: str) -> Longs:
+    """The ranks of the values of a column that has no nulls, which a search asks for too."""
+    return relation.encode(name, ordered=True, dense=True).values.astype(np.int64, copy=False)
 
 
 def _in_one(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -100,27 +100,96 @@ def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Arr
     return known
 
 
-@njit(cache=True, nogil=True)
-def keep_outermost(rows: Array, groups: Array, codes: Array, column: Scalar, low: Array, high: Array) -> None:
-    """Take rows in as the lowest or highest of their group, if they are, by the codes of a column, or none if it is -1.
+class Outermost(NamedTuple):
+    """Of each of G groups, how many rows it has, and some of the lowest and of the highest ones, at most E of each.
 
-    codes: (N, C) of all rows; low, high: (G,) rows, -1 in groups without any, two different ones where there are two.
+    Ends are in their order by value, then -1; rows that are not listed lie no further out than the last one listed.
+    Two ends at least are kept as they are by rows that are equal to them; of more such rows, the newest are listed.
+    """
+
+    size: NDArray[np.int32]  # (G,)
+    ends: NDArray[np.int32]  # (G, 2, E) the lowest ones, ascending, and the highest ones, descending
+    values: NDArray[np.int32]  # (G, 2, E) of these rows; those of the highest ones as their complements
+
+
+@njit(cache=True, nogil=True)
+def keep_outermost(kept: Outermost, rows: Array, groups: Array, codes: Array, column: Scalar) -> None:
+    """Take rows in, with those of their group that are outermost by the codes of a column, or by none if it is -1.
+
+    codes: (N, C) of all rows.
     """
     for k in range(rows.shape[0]):
-        row, g = rows[k], groups[k]
-        if low[g] < 0:
-            low[g] = row
-            high[g] = row
+        _keep(kept, rows[k], groups[k], codes[rows[k], column] if column >= 0 else np.int32(0))
+
+
+@njit(cache=True, nogil=True)
+def _keep(kept: Outermost, row: Scalar, g: Scalar, value: Scalar) -> None:
+    """Take a row in, among the ends of its group if it is known to belong there."""
+    most = kept.ends.shape[2]
+    for side in range(2):
+        ends, values = kept.ends[g, side], kept.values[g, side]
+        own = ~value if side else value  # the complement turns the order round
+        if ends[most - 1] >= 0 and own > values[most - 1]:
             continue
-        value, least, most = np.int32(0), np.int32(0), np.int32(0)
-        if column >= 0:
-            value, least, most = codes[row, column], codes[low[g], column], codes[high[g], column]
-        if low[g] == high[g]:
-            if value < least:
-                low[g] = row
-            else:
-                high[g] = row
-        elif value < least:
-            low[g] = row
-        elif value > most:
-            high[g] = row
+        listed, at = 0, -1
+        while listed < most and ends[listed] >= 0:
+            if at < 0 and (own < values[listed] or (own == values[listed] and listed >= 2)):
+                at = listed
+            listed += 1
+        if at < 0:
+            whole = listed == kept.size[g] or (listed > 0 and own == values[listed - 1])
+            if listed == most or not whole:
+                continue
+            at = listed
+        for e in range(min(listed, most - 1), at, -1):
+            ends[e] = ends[e - 1]
+            values[e] = values[e - 1]
+        ends[at] = row
+        values[at] = own
+    kept.size[g] += 1
+
+
+@njit(cache=True, nogil=True)
+def drop_outermost(kept: Outermost, rows: Array, groups: Array, hurt: Array) -> None:
+    """Let rows go. Groups whose ends are no longer known are marked in `hurt` (G,)."""
+    for k in range(rows.shape[0]):
+        g = groups[k]
+        kept.size[g] -= 1
+        for side in range(2):
+            ends, values = kept.ends[g, side], kept.values[g, side]
+            left = 0
+            for e in range(ends.shape[0]):
+                if ends[e] != rows[k]:
+                    ends[left] = ends[e]
+                    values[left] = values[e]
+                    left += 1
+            ends[left:] = -1
+        low, high = kept.ends[g, 0], kept.ends[g, 1]
+        if low[0] < 0 or high[0] < 0:
+            hurt[g] = kept.size[g] > 0
+        elif low[0] == high[0] and low[1] < 0 and high[1] < 0:
+            hurt[g] = kept.size[g] > 1
+
+
+@njit(cache=True, nogil=True)
+def find_ends_again(kept: Outermost, hurt: Array, group: Array, alive: Array, codes: Array, column: Scalar) -> None:
+    """Find the ends of groups marked in `hurt` (G,) again, and take the marks away. group, alive: (N,) of all rows."""
+    for g in range(hurt.shape[0]):
+        if hurt[g]:
+            kept.size[g] = 0
+            kept.ends[g] = -1
+    for row in range(group.shape[0]):
+        if alive[row] and hurt[group[row]]:
+            _keep(kept, row, group[row], codes[row, column] if column >= 0 else np.int32(0))
+    hurt[:] = False
+
+
+@njit(cache=True, nogil=True)
+def stand_ins(kept: Outermost, groups: Array, out: Array) -> None:
+    """Write the lowest and the highest row of each of the groups to `out` (n, 2), two of them where there are two."""
+    for k in range(groups.shape[0]):
+        low, high = kept.ends[groups[k], 0], kept.ends[groups[k], 1]
+        out[k, 0] = low[0]
+        out[k, 1] = high[0]
+        if low[0] == high[0]:
+            out[k, 1] = low[1] if low[1] >= 0 else high[1]

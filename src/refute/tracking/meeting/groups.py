@@ -11,7 +11,7 @@ from refute.tracking.rows import TrackedRows
 
 _FEW = 1 << 10
 _MANY = 8  # as many rows as this part of all groups are counted rather than sorted
-_AT_ONCE = 1 << 16  # keys that are numbered before more room is made
+_AT_ONCE = 1 << 13  # keys that are numbered before more room is made
 
 
 class KeyNumbers:
@@ -46,7 +46,7 @@ class KeyNumbers:
         have = len(self._keys)
         if keys <= have:
             return
-        size = max(keys, have * 3 // 2)
+        size = max(keys, have * 5 // 4)
         self._keys = np.concatenate([self._keys, np.empty((size - have, self._keys.shape[1]), np.int32)])
         if 2 * size > len(self._cells):
             self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
@@ -120,7 +120,7 @@ class RowGroups:
             groups = self.numbers(self._rows.codes_of(rows, self.columns))
         needed = int(rows[-1]) + 1
         if needed > len(self._of):
-            size = max(needed, len(self._of) * 3 // 2)
+            size = max(needed, len(self._of) * 5 // 4)
             self._of = np.concatenate([self._of, np.full(size - len(self._of), -1, np.int32)])
             place = np.concatenate([self._pool.place, np.zeros(size - len(self._pool.place), np.int32)])
             self._pool = self._pool._replace(place=place)
@@ -162,7 +162,7 @@ class RowGroups:
         room = np.where(fresh, needed, 2 * needed)
         end = self._used + int(room.sum())
         if end > len(self._pool.rows):
-            wider = np.empty(max(end, len(self._pool.rows) * 3 // 2), np.int32)
+            wider = np.empty(max(end, len(self._pool.rows) * 5 // 4), np.int32)
             wider[: self._used] = self._pool.rows[: self._used]
             self._pool = self._pool._replace(rows=wider)
         starts = self._used + np.cumsum(room) - room
