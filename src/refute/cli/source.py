@@ -140,7 +140,16 @@ def open_data(
         from refute.relation import Relation, read_local
 
         return Opened(Relation.of(read_local(data, given, written)))
-    with needing("Spark", "spark", ", or add --engine local to read DATA in this process"):
+    running = start_spark(
+        options, brief=size_of(data) <= SMALL, hint=", or add --engine local to read DATA in this process"
+    )
+    reading = {"engine": "spark", "schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}
+    return Opened(data, reading, running)
+
+
+def start_spark(options: SharedOptions, *, brief: bool, hint: str = "") -> SparkSession:
+    """The Spark that a command runs on; `brief` as for a session, `hint` says what to do without Spark."""
+    with needing("Spark", "spark", hint):
         from refute.spark.session import session
         from refute.spark.session.warning import ignore_pandas_warning
     ignore_pandas_warning()
@@ -149,15 +158,14 @@ def open_data(
             options.master,
             options.remote,
             options.verbose,
-            brief=size_of(data) <= SMALL,
+            brief=brief,
             settings=options.conf,
             py_files=options.py_files,
         )
     )
     if shows_progress(options.quiet) and options.remote is None:
         _hint_at_preparing()
-    reading = {"engine": "spark", "schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}
-    return Opened(data, reading, running)
+    return running
 
 
 def _aside(start: Callable[[], SparkSession]) -> SparkSession:

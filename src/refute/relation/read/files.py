@@ -28,17 +28,21 @@ def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions =
     Folders named `column=value` below a folder add that column. A schema says which columns of CSV and JSON to read,
     and of which types; options say how CSV is written.
     """
-    files = local_files(str(path))
-    kind = common_format([str(file) for file in files], str(path))
-    tables = _read_each(files, kind, schema, str(path), csv)
+    return read_files(local_files(str(path)), str(path), schema, csv)
+
+
+def read_files(files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:
+    """The table of some of the files that a path, folder or glob names."""
+    kind = common_format([str(file) for file in files], path)
+    tables = _read_each(files, kind, schema, path, csv)
     if kind is FileFormat.JSON or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
         check_spelling(names)
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise mixed_files(str(path), str(error)) from error
-    return _with_partitions(whole, [len(table) for table in tables], files, str(path))
+        raise mixed_files(path, str(error)) from error
+    return _with_partitions(whole, [len(table) for table in tables], files, path)
 
 
 def local_files(path: str) -> list[Path]:
