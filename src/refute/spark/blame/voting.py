@@ -89,7 +89,7 @@ class Voting:
             self._spare(broken, F.col(_TRUST))
         elif broken and not broken[0][1].exact:
             self._frame = broken[0][1].violations(self._frame, _ALIVE, _BUSY)
-            self._set({})
+            self._evaluate()
             self._spare(broken, -F.col(_BUSY))
             self._frame = self._frame.drop(_BUSY)
         self._count()
@@ -112,8 +112,12 @@ class Voting:
         return frame.localCheckpoint(), int(total)
 
     def _set(self, columns: dict[str, SparkColumn]) -> None:
-        """Have the frame evaluated with some columns, so that plans do not grow."""
-        self._frame = self._frame.withColumns(columns).localCheckpoint()
+        self._frame = self._frame.withColumns(columns)
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Have the frame evaluated once and for all, so plans do not grow."""
+        self._frame = self._frame.localCheckpoint()
 
     def _weighed(self, weight: SparkColumn) -> SparkColumn:
         return F.when(F.col(_ALIVE), weight * F.col(TIMES)).otherwise(F.lit(0)).cast("bigint")
@@ -192,7 +196,7 @@ class Voting:
         given = frame_of(pa.table([ids], names=[_OTHER]), self._frame.sparkSession)
         joined = self._frame.join(given, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
         self._frame = joined.withColumn(_NOW, F.col(_NOW) | F.col(_OTHER).isNotNull()).drop(_OTHER)
-        self._set({})
+        self._evaluate()
 
     def _count(self) -> None:
         """Count violations, all and with rows that stay, and say which rows with one key are no better than others."""
