@@ -66,31 +66,36 @@ def drop_members(pool: Pool, rows: Array, groups: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Array) -> Scalar:
-    """Write the number of each asked key, new ones behind those known; how many are known then.
+def number_keys(
+    codes: Array, rows: Array, columns: Array, keys: Array, known: Scalar, cells: Array, out: Array
+) -> Scalar:
+    """Write the number of the key of each row, new ones behind those known; how many are known then.
 
-    asked: (n, K) int32. keys: (R, K) int32, of which the first `known` are known; there must be room for n more. cells:
-    a hash table, as long as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
+    codes: (N, C) int32, of which the key of a row is what it has in the `columns` (K,). keys: (R, K) int32, of which
+    the first `known` are known; there must be room for one more for each of the rows (n,). cells: a hash table, as long
+    as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
     """
     mask = np.uint64(cells.shape[0] - 1)
-    for n in range(asked.shape[0]):
+    width = columns.shape[0]
+    for n in range(rows.shape[0]):
+        row = codes[rows[n]]
         mixed = np.uint64(0)
-        for k in range(asked.shape[1]):
-            mixed = (mixed ^ np.uint64(np.uint32(asked[n, k]))) * _SPREAD
+        for k in range(width):
+            mixed = (mixed ^ np.uint64(np.uint32(row[columns[k]]))) * _SPREAD
             mixed ^= mixed >> np.uint64(29)
         at = mixed & mask
         while True:
             cell = cells[at]
             if cell == 0:
-                for k in range(asked.shape[1]):
-                    keys[known, k] = asked[n, k]
+                for k in range(width):
+                    keys[known, k] = row[columns[k]]
                 known += 1
                 cells[at] = known
                 out[n] = known - 1
                 break
             same = True
-            for k in range(asked.shape[1]):
-                if keys[cell - 1, k] != asked[n, k]:
+            for k in range(width):
+                if keys[cell - 1, k] != row[columns[k]]:
                     same = False
                     break
             if same:
