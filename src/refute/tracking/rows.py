@@ -22,7 +22,7 @@ from refute.relation.keys.encoding import Encoding
 from refute.tracking.codes import NULL, Codes, Ints, Longs
 
 _ROOM = 1 << 10
-_MANY = 1 << 15  # rows from which texts that repeat are told apart first
+_MANY = 1 << 15  # rows from which texts that repeat are numbered first
 _SAMPLE = 1 << 12  # rows that say whether they do
 _REPEATED = 4  # times, there
 
@@ -283,7 +283,7 @@ def _ranks(relation: Relation, name: str) -> Longs:
 def _with_few(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     """The column in one piece, in which values are looked up once, and not first learnt and then looked up.
 
-    Texts of many rows that repeat are told apart before that.
+    Texts of many rows that repeat are numbered before that.
     """
     whole = column.combine_chunks() if column.num_chunks > 1 else column
     if len(whole) < _MANY or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
