@@ -133,6 +133,19 @@ def test_what_is_said_of_columns_that_are_the_same_is_said_once() -> None:
     assert sorted(1 + len(one.members) for one in compared) == [3, 6, 12]
 
 
+def test_comparisons_that_the_first_rows_alone_break_are_found() -> None:
+    rng = np.random.default_rng(4)
+    n, wrong = 6000, 240
+    low = rng.integers(0, 1000, n)
+    high = np.where(np.arange(n) < wrong, low - 5, low + rng.integers(0, 500, n))
+    word = rng.integers(0, 90, n)
+    other = np.where(np.arange(n) < wrong, word + 100, word)
+    columns: dict[str, Any] = {"low": low, "high": high, "noise": rng.integers(0, 1000, n)}
+    columns |= {name: [f"w{value}" for value in values] for name, values in (("word", word), ("other", other))}
+    found = {one.text: one.blame for one in rf.propose(pa.table(columns), kinds="comparison").rules}
+    assert found == {"row(high >= low)": wrong, "row(other = word)": wrong}
+
+
 def test_orders_between_two_keys_are_not_said() -> None:
     n = 400
     table = pa.table({"id": range(n), "row": [i * 3 for i in range(n)], "team": [i % 8 for i in range(n)]})

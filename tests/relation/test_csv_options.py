@@ -16,6 +16,7 @@ import refute as rf
 from refute.errors import DataError, OptionError
 from refute.relation import read_local
 from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.schema import Schema
 
 CELL = st.text("ab;,|\t'\"\n é€ NA0", max_size=4)
 
@@ -84,8 +85,12 @@ def test_a_wrong_delimiter_or_encoding_is_named(tmp_path: Path, content: bytes, 
 def test_who_names_a_delimiter_is_believed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     assert read_local(tmp_path / "t.csv", None, CsvOptions(delimiter=",")).column_names == ["a;b"]
-    (tmp_path / "one.csv").write_text("a|b\nx\ny\n")  # a name with a sign that rows do not have
-    assert read_local(tmp_path / "one.csv").column_names == ["a|b"]
+    for one in ("a|b\nx\ny\n", '"a|b"\n"x|y"\n'):  # a name with a sign that rows do not have, or have in quotes
+        (tmp_path / "one.csv").write_text(one)
+        assert read_local(tmp_path / "one.csv").column_names == ["a|b"]
+    (tmp_path / "rows.csv").write_text("1;a\n2;b\n")
+    with pytest.raises(DataError, match="has rows such as '1;a': its cells seem to be separated by ';', not by ','"):
+        read_local(tmp_path / "rows.csv", Schema.of("x bigint, y string", header=False))
 
 
 @pytest.mark.parametrize(

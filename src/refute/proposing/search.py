@@ -21,6 +21,7 @@ from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
 from refute.relation import Family, Relation
+from refute.runtime.arrays import give_back
 from refute.runtime.compiling import Stopwatch
 
 Task = Callable[[], list[Candidate]]
@@ -164,6 +165,7 @@ class ProposalSearch:
 
     def _done(self, phase: str, tasks: Iterable[Task]) -> list[Candidate]:
         """What tasks find, on all cores; the progress names what was found last."""
+        give_back(self.relation.n_rows)
 
         def counted() -> Iterator[Task]:
             for task in tasks:

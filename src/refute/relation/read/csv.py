@@ -139,10 +139,12 @@ def _with_line_feeds(text: pa.Table) -> pa.Table:
     return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=text.column_names)
 
 
-def read_header(file: Path, delimiter: str, options: CsvOptions = USUAL) -> tuple[str, ...]:
-    """The names of the columns; raises DataError where two are equal, or the delimiter seems to be another."""
+def read_header(
+    file: Path, delimiter: str, options: CsvOptions = USUAL, given: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
     try:
-        return _opening(file, delimiter, None, options)[0]
+        return _opening(file, delimiter, given, options)[0]
     except UnicodeDecodeError:
         raise _not_encoded(file, options) from None
 
@@ -157,8 +159,7 @@ def _opening(
     ):
         names = header_of(text, delimiter, str(file), options) if given is None else tuple(given)
         rest = list(islice(text, _SHOWING))
-        if given is None:
-            options.check_delimiter(names, rest, options.separates(delimiter), str(file))
+        options.check_delimiter(names, rest, options.separates(delimiter), str(file), header=given is None)
         return names, any(line.strip("\r\n") for line in chain(rest, text))
 
 

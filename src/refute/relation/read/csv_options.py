@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
 from refute.errors import DataError, OptionError, did_you_mean
-from refute.faults import wrong_value
+from refute.faults import short, wrong_value
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _NAMED = {"\\t": "\t", "tab": "\t"}
@@ -78,26 +79,36 @@ class CsvOptions:
         """What separates cells in files whose names ask for the `usual`."""
         return self.delimiter or usual
 
-    def check_delimiter(self, names: tuple[str, ...], lines: list[str], used: str, file: str) -> None:
-        """Raises DataError where a file has a single column, and all lines show that it should have more.
+    def check_delimiter(self, names: tuple[str, ...], lines: list[str], used: str, file: str, *, header: bool) -> None:
+        """Raises DataError where cells seem to be separated by another sign than the one in use.
 
-        `lines` are the first behind the header. Whoever names the delimiter is believed.
+        That is where a file has a single column, whose name and rows another sign cuts into as many cells; without a
+        header, where another sign cuts rows into as many cells as there are names. `lines` are the first rows. Whoever
+        names the delimiter is believed.
         """
         filled = [line for line in lines if line.strip("\r\n")]
-        if self.delimiter is not None or len(names) != 1:
+        if self.delimiter is not None or (len(names) != 1 if header else not filled or len(names) == 1):
             return
         for likely in _USUAL:
-            often = names[0].count(likely)
-            if likely != used and often and all(line.count(likely) == often for line in filled):
-                shown = "a tab" if likely == "\t" else repr(likely)
-                given = "\\t" if likely == "\t" else likely
-                raise DataError(
-                    f"{file!r} has a single column, {names[0]!r}: its cells seem to be separated by {shown}, not by "
-                    f"{'a tab' if used == chr(9) else repr(used)}; pass csv={{'delimiter': {given!r}}} "
-                    f"(--delimiter '{given}')",
-                    path=file,
-                    expected=likely,
-                )
+            cells = 1 + names[0].count(likely) if header else len(names)
+            if likely == used or cells == 1 or any(self._cells(line, likely) != cells for line in filled):
+                continue
+            if not header and any(self._cells(line, used) == cells for line in filled):
+                continue
+            shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
+            given = "\\t" if likely == "\t" else likely
+            found = f"has a single column, {names[0]!r}" if header else f"has rows such as {short(filled[0].strip())!r}"
+            raise DataError(
+                f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; pass "
+                f"csv={{'delimiter': {given!r}}} (--delimiter '{given}')",
+                path=file,
+                expected=likely,
+            )
+
+    def _cells(self, line: str, delimiter: str) -> int:
+        """How many cells a line has."""
+        rules: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        return len(next(csv.reader([line], delimiter=delimiter, **rules), []))
 
 
 def not_csv(kind: str, path: str) -> OptionError:

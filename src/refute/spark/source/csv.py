@@ -63,6 +63,9 @@ def open_csv(
         names, header = _header(session, listing, options), True
     else:
         names, header = schema.names, False
+        if listing.here and listing.format.delimiter is not None:
+            with reading(Path(listing.filled[0])):
+                read_header(Path(listing.filled[0]), listing.format.delimiter, options, names)
     if schema is not None:
         schema.require(names, listing.path)
     split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing, options)
@@ -184,7 +187,7 @@ def _header(session: SparkSession, listing: Listing, options: CsvOptions) -> tup
         rows = session.read.text(listing.paths[0]).select(F.col("value").cast("binary")).head(_HEADER_LINES)
     lines = [bytes(row["value"]).decode(options.encoding, "replace") + "\n" for row in rows]
     names = header_of(lines, listing.format.delimiter, first, options)
-    options.check_delimiter(names, lines[1:], options.separates(listing.format.delimiter), first)
+    options.check_delimiter(names, lines[1:], options.separates(listing.format.delimiter), first, header=True)
     return names
 
 
