@@ -130,27 +130,29 @@ def keep_outermost(kept: Outermost, rows: Array, groups: Array, codes: Array, co
 @njit(cache=True, nogil=True)
 def _keep(kept: Outermost, row: Scalar, g: Scalar, value: Scalar) -> None:
     """Take a row in, among the ends of its group if it is known to belong there."""
-    most = kept.ends.shape[2]
+    ends, values = kept.ends, kept.values
+    last = ends.shape[2] - 1
     for side in range(2):
-        ends, values = kept.ends[g, side], kept.values[g, side]
         own = ~value if side else value  # the complement turns the order round
-        if ends[most - 1] >= 0 and own > values[most - 1]:
+        if ends[g, side, last] >= 0 and own >= values[g, side, last]:
+            if own == values[g, side, last] and last >= 2:
+                ends[g, side, last] = row
             continue
         listed, at = 0, -1
-        while listed < most and ends[listed] >= 0:
-            if at < 0 and (own < values[listed] or (own == values[listed] and listed >= 2)):
+        while listed <= last and ends[g, side, listed] >= 0:
+            if at < 0 and (own < values[g, side, listed] or (own == values[g, side, listed] and listed >= 2)):
                 at = listed
             listed += 1
         if at < 0:
-            whole = listed == kept.size[g] or (listed > 0 and own == values[listed - 1])
-            if listed == most or not whole:
+            whole = listed == kept.size[g] or (listed > 0 and own == values[g, side, listed - 1])
+            if listed > last or not whole:
                 continue
             at = listed
-        for e in range(min(listed, most - 1), at, -1):
-            ends[e] = ends[e - 1]
-            values[e] = values[e - 1]
-        ends[at] = row
-        values[at] = own
+        for e in range(min(listed, last), at, -1):
+            ends[g, side, e] = ends[g, side, e - 1]
+            values[g, side, e] = values[g, side, e - 1]
+        ends[g, side, at] = row
+        values[g, side, at] = own
     kept.size[g] += 1
 
 
