@@ -64,9 +64,31 @@ def test_files_are_taken_as_they_arrive(spark: SparkSession, tmp_path: Path, cap
     arrive(source, "c.csv", "op,id,zip,town\ninsert,5,10115,Berlin\n")
     assert watch(*common) == Exit.FAILED
     assert "batch 2 lacks the column 'city', which rule 'zip_fixes_city' reads" in capfd.readouterr().err
-    arrive(source, "d.csv", "op,id,zip,city\ninsert,6,10115,Bernau\n")
     with pytest.raises(rf.errors.DataError, match="does not hold a watch"):
         rf.Watch(tmp_path / "nowhere")
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_files_are_read_as_they_are_written(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, state, before = tmp_path / "in", tmp_path / "kept", tmp_path / "before.csv"
+    before.write_text("id;zip;city\n1;010;Berlin\n")
+    arrive(source / "", "a.csv", "id;op;zip;city\n2;insert;010;Bernau\n3;insert;NA;Leipzig\n")
+    written = ["--schema", "id bigint, op string, zip string, city string", "--delimiter", ";", "--null-values", "NA"]
+    common = [f"{source}/*.csv", RULE, "--state", state, "--key", "id", "--op", "op", *written, "--bootstrap", before]
+    assert watch(*common, "--fail-on", "error") == Exit.ERROR
+    assert "batch 0: 2 rows in" in capfd.readouterr().out
+    assert rf.Watch(state).table().column("zip").to_pylist() == ["010", "010", None]
+    for wrong, why in (
+        ([f"{source}/a.csv"], "is a file; name its folder"),
+        ([tmp_path / "no"], "there is no file or folder"),
+        ([tmp_path], "is inside SOURCE"),
+        ([source, "--order", "id"], "--order needs --op"),
+    ):
+        assert run(["watch", str(wrong[0]), RULE, "--state", str(state), *map(str, wrong[1:])]) == Exit.FAILED
+        assert why in capfd.readouterr().err
 
 
 class Listener:

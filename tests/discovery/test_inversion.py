@@ -108,10 +108,10 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
         assert np.array_equal(first, second)
 
 
-@given(problems(), st.none() | st.integers(1, 3))
+@given(problems(), st.none() | st.integers(1, 3), st.sampled_from((0, 2000)))
 @examples(150)
 def test_inversion_finds_exactly_the_maximal_boxes(
-    problem: tuple[PredicateSpace, np.ndarray], longest: int | None
+    problem: tuple[PredicateSpace, np.ndarray], longest: int | None, split: int
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -119,6 +119,9 @@ def test_inversion_finds_exactly_the_maximal_boxes(
     boxes, complete = inverted(space, states, Budget(Options(threads=1)), longest)
     assert complete
     assert as_masks(space, boxes) == by_definition(space, states, longest)
+    limit = longest or 1 << 40
+    masks, _ = hitting_masks(space, states, Budget(Options(threads=1)), limit, Tuning(split=split), halved=False)
+    assert {tuple(row) for row in masks.tolist()} == by_definition(space, states, longest)
 
 
 @given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3), st.sampled_from((0, 12)))
@@ -190,7 +193,9 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
         and box != tuple(kind.full for kind in kinds)
         and (longest is None or sum(len(k.conjunctions.get(m, ())) for k, m in zip(kinds, box, strict=True)) <= longest)
     }
-    found, ordered, unordered, complete = inverted_approximately(pairs, most, Budget(Options(threads=1)), longest)
+    tuning = Tuning(split=data.draw(st.sampled_from((0, 2000))))
+    budget = Budget(Options(threads=1))
+    found, ordered, unordered, complete = inverted_approximately(pairs, most, budget, longest, tuning=tuning)
     assert complete
     assert as_masks(space, found) == expected
     assert unordered.tolist() == [weight(tuple(row)) for row in space.masks(found).tolist()]

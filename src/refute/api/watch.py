@@ -15,16 +15,15 @@ import pyarrow as pa
 from refute.api.functions import check, suspects
 from refute.api.monitor import place_of
 from refute.api.monitor_options import MOST_PAIRS, bound_of
-from refute.api.tables import as_key, is_path, is_spark
+from refute.api.tables import as_key, is_spark
 from refute.errors import OptionError
 from refute.faults import needing, unknown_choice, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook, Severity
 from refute.live.engine import LiveEngine
-from refute.relation import Relation
-from refute.relation.read.files import read_local
 from refute.report import Report, Suspects
+from refute.report.history import PastRun
 from refute.report.numbers import plural
 from refute.report.violations import Violations
 from refute.watching.reading import WatchView
@@ -34,6 +33,7 @@ from refute.watching.watcher import Watcher, WatchOptions
 if TYPE_CHECKING:
     from refute.spark.watch.batches import BatchReader, BatchTaker
 
+_MOST_POINTS = 200  # of a line that shows violations over time
 _PAUSE = 0.1  # seconds between looks for a batch that has come
 _started: dict[str, Watch] = {}  # the last one of this process, by folder
 
@@ -140,13 +140,18 @@ class Watch:
         """What each batch did, the newest last; of very many, those of late."""
         return read_history(self._view.places.history)
 
-    def live_engine(self) -> LiveEngine:
-        """The engine for the rows of the last batch."""
+    def page(self) -> str:
+        """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects."""
+        return check(_Newest(self), RuleBook.of(list(self.rules)), name=str(self.folder)).to_html(history=_Past(self))
+
+    def live_engine(self, *, newest_first: bool = False) -> LiveEngine:
+        """The engine for the rows of the last batch; it lists violations as they came, or `newest_first`."""
         with self._lock:
             watcher = self._watcher
             if watcher is not None and watcher.is_open:
-                return watcher.live_engine()
-            return LiveEngine.of(self._view.state)
+                return watcher.live_engine(newest_first=newest_first)
+            state = self._view.state
+            return LiveEngine(state, newest_first=True) if newest_first else LiveEngine.of(state)
 
     def __repr__(self) -> str:
         parts = plural(len(self.rules), "rule"), plural(sum(self.counts.values()), "open violation")
@@ -176,6 +181,36 @@ class Watch:
         with self._lock:
             if self._taker is not None:
                 self._taker.close()
+
+
+class _Newest:
+    """A watch as a table whose newest violations come first."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.key = watch.key
+
+    def live_engine(self) -> LiveEngine:
+        """The engine for the rows of the last batch."""
+        return self._watch.live_engine(newest_first=True)
+
+
+class _Past:
+    """What batches did, as earlier results."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._batches = watch.batches
+
+    def runs(self, data: str, rules: Sequence[str]) -> dict[str, list[PastRun]]:
+        """The open violations of each rule after the latest batches; of very many batches, after some."""
+        found: dict[str, list[PastRun]] = {name: [] for name in rules}
+        step = max(1, -(-len(self._batches) // _MOST_POINTS))
+        for record in self._batches[::-step][::-1]:
+            for rule in record.rules:
+                if rule.name in found:
+                    state = "error" if rule.broken else "ok"
+                    found[rule.name].append(PastRun(record.time[:19], state, rule.open, None))
+        return found
 
 
 def watch(
@@ -277,8 +312,8 @@ def begin(
     try:
         found = Watch(folder)
         last = watcher.batch
-        if bootstrap is not None:
-            watcher.bootstrap(_bootstrap_table(bootstrap, watcher))
+        if bootstrap is not None and not watcher.has_begun:
+            watcher.bootstrap(reader.bootstrap(bootstrap, watcher))
         if is_connect(frame.sparkSession):  # whose server takes the batches: this was to see that it can
             taker.close()
         query = start(frame, taker, once=once, every=every)
@@ -288,12 +323,3 @@ def begin(
     found._run(query, taker, None if is_connect(frame.sparkSession) else watcher, last)
     _started[taker.folder] = found
     return found
-
-
-def _bootstrap_table(table: Any, watcher: Watcher) -> pa.Table:
-    """The table that was there first, in this process."""
-    if is_spark(table):
-        from refute.spark.watch.batches import ColumnReader
-
-        return ColumnReader().read(table, watcher)
-    return read_local(table) if is_path(table) else Relation.of(table).arrow

@@ -54,8 +54,8 @@ def engine_option(command: Command) -> Command:
     )(command)
 
 
-def reading_options(command: Command) -> Command:
-    """The command with the options that say where the data is read, and how."""
+def file_options(command: Command) -> Command:
+    """The command with the options that say how files are read: columns, their types, and how CSV is written."""
     schema = click.option(
         "--schema", metavar="C T,..", help='Columns of CSV and JSON, and their types: "id bigint, name string".'
     )
@@ -66,16 +66,21 @@ def reading_options(command: Command) -> Command:
         default=True,
         help="CSV without a header: --schema names its columns.",
     )
+    gathering = _with_csv(command)
+    for option in reversed(_CSV):
+        gathering = option(gathering)
+    return schema(header(gathering))
+
+
+def reading_options(command: Command) -> Command:
+    """The command with the options that say where the data is read, and how."""
     driver_bytes = click.option(
         "--driver-bytes",
         type=click.IntRange(min=0),
         metavar="N",
         help="Fetch at most N bytes of rows from Spark; 0: only answers.",
     )
-    gathering = _with_csv(command)
-    for option in reversed(_CSV):
-        gathering = option(gathering)
-    return engine_option(schema(header(driver_bytes(gathering))))
+    return engine_option(driver_bytes(file_options(command)))
 
 
 _CSV = (

@@ -71,7 +71,8 @@ class Tracking(Judging):
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
-            space = fitted(LocalTable(relation), space, options)
+            given, space = space, fitted(LocalTable(relation), space, options)
+            saved = saved if space == given else None  # points of another space mean something else
         self._begin(relation, slots, space, saved)
 
     def _begin(

@@ -134,10 +134,10 @@ class Watcher:
         told: dict[str, Any] = self._kept.told[STREAM]
         return told
 
-    def live_engine(self) -> LiveEngine:
-        """The engine for the rows of the last batch."""
+    def live_engine(self, *, newest_first: bool = False) -> LiveEngine:
+        """The engine for the rows of the last batch; it lists violations as they came, or `newest_first`."""
         with self._lock:
-            return LiveEngine.of(self.state)
+            return LiveEngine(self.state, newest_first=True) if newest_first else LiveEngine.of(self.state)
 
     @property
     def is_open(self) -> bool:
@@ -150,6 +150,11 @@ class Watcher:
             if not self._closed:
                 self._closed = True
                 self._directory.close()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has begun with a table."""
+        return bool(self._told["began"])
 
     def bootstrap(self, table: pa.Table) -> BatchRecord | None:
         """Takes a table in that was there before the stream; None where that has been done, in an earlier run."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import glob
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +16,9 @@ import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import waiting
-from refute.cli.source import SMALL, size_of, start_spark
+from refute.cli.source import SMALL, file_options, size_of, start_spark
 from refute.cli.terminal import hand_over, say
+from refute.cli.watch.serving import PageServer, address_of
 from refute.errors import OptionError
 from refute.faults import missing_file
 from refute.language.addresses import local_path
@@ -29,8 +31,8 @@ _EVERY = 1.0
 
 
 @click.command("watch")
-@click.argument("source", metavar="SOURCE")
-@click.argument("rules", metavar="RULES")
+@click.argument("source", metavar="[SOURCE", required=False)
+@click.argument("rules", metavar="RULES]", required=False)
 @click.option("--state", required=True, metavar="DIR", help="The folder that keeps rows, violations and progress.")
 @click.option("--key", metavar="C,..", help="The columns that identify a row. Default: the key in RULES, else numbers.")
 @click.option("--op", metavar="C", help="Where changes say insert, update or delete. Default: all rows are new.")
@@ -52,15 +54,17 @@ _EVERY = 1.0
     type=click.Choice(["error", "warn"]),
     help="End when a rule of this severity breaks (warn: any rule).",
 )
-@click.option("--schema", metavar="C T,..", help='Columns of CSV and JSON, and their types: "id bigint, name string".')
 @click.option(
-    "--no-header", "header", flag_value=False, default=True, help="CSV without a header: --schema names its columns."
+    "--serve",
+    metavar="PORT",
+    help="Show a page at http://127.0.0.1:PORT/ (HOST:PORT: to other machines too). Without SOURCE, only that.",
 )
+@file_options
 @shared
 def command(
     options: SharedOptions,
-    source: str,
-    rules: str,
+    source: str | None,
+    rules: str | None,
     state: str,
     key: str | None,
     op: str | None,
@@ -71,8 +75,10 @@ def command(
     as_json: bool,
     webhook: str | None,
     fail_on: str | None,
+    serve: str | None,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
 ) -> Exit:
     """Watch the rows of files as they arrive in SOURCE, and print a line per batch.
 
@@ -81,6 +87,9 @@ def command(
     open and resolved, that Spark and Arrow read at any time. When called again, the command goes on where it ended,
     even if it was killed; RULES may be others then. Ctrl-C ends it. The exit code is that of a check of all rows.
     """
+    if source is None or rules is None:
+        return _show(state, source, serve, options.quiet)
+    address = None if serve is None else address_of(serve)
     book = refute.RuleBook.of(rules)
     book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
     folder = local_path(state, "--state needs a folder on this machine").absolute()
@@ -90,9 +99,10 @@ def command(
 
     from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
     from refute.cli.watch.webhook import Webhook
+    from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
-    given = Schema.of(schema, header=header)
+    given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
 
     posting = None if webhook is None else Webhook(webhook, folder / "posted.json", lambda text: say(text, err=True))
     with waiting("Starting", options.quiet):
@@ -108,13 +118,17 @@ def command(
             folder,
             arriving(session, literally(str(place)) if place.is_dir() else str(place)),
             WatchOptions(tuple(book), names, op, order),
-            FileReader(str(place), given),
+            FileReader(str(place), given, written),
             bootstrap=bootstrap,
             once=once,
             every=None if once else every,
             fail_on=fail_on,
         )
+        page = None
         try:
+            if address is not None:
+                page = PageServer(watch, *address)
+                say(f"page: {page.address}", err=True)
             for record in watch.follow():
                 _tell(record, as_json, options.quiet)
                 if posting is not None:
@@ -123,6 +137,8 @@ def command(
             pass  # the way to end it
         finally:
             watch.stop()
+            if page is not None:
+                page.close()
             if posting is not None:
                 posting.close()
     report = watch.report() if watch.batches else None
@@ -145,6 +161,21 @@ def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str |
             option="--state",
             path=str(folder),
         )
+
+
+def _show(state: str, source: str | None, serve: str | None, quiet: bool) -> Exit:
+    """Shows the page of what is kept, until Ctrl-C."""
+    if serve is None or source is not None:
+        raise click.UsageError("Give SOURCE and RULES, or only --state and --serve to show the page of what is kept.")
+    page = PageServer(refute.Watch(state), *address_of(serve))
+    if not quiet:
+        say(f"page: {page.address}", err=True)
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        page.close()
+    return Exit.HOLDS
 
 
 def _tell(record: BatchRecord, as_json: bool, quiet: bool) -> None:

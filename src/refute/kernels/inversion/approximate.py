@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.inversion.choices import Choices, Local, begun, gather, ones, parted
+from refute.kernels.inversion.choices import Choices, Local, any_choice, begun, gather, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -140,6 +140,8 @@ def _search(
             local.halt[1] += 1
         return 0
     if depth == limits[5] and depth > 0:
+        if not any_choice(candidates):  # nothing below it, and it is too heavy itself
+            return 0
         at = limits[3]
         if at < out.shape[0]:
             for d in range(depth):

@@ -9,13 +9,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refute.errors import DataError
+from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.files import read_files
 from refute.relation.read.formats import FileFormat, common_format
 from refute.relation.read.schema import schema_like
 
 
 def read_like(
-    files: Sequence[Path], path: str, schema: pa.Schema, op: str | None = None, *, spare: Collection[str] | None = None
+    files: Sequence[Path],
+    path: str,
+    schema: pa.Schema,
+    op: str | None = None,
+    *,
+    spare: Collection[str] | None = None,
+    csv: CsvOptions = USUAL,
 ) -> pa.Table:
     """The table, whose files are read again with the types of a schema where their cells looked like others.
 
@@ -23,7 +30,7 @@ def read_like(
     Columns that are `spare` may hold anything: those that do not fit have the types that their cells look like, and
     columns that the schema lacks are left out. Without it, a table with such columns comes as it is.
     """
-    table = read_files(files, path)
+    table = read_files(files, path, None, csv)
     kind = common_format([str(file) for file in files], path)
     known = [name for name in table.column_names if name in schema.names and name != op]
     same = all(table.schema.field(name).type == schema.field(name).type for name in known)
@@ -37,7 +44,7 @@ def read_like(
         if wanted is None:
             return table
         try:
-            again = read_files(files, path, wanted)
+            again = read_files(files, path, wanted, csv)
         except DataError as error:
             name = str(error.facts.get("column"))
             if name in misfits or name not in (spare or ()):

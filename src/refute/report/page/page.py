@@ -15,7 +15,7 @@ from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.version import __version__
 
 if TYPE_CHECKING:
-    from refute.report.history import History
+    from refute.report.history import PastRuns
     from refute.report.report import Report
     from refute.report.suspects import Suspects
 
@@ -36,7 +36,7 @@ _TILES = (
 )
 
 
-def render(report: Report, clashes: int | None = None, history: History | None = None) -> str:
+def render(report: Report, clashes: int | None = None, history: PastRuns | None = None) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
     names = [result.name for result in report]
     runs = {} if history is None else history.runs(report.data.name, names)

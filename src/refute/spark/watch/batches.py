@@ -9,12 +9,15 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from refute.errors import RefuteError
 from refute.language.rulebook import Severity
+from refute.relation import Relation
+from refute.relation.read.files import read_local
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
@@ -50,16 +53,27 @@ class BatchReader(ABC):
     def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
         """The rows of a batch."""
 
+    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+        """The rows of a table that was there first: a DataFrame, one in memory, or files that this process reads."""
+        if isinstance(table, str | Path):
+            return read_local(table)
+        return rows_of(table) if hasattr(table, "sparkSession") else Relation.of(table).arrow
+
 
 class ColumnReader(BatchReader):
     """Rows as Spark has them, with moments in UTC."""
 
     def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
         """The rows of a batch, which Spark evaluates once."""
-        with calm():
-            table = frame.toArrow()
-        wanted = pa.schema([pa.field(one.name, arrow_type(one.dataType)) for one in frame.schema.fields])
-        return table if table.schema.equals(wanted) else table.cast(wanted)
+        return rows_of(frame)
+
+
+def rows_of(frame: DataFrame) -> pa.Table:
+    """All rows of a DataFrame, with moments in UTC."""
+    with calm():
+        table = frame.toArrow()
+    wanted = pa.schema([pa.field(one.name, arrow_type(one.dataType)) for one in frame.schema.fields])
+    return table if table.schema.equals(wanted) else table.cast(wanted)
 
 
 @dataclass(slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from refute.relation.read.files import read_files
+from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.files import local_files, read_files
 from refute.relation.read.formats import format_of, in_order
 from refute.relation.read.like import read_like
 from refute.relation.read.schema import Schema
@@ -36,20 +38,30 @@ class FileReader(BatchReader):
 
     path: str
     schema: Schema | None = None
+    csv: CsvOptions = USUAL
 
     def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
         """The rows of the files of a batch, in the order of their names."""
         names = [re.sub(r"^file:/+", "/", str(row[0])) for row in frame.collect()]
         files = [Path(name) for name in sorted(names, key=in_order) if format_of(name) is not None]
-        return self.read_files(files, watcher)
+        return self._read(files, self.path, self.schema, watcher)
 
-    def read_files(self, files: list[Path], watcher: Watcher) -> pa.Table:
-        """The rows of some files."""
+    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+        """The table that was there first, whose files are read as those that arrive are."""
+        if not isinstance(table, str | Path):
+            return BatchReader.bootstrap(self, table, watcher)
+        op, schema = watcher.options.op, self.schema
+        if schema is not None and op is not None:  # which a table that was there first need not have
+            schema = Schema({name: kind for name, kind in schema.types.items() if name != op}, schema.header)
+        return self._read(local_files(str(table)), str(table), schema, watcher)
+
+    def _read(self, files: list[Path], path: str, schema: Schema | None, watcher: Watcher) -> pa.Table:
         known = watcher.state.schema
         if not files:
             return pa.table({}) if known is None else known.empty_table()
-        if self.schema is not None or known is None:
-            return read_files(files, self.path, self.schema)
+        if schema is not None or known is None:
+            return read_files(files, path, schema, self.csv)
         options = watcher.options
         needed = {*read_by(watcher.state.rules, watcher.state.key), options.op, options.order}
-        return read_like(files, self.path, known, options.op, spare=[one for one in known.names if one not in needed])
+        spare = [one for one in known.names if one not in needed]
+        return read_like(files, path, known, options.op, spare=spare, csv=self.csv)
