@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+from pyarrow import parquet
 
 import refute as rf
 
@@ -128,10 +129,11 @@ class Steps:
 
     def watch(self) -> None:
         """Counts from now on."""
-        for name in ("write", "fsync", "replace", "unlink", "open", "ftruncate"):
+        for name in ("write", "fsync", "replace", "unlink", "open", "ftruncate", "link", "symlink", "rename"):
             setattr(os, name, self._counted(getattr(os, name)))
         pa.OSFile = self._counted(pa.OSFile)
         pa.ipc.new_file = self._counted(pa.ipc.new_file)
+        parquet.write_table = self._counted(parquet.write_table)
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:

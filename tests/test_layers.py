@@ -30,6 +30,7 @@ ROWS = (
     ("proposing",),
     ("live",),
     ("tracking",),
+    ("watching",),
     ("spark",),
     ("report",),
     ("api",),

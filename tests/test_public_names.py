@@ -21,6 +21,7 @@ PUBLIC = [
     "Tracker",
     "Verdict",
     "Violations",
+    "Watch",
     "check",
     "count",
     "discover",
@@ -32,6 +33,7 @@ PUBLIC = [
     "suspects",
     "verify",
     "violations",
+    "watch",
 ]
 ERRORS = ["DataError", "EngineError", "OptionError", "RefuteError", "RuleError", "SchemaError"]
 WARNINGS = ["InferredTypesWarning"]

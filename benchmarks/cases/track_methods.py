@@ -47,6 +47,7 @@ TABLES = (
     ("tax50k", 38_000, False),
     ("uce", 10_000, False),
     ("stock", 95_000, False),
+    ("stock12k", 12_000, False),
 )
 INCDC = {
     "incdc": Thresholds(growth=1.0),  # so that chains are seen as they have grown

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from refute.api.monitor import Monitor
     from refute.api.proposing import propose
     from refute.api.tracker import Tracker
+    from refute.api.watch import Watch, watch
     from refute.detect.results import Verdict
     from refute.discovery import Discovery
     from refute.language.constraint import DenialConstraint
@@ -42,6 +43,7 @@ __all__ = [
     "Tracker",
     "Verdict",
     "Violations",
+    "Watch",
     "check",
     "count",
     "discover",
@@ -53,6 +55,7 @@ __all__ = [
     "suspects",
     "verify",
     "violations",
+    "watch",
 ]
 
 _HOMES = {
@@ -67,6 +70,7 @@ _HOMES = {
     "Suspects": "refute.report.suspects",
     "Verdict": "refute.detect.results",
     "Violations": "refute.report.violations",
+    "Watch": "refute.api.watch",
     "check": "refute.api.functions",
     "count": "refute.api.functions",
     "discover": "refute.api.discovery",
@@ -77,6 +81,7 @@ _HOMES = {
     "suspects": "refute.api.functions",
     "verify": "refute.api.functions",
     "violations": "refute.api.functions",
+    "watch": "refute.api.watch",
 }
 
 

@@ -216,7 +216,7 @@ def test_errors_carry_their_facts() -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: rf.count(TABLE, "unique(zip)", engine=5), "engine must be 'spark' or 'local', not 5"),  # type: ignore[arg-type]
+        (lambda: rf.count(TABLE, "unique(zip)", engine=5), "engine must be 'auto', 'spark' or 'local', not 5"),  # type: ignore[arg-type]
         (lambda: rf.discover(TABLE, columns=[5]), "columns must be names of columns, not 5"),  # type: ignore[list-item]
         (lambda: rf.discover(TABLE, max_predicates=10**30), "max_predicates must be at most"),
         (lambda: rf.discover(TABLE, threads=10**30), "threads must be at most"),

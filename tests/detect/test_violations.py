@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import refute as rf
+from refute.errors import OptionError, SchemaError
 
 TABLE = pa.table({"id": ["x", "y", "z"], "part": [1, 1, 2], "a": [1, 1, 1], "b": [1, 2, 2]})
 RULE = "a -> b"
@@ -23,6 +24,16 @@ def test_without_a_key_ids_are_positions() -> None:
     assert sorted(listed) == [(0, 1), (0, 2), (1, 0), (2, 0)]
     assert rf.violations(TABLE, "row(b < 2)").schema.names == ["s", "s_b"]
     assert list(rf.violations(TABLE, "row(b < 2)")) == [(1,), (2,)]
+
+
+def test_columns_are_those_that_are_asked_for() -> None:
+    assert rf.violations(TABLE, RULE, columns=[]).schema.names == ["s", "t"]
+    assert rf.violations(TABLE, RULE, columns=["part", "part"]).schema.names == ["s", "t", "s_part", "t_part"]
+    assert list(rf.violations(TABLE, RULE, columns=["id"])) == list(rf.violations(TABLE, RULE))
+    with pytest.raises(SchemaError, match="Did you mean 'part'"):
+        rf.violations(TABLE, RULE, columns=["parts"])
+    with pytest.raises(OptionError, match="columns must be a list of names"):
+        rf.violations(TABLE, RULE, columns="part")
 
 
 def test_a_key_of_one_column_is_the_id() -> None:

@@ -34,14 +34,19 @@ def valid_sets(table: pa.Table, predicates: Sequence[Predicate], nulls: str, lon
 
 
 def implies(
-    strong: Predicates, weak: Predicates, nulls: str, nullable: frozenset[str], booleans: frozenset[str] = frozenset()
+    strong: Predicates,
+    weak: Predicates,
+    nulls: str,
+    nullable: frozenset[str],
+    booleans: frozenset[str] = frozenset(),
+    texts: frozenset[str] = frozenset(),
 ) -> bool:
     """Whether all imaginable rows that satisfy `weak` satisfy `strong`, as it is or with the rows exchanged.
 
     Then a table that obeys `not strong` obeys `not weak`.
     """
     constants = tuple(p.right.value for p in (*strong, *weak) if isinstance(p.right, Constant))
-    models = satisfying(weak, nulls, nullable, constants, booleans)
+    models = satisfying(weak, nulls, nullable, constants, booleans, texts)
     asked = {term for p in weak for term in p.columns}
     for turned in (strong, tuple(p.swapped() for p in strong)):
         if {term for p in turned for term in p.columns} <= asked and all(
@@ -58,35 +63,24 @@ def satisfying(
     nullable: frozenset[str],
     constants: tuple[Any, ...] = (),
     booleans: frozenset[str] = frozenset(),
+    texts: frozenset[str] = frozenset(),
 ) -> list[dict[Column, Any]]:
     """Every assignment of null and of small values to the columns that makes all predicates true.
 
-    Columns may take as many values as there are columns, below, between and above the constants; of `booleans` there
-    are only two.
+    Columns may take as many values as there are columns, below, between and above the constants; `booleans` take
+    two, and `texts` words.
     """
     terms = list(dict.fromkeys(column for p in predicates for column in p.columns))
     mentioned = [*constants, *(p.right.value for p in predicates if isinstance(p.right, Constant))]
     own: list[Any] = sorted({one for one in mentioned if not isinstance(one, bool | str)})
-    texts = sorted({one for one in mentioned if isinstance(one, str)})
+    words = sorted({one for one in mentioned if isinstance(one, str)})
     starts = (own[0] - 1, *own) if own else (0,)
     values = [*own, *(start + (i + 1) / (len(terms) + 1) for start in starts for i in range(len(terms)))]
-    own_texts = [*texts, *(f"{number}?" for number in range(len(terms)))] if texts else []
-    kinds = {term: _realm(term, predicates, booleans) for term in terms}
-    known: dict[str, list[Any]] = {"bool": [True, False], "text": own_texts, "number": values}
-    choices = [[*known[kinds[term]], None] if term.name in nullable else known[kinds[term]] for term in terms]
+    words += [f"{number}?" for number in range(len(terms))]
+    known = {name: [True, False] for name in booleans} | dict.fromkeys(texts, words)
+    choices = [[*known.get(term.name, values), *([None] if term.name in nullable else [])] for term in terms]
     models = (dict(zip(terms, chosen, strict=True)) for chosen in product(*choices))
     return [model for model in models if all(_true(p, model, nulls) for p in predicates)]
-
-
-def _realm(term: Column, predicates: Predicates, booleans: frozenset[str]) -> str:
-    """Whether a column takes truth values, texts that constants are compared with, or anything in an order."""
-    if term.name in booleans:
-        return "bool"
-    alike = {term}
-    for _ in predicates:
-        alike |= {column for p in predicates if alike & set(p.columns) for column in p.columns}
-    texts = any(isinstance(p.right, Constant) and isinstance(p.right.value, str) for p in predicates if p.left in alike)
-    return "text" if texts else "number"
 
 
 def _true(predicate: Predicate, model: dict[Column, Any], nulls: str) -> bool:

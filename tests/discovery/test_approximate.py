@@ -146,18 +146,21 @@ def test_approximate_rules_are_the_most_general_ones_within_the_error(
     assert kept <= expected
     nullable = frozenset(name for name in table.column_names if table[name].null_count)
     rules = [brute.predicates(box) for box in kept]
+    kinds = kinds_of(table)
     for box in expected - kept:
         said = brute.predicates(box)
-        trivial = not satisfying(said, nulls, nullable, booleans=booleans(table))
-        assert trivial or any(implies(rule, said, nulls, nullable, booleans(table)) for rule in rules), said
+        trivial = not satisfying(said, nulls, nullable, **kinds)
+        assert trivial or any(implies(rule, said, nulls, nullable, **kinds) for rule in rules), said
     for rule, masks in zip(found.rules, found.space.masks(found.boxes).tolist(), strict=True):
-        assert satisfying(rule.constraint.predicates, nulls, nullable, booleans=booleans(table)), f"{rule} is vacuous"
+        assert satisfying(rule.constraint.predicates, nulls, nullable, **kinds), f"{rule} is vacuous"
         assert rule.error == brute.error(tuple(masks), measure)
         assert rule.violations == rf.count(table, rule.constraint, nulls=nulls)
 
 
-def booleans(table: pa.Table) -> frozenset[str]:
-    return frozenset(field.name for field in table.schema if pa.types.is_boolean(field.type))
+def kinds_of(table: pa.Table) -> dict[str, frozenset[str]]:
+    """The columns of truth values and of texts."""
+    tests = {"booleans": pa.types.is_boolean, "texts": pa.types.is_string}
+    return {kind: frozenset(one.name for one in table.schema if is_one(one.type)) for kind, is_one in tests.items()}
 
 
 @given(st.integers(1, 10**7), st.floats(0, 0.999))
@@ -213,3 +216,11 @@ def test_no_rule_about_truth_values_says_nothing() -> None:
     for rule in found.rules:
         assert satisfying(rule.constraint.predicates, "sql", frozenset(), booleans=frozenset({"f", "g"})), rule.text
     assert {rule.sort for rule in found.rules} != {RuleSort.ROW}
+
+
+@pytest.mark.parametrize("measure", ["g2", "g3"])
+def test_an_error_that_admits_all_pairs_still_gives_rules(measure: str) -> None:
+    table = pa.table({"a": [1, 2]})
+    found = discover(table, error=0.5, measure=measure, operators=["=", "!="])
+    expected = {"g2": {"not (s.a = t.a)": 0.0}, "g3": {"not (s.a = t.a)": 0.0, "not (s.a != t.a)": 0.5}}
+    assert {rule.text: rule.error for rule in found.rules} == expected[measure]

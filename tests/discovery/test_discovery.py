@@ -6,6 +6,7 @@ import _thread
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +21,9 @@ from hypothesis import strategies as st
 
 from oracle import rows_of, violations
 from refute.discovery import Discovery, Progress, RuleSort, discover
+from refute.discovery.options import Options
 from refute.discovery.tuning import Tuning
+from refute.discovery.work import Budget, Crew
 from refute.errors import OptionError, SchemaError
 from refute.language.constraint import DenialConstraint
 from refute.language.load import load_rules
@@ -220,6 +223,41 @@ def test_ctrl_c_gives_verified_rules_flagged_partial() -> None:
     found = discover(wide(2_000), cross_columns=False, method="guided", progress=interrupt)
     assert found.partial
     assert "inversion" in phases
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_of_many_rules_that_there_is_no_time_to_compare_the_shortest_stay(by_hand: bool) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.phase == "minimal rules":
+            _thread.interrupt_main() if by_hand else time.sleep(2)
+
+    table = wide(30).select([f"c{k}" for k in range(4)])
+    limit = None if by_hand else 2.0
+    found = discover(table, progress=stop, time_limit=limit, tuning=Tuning(kept=7), shared_values=0.0)
+    assert found.partial
+    assert 0 < len(found) <= 7
+    holds(found, table, 7)
+
+
+def test_a_search_says_how_far_it_is_while_kernels_run() -> None:
+    heard = threading.Event()
+    phases: list[str] = []
+
+    def hear(progress: Progress) -> None:
+        phases.append(progress.phase)
+        if "2 of 3 parts" in progress.phase:
+            heard.set()
+
+    def wait(task: int) -> None:
+        if task == 2:
+            heard.wait(60)
+
+    budget = Budget(Options(threads=1, progress=hear))
+    budget.report("inversion")
+    crew: Crew[None, int] = Crew(budget, lambda: None, lambda _, task: wait(task), tasks=3)
+    assert crew.run(range(3))[1]
+    assert "inversion, 2 of 3 parts" in phases
 
 
 @pytest.fixture

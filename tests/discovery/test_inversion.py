@@ -108,10 +108,10 @@ def test_both_searches_agree_on_many_points_halved_or_not(ordered: int) -> None:
         assert np.array_equal(first, second)
 
 
-@given(problems(), st.none() | st.integers(1, 3))
+@given(problems(), st.none() | st.integers(1, 3), st.sampled_from((0, 2000)))
 @examples(150)
 def test_inversion_finds_exactly_the_maximal_boxes(
-    problem: tuple[PredicateSpace, np.ndarray], longest: int | None
+    problem: tuple[PredicateSpace, np.ndarray], longest: int | None, split: int
 ) -> None:
     space, states = problem
     if not space.slots:
@@ -119,6 +119,9 @@ def test_inversion_finds_exactly_the_maximal_boxes(
     boxes, complete = inverted(space, states, Budget(Options(threads=1)), longest)
     assert complete
     assert as_masks(space, boxes) == by_definition(space, states, longest)
+    limit = longest or 1 << 40
+    masks, _ = hitting_masks(space, states, Budget(Options(threads=1)), limit, Tuning(split=split), halved=False)
+    assert {tuple(row) for row in masks.tolist()} == by_definition(space, states, longest)
 
 
 @given(problems(), st.integers(1, 11), st.none() | st.integers(1, 3), st.sampled_from((0, 12)))
@@ -190,10 +193,13 @@ def test_approximate_inversion_finds_exactly_the_maximal_boxes_within_the_error(
         and box != tuple(kind.full for kind in kinds)
         and (longest is None or sum(len(k.conjunctions.get(m, ())) for k, m in zip(kinds, box, strict=True)) <= longest)
     }
-    found, complete = inverted_approximately(pairs, most, Budget(Options(threads=1)), longest)
+    tuning = Tuning(split=data.draw(st.sampled_from((0, 2000))))
+    budget = Budget(Options(threads=1))
+    found, ordered, unordered, complete = inverted_approximately(pairs, most, budget, longest, tuning=tuning)
     assert complete
     assert as_masks(space, found) == expected
-    assert pairs.inside(found)[1].tolist() == [weight(tuple(row)) for row in space.masks(found).tolist()]
+    assert unordered.tolist() == [weight(tuple(row)) for row in space.masks(found).tolist()]
+    assert [counts.tolist() for counts in pairs.inside(found)] == [ordered.tolist(), unordered.tolist()]
 
 
 @pytest.mark.parametrize("most", [3, 40])
@@ -203,7 +209,7 @@ def test_a_split_approximate_search_finds_what_one_search_finds(most: int) -> No
     space = PredicateSpace(tuple(Slot(Column(Row.S, f"c{k}"), Column(Row.T, f"c{k}"), kind) for k in range(7)))
     here, there = (space.points(random.integers(0, 3, (600, 7)).astype(np.uint8)) for _ in range(2))
     pairs = UnorderedPairs(space, here, there, random.integers(1, 9, len(here)))
-    split, _ = inverted_approximately(pairs, most, Budget(Options(threads=2)))
-    whole, _ = inverted_approximately(pairs, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
+    split, *_ = inverted_approximately(pairs, most, Budget(Options(threads=2)))
+    whole, *_ = inverted_approximately(pairs, most, Budget(Options(threads=1)), tuning=Tuning(split=10**9))
     assert len(whole) > 100
     assert np.array_equal(split, whole)

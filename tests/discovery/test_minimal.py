@@ -82,7 +82,7 @@ def problems(seed: int, count: int) -> Iterator[tuple[PredicateSpace, np.ndarray
         if most:
             pairs = UnorderedPairs.of(evidence)
             assert pairs is not None
-            boxes, _ = inverted_approximately(pairs, most, budget, longest)
+            boxes, *_ = inverted_approximately(pairs, most, budget, longest)
         else:
             boxes = asked_boxes(whole, inverted(whole, evidence.states, budget, longest)[0])
         nullable = frozenset(name for name in table.column_names if table[name].null_count)

@@ -104,3 +104,12 @@ def test_the_json_fits_the_schema_that_ships(clashes: int | None) -> None:
         found["rules"][0]["state"] = "odd"
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(found, SCHEMA, jsonschema.Draft202012Validator)
+
+
+def test_a_page_of_hundreds_of_broken_rules_is_not_larger() -> None:
+    table = pa.table({f"c{i}": [0, 0, i] for i in range(1, 21)})
+    rules = [f"c{i} -> c{j}" for i in range(1, 21) for j in range(1, 21) if i != j]
+    rules += [f"unique(c{i}, c{j})" for i in range(1, 21) for j in range(i) if j]
+    page = rf.check(table, rules).to_html(clashes=100)
+    assert page.count('<section class="rule') == len(rules) > 500
+    assert len(page.encode()) < 2_000_000

@@ -83,6 +83,9 @@ def test_a_baseline_lets_known_violations_pass_and_names_the_healed(
     assert "1 of them new" in told
     assert "healed since the baseline: 1 with 2" in told
     assert run([*check[:-1], "zip", "--baseline", str(file)]) == 3, "the key must be the same, and unique"
+    past = tmp_path / "past"
+    assert run([*check, "--history", str(past), "--mask", "nope"]) == 3
+    assert not past.exists(), "nothing is written for a check that cannot be shown"
 
 
 def test_what_is_not_a_baseline_is_refused(tmp_path: Path) -> None:

@@ -83,10 +83,10 @@ def test_files_on_spark_refer_to_files(spark: SparkSession, tmp_path: Path) -> N
     (tmp_path / "people.csv").write_text("city,k\n1,a\n2,a\n,a\n3,a\n4,a\n")
     (tmp_path / "rules.yaml").write_text("rules: [{name: known, references: city -> cities.csv(id)}]")
     data, book = str(tmp_path / "people.csv"), rf.load_rules(tmp_path / "rules.yaml")
-    assert found(data, book) == found(data, book, engine="local") == ([1, 4], 2, 1)
-    assert "filter on Spark" in str(rf.explain(data, book))
+    assert found(data, book, engine="spark") == found(data, book, engine="local") == ([1, 4], 2, 1)
+    assert "filter on Spark" in str(rf.explain(data, book, engine="spark"))
     with pytest.raises(EngineError, match="'known' refers to another table, and suspects"):
-        _ = rf.suspects(data, book).rows
+        _ = rf.suspects(data, book, engine="spark").rows
     for wrong in ("city -> cities.csv(idd)", "city -> cities.csv(name)"):
         (tmp_path / "rules.yaml").write_text(f"rules: [{{name: known, references: {wrong}}}]")
         said = []

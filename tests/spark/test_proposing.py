@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import refute as rf
 from refute.discovery.options import options_of
+from refute.errors import RefuteError
 from refute.proposing.candidates import RuleShape
 from refute.proposing.search import Heads, search_heads
 from refute.relation import Relation
@@ -19,7 +20,8 @@ from refute.spark.proposing.proposing import propose_on_spark
 from refute.spark.proposing.table import ProposingTuning
 from speaking_tables import odd, people
 
-PARTS = ProposingTuning(block_rows=150, part_cells=1500)  # several blocks and parts, even of small tables
+# several blocks and parts, and groups that are too large for a task, even of small tables
+PARTS = ProposingTuning(block_rows=150, part_cells=1500, large_cells=1000)
 
 
 def same(here: Heads, there: Heads) -> None:
@@ -56,3 +58,22 @@ def test_what_is_found_on_spark_is_written_and_passes(spark_kind: SparkSession) 
     assert "zip -> city" in {one.text for one in found.rules}
     assert found.to_arrow().equals(here.to_arrow())
     assert found.book() == here.book()
+
+
+def test_a_search_on_spark_that_is_stopped_gives_what_it_found(spark: SparkSession) -> None:
+    frame = frame_of(people(100), spark)
+    seen: list[str] = []
+    found = rf.propose(frame, driver_bytes=0, time_limit=1e-6, progress=lambda step: seen.append(step.phase))
+    assert found.partial
+    assert any("stopped" in note for note in found.notes)
+    assert seen == ["reading columns"] * len(seen)
+
+
+@pytest.mark.parametrize("options", [{"columns": ["zap"]}, {"max_left": 4}, {"kinds": ["keys"]}], ids=str)
+def test_both_engines_refuse_in_the_same_words(spark: SparkSession, options: dict[str, Any]) -> None:
+    said = []
+    for table in (people(20), frame_of(people(20), spark)):
+        with pytest.raises(RefuteError) as error:
+            rf.propose(table, driver_bytes=0, **options)
+        said.append(str(error.value))
+    assert said[0] == said[1]

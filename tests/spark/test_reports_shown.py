@@ -87,9 +87,12 @@ def test_groups_scenes_and_values_are_those_of_the_table_in_memory(
     )
 
 
-def test_reports_of_spark_have_pages_masks_and_baselines(spark_kind: SparkSession) -> None:
-    frame = frame_of(TABLE, spark_kind)
-    report = rf.check(frame, [FD, KEY, ORDER], key="id", driver_bytes=0)
+def test_reports_of_spark_have_pages_masks_and_baselines(spark: SparkSession) -> None:
+    frame = frame_of(TABLE, spark)
+    there = rf.check(frame, FD, key="id", driver_bytes=0)
+    assert "<svg" not in there.to_html(), "rows are not looked for unasked"
+    assert "<svg" in there.to_html(clashes=2)
+    report = rf.check(frame, [FD, KEY, ORDER], key="id")
     assert report.data.engine == "spark"
     page = report.to_html(clashes=4)
     assert page.count("<svg") == 3
@@ -100,7 +103,7 @@ def test_reports_of_spark_have_pages_masks_and_baselines(spark_kind: SparkSessio
     assert (found["engine"], len(found["rules"][0]["clashes"])) == ("spark", 4)
     assert set(found["rules"][0]["witness"]["s"]) == {"id", "a.b", "city"}
     hidden = report.hiding("city", "rate")
-    for text in (hidden.to_html(), hidden.to_json(clashes=1), hidden.to_junit(), str(hidden)):
+    for text in (hidden.to_html(), hidden.to_json(clashes=4), hidden.to_junit(), str(hidden)):
         assert not any(f'"{value}"' in text or f">{value}<" in text for value in "xyuvw")
     known = Baseline.of(report)
     assert report.against(known).ok

@@ -122,6 +122,22 @@ def test_rules_are_those_of_one_process_after_every_change(
         assert {rule.text for rule in both.far.rules} == {rule.text for rule in both.near.rules}
 
 
+@pytest.mark.parametrize("options", [{"error": 0.03}, {"error": 0.1, "measure": "g3"}, {"almost": 6}])
+def test_rules_that_few_pairs_break_are_those_of_one_process(spark: SparkSession, options: dict[str, Any]) -> None:
+    both = Both(spark, 6, 24, Ways(came=4), cross_columns=False, max_predicates=2, **options)
+    batch = both.fresh(6)
+    both.told(both.near.insert(batch), both.far.insert(batch))
+    feed = pa.concat_tables([both.fresh(1), both.rows(both.some(2)), both.rows(both.go(4))])
+    feed = feed.append_column("op", pa.array(["insert"] + ["update"] * 2 + ["delete"] * 4))
+    both.told(both.near.apply(feed), both.far.apply(feed))
+    assert both.near.boxes.size
+    rules = [{rule.text: (rule.error, rule.violations) for rule in one.rules} for one in (both.near, both.far)]
+    assert rules[0] == rules[1]
+    almost = [{rule.text: rule.violations for rule in one.almost} for one in (both.near, both.far)]
+    assert almost[0] == almost[1]
+    assert bool(almost[0]) is bool(options.get("almost"))
+
+
 def test_rows_may_all_go_and_come_back(spark: SparkSession) -> None:
     both = Both(spark, 8, 12, Ways(counted=False))
     gone = both.go(12)

@@ -133,7 +133,7 @@ class Followed:
         self.rows |= dict(zip(slots.tolist(), came, strict=True))
         relation = Relation.of(self.shape.table(came))
         step = self.tracking.change(np.array(gone, np.int64), relation, slots, self.after)
-        if before[1] is self.tracking.space:
+        if before[1] is self.tracking.space and not self.tracking.options.error:
             assert not before[0] & set(map(tuple, step.fresh.tolist()))
         for point, (s, t) in zip(step.fresh.tolist(), step.pairs.tolist(), strict=True):
             pair = Relation.of(self.shape.table([self.rows[s], self.rows[t]]))

@@ -23,7 +23,7 @@ from refute.errors import OptionError
 from refute.kernels.evidence.clues import clues_of
 from refute.relation import Relation
 from refute.tracking.incdc.columns import ColumnFigures
-from refute.tracking.incdc.demands import BOTH, Demands, SlotColumns
+from refute.tracking.incdc.demands import ANY, BOTH, Demands, SlotColumns
 from refute.tracking.incdc.finder import IndexFinder, visits_of
 from refute.tracking.incdc.order_index import OrderIndex, exchanged, negated, turned
 from refute.tracking.incdc.selection import Selection, select_indexes
@@ -428,6 +428,15 @@ def test_a_method_that_is_unknown_or_does_not_fit_is_refused() -> None:
         rf.Tracker(TAX, method="incdc", error=0.1)
     with pytest.raises(OptionError, match="almost= needs all of them"):
         rf.Tracker(TAX, method="incdc", almost=3)
+
+
+def test_an_index_serves_no_rule_that_asks_nothing_of_its_column() -> None:
+    """Rows that are null there are not in it, and may break that rule."""
+    operands = (SlotColumns(0, 0), SlotColumns(1, 1))
+    demands = Demands(np.array([[False, True]]), np.array([[ANY, 2]], np.uint8), operands)
+    chosen = Selection(falling={(0, 0): False}, uses={(0, 0): int(BOTH[ANY, ANY])})
+    assert not chosen.serves(demands).any()
+    assert chosen.serves(Demands(demands.equal, np.array([[5, 2]], np.uint8), operands)).all()
 
 
 def test_an_order_alone_is_served_by_an_index_of_one_column() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
@@ -11,11 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import refute as rf
 from oracle import holds, rows_of
+from refute.discovery.inversion import minimal_rules
+from refute.discovery.inversion.implied import find_implying
 from refute.discovery.search import search
 from refute.discovery.table import LocalTable
 from refute.errors import DataError, OptionError, RefuteError, SchemaError
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Row
+from refute.language.render import render_text
 from refute.relation import Relation
 from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
@@ -118,7 +122,22 @@ class Tracked(RuleBasedStateMachine):
             else:
                 s, t = one.pair
                 assert all(holds(p, {Row.S: rows[s], Row.T: rows[t]}, self.nulls) for p in one.constraint.predicates)
+        for added in changes.added:
+            if added.refines is not None:  # which asked for less, and no longer holds
+                assert self.broken(added.refines, rows)
+                self.says_more(added.constraint, added.refines, rows)
+            for less in added.generalises:
+                assert render_text(less) in texts(changes.removed)
+                self.says_more(less, added.constraint, rows)
         self.before = now
+
+    def says_more(self, inner: DenialConstraint, outer: DenialConstraint, rows: dict[int, Any]) -> None:
+        """Whatever two rows the inner rule speaks of, the outer one speaks of these too, or of these exchanged."""
+        pairs = [(s, t) for s in rows.values() for t in rows.values() if self.meets(inner, s, t)]
+        assert all(self.meets(outer, s, t) for s, t in pairs) or all(self.meets(outer, t, s) for s, t in pairs)
+
+    def meets(self, rule: DenialConstraint, s: Any, t: Any) -> bool:
+        return all(holds(p, {Row.S: s, Row.T: t}, self.nulls) for p in rule.predicates)
 
     def broken(self, constraint: DenialConstraint, rows: dict[int, Any]) -> bool:
         return any(
@@ -165,6 +184,31 @@ def test_what_is_added_says_in_whose_place_it_came() -> None:
     back = tracker.delete([9])
     assert any(rule.generalises for rule in back.added)
     assert texts(back.removed) == texts(changes.added)
+
+
+@pytest.mark.parametrize(("columns", "error"), [("abcd", 0.0), ("abc", 0.01)])
+def test_a_change_does_not_compare_all_rules_with_each_other(
+    monkeypatch: pytest.MonkeyPatch, columns: str, error: float
+) -> None:
+    random = np.random.default_rng(5)
+    table = pa.table({name: random.integers(0, 9, 40) for name in columns})
+    tracker = rf.Tracker(table, max_predicates=4, error=error)
+    before = set(map(tuple, tracker.boxes.tolist()))
+    compared: list[int] = []
+
+    def noted(among: Any, words: Any, which: Any, *rest: Any) -> None:
+        compared.append(len(among.owner) * len(which))
+        find_implying(among, words, which, *rest)
+
+    monkeypatch.setattr(minimal_rules, "find_implying", noted)
+    near = {name: table.column(name)[3].as_py() for name in columns}
+    tracker.insert([{**near, "b": 9}])
+    after = set(map(tuple, tracker.boxes.tolist()))
+    changed = len(before ^ after)
+    assert len(after) > 300
+    assert 0 < sum(compared) <= 4 * changed * len(after)  # rules come with their mirror images
+    assert error or changed < len(after) / 5
+    assert sorted(texts(tracker.rules)) == from_scratch(tracker)
 
 
 def test_a_batch_that_cannot_be_done_changes_nothing() -> None:

@@ -186,6 +186,19 @@ def test_a_cover_by_which_rows_meet_too_many_others_is_chosen_anew(worse: float,
     assert (followed.tracking.rows is not begun) == anew, (work, plan)
 
 
+@pytest.mark.parametrize(("values", "counted"), [(450, False), (3, True)])
+def test_rows_of_small_tables_meet_those_that_agree_where_these_are_few(values: int, counted: bool) -> None:
+    shape = Shape(("whole", "text"), (900, 9), (False, False))
+    rows = [(number % values, f"v{number % values % 9}") for number in range(900)]
+    followed = Followed(shape, rows, options_of(), Ways())
+    assert followed.tracking.is_counted is counted
+    followed.change([5, 6], [(7, "v8"), (901, "v1")])
+    followed.check()
+    followed.change([0, 900], [(7, "v7")])
+    followed.check()
+    assert followed.tracking.is_counted is counted
+
+
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_change_that_threads_gave_up_is_an_interrupt(counted: bool) -> None:
     shape = Shape(("whole", "text"), (6, 3), (False, False))

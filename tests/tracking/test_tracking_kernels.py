@@ -14,7 +14,13 @@ from refute.discovery.evidence.tiles import ClueTally
 from refute.discovery.options import options_of
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
-from refute.kernels.tracking.groups import keep_outermost
+from refute.kernels.tracking.groups import (
+    Outermost,
+    drop_outermost,
+    find_ends_again,
+    keep_outermost,
+    stand_ins,
+)
 from refute.kernels.tracking.points import (
     count_holding,
     find_points,
@@ -122,7 +128,7 @@ def test_groups_have_the_rows_that_agree(batches: list[tuple[list[tuple[int, int
         rows.let_go(gone)
         known = {row: cells for row, cells in known.items() if row not in gone.tolist()}
         for row, cells in known.items():
-            number = groups.numbers(rows.codes_of(np.array([row]), (0, 1)))
+            number = groups.numbers(np.array([row]), (0, 1))
             if None in cells and not agree:
                 assert number.tolist() == [-1]
                 continue
@@ -170,25 +176,55 @@ def test_pairs_of_rows_that_are_gone_are_forgotten(listed: list[list[tuple[int, 
         assert found == left + [-1] * (3 - len(left))
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=12), st.booleans(), st.integers(0, 12))
+@given(st.data(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40), st.booleans())
 @examples(80)
-def test_the_outermost_rows_stand_for_their_groups(cells: list[tuple[int, int]], by_value: bool, first: int) -> None:
+def test_the_outermost_rows_stand_for_their_groups(data: Any, cells: list[tuple[int, int]], by_value: bool) -> None:
+    """Rows come and go in parts; who stands for a group is only asked now and then."""
     groups = np.array([group for group, _ in cells], np.int64)
     codes = np.array([[value] for _, value in cells], np.int32).reshape(len(cells), 1)
-    low, high = np.full((2, 4), -1, np.int64)
-    for part in (np.arange(len(cells))[:first], np.arange(len(cells))[first:]):
-        keep_outermost(part, groups[part], codes, 0 if by_value else -1, low, high)
-    for group in range(4):
-        rows = [row for row, (theirs, _) in enumerate(cells) if theirs == group]
-        kept = (int(low[group]), int(high[group]))
-        if not rows:
-            assert kept == (-1, -1)
+    column = 0 if by_value else -1
+    ends = data.draw(st.sampled_from((2, 3, 4)))
+    kept = Outermost(np.zeros(3, np.int32), *np.full((2, 3, 2, ends), -1, np.int32))
+    hurt, alive = np.zeros(3, np.bool_), np.zeros(len(cells), np.bool_)
+    come = 0
+    for _ in range(data.draw(st.integers(1, 6))):
+        more = np.arange(come, min(len(cells), come + data.draw(st.integers(0, 15))))
+        come += len(more)
+        alive[more] = True
+        keep_outermost(kept, more, groups[more], codes, column)
+        if alive.any():
+            there = np.flatnonzero(alive).tolist()
+            gone = np.array(sorted(data.draw(st.sets(st.sampled_from(there), max_size=10))), np.int64)
+            alive[gone] = False
+            drop_outermost(kept, gone, groups[gone], hurt)
+        if data.draw(st.booleans()):
             continue
-        assert set(kept) <= set(rows)
-        assert len(set(kept)) == min(2, len(rows))
-        if by_value:
+        find_ends_again(kept, hurt, groups[:come], alive, codes, column)
+        assert not hurt.any()
+        found = np.empty((3, 2), np.int32)
+        stand_ins(kept, np.arange(3), found)
+        for group in range(3):
+            rows = [row for row in np.flatnonzero(alive).tolist() if cells[row][0] == group]
+            standing = [row for row in found[group].tolist() if row >= 0]
+            assert kept.size[group] == len(rows)
+            assert set(standing) <= set(rows)
+            assert len(set(standing)) == len(standing) == min(2, len(rows))
             values = [cells[row][1] for row in rows]
-            assert [cells[row][1] for row in kept] == [min(values), max(values)]
+            if by_value and rows:
+                assert {cells[row][1] for row in standing} >= {min(values), max(values)}
+
+
+def test_rows_equal_to_those_that_stand_for_a_group_do_not_take_their_places() -> None:
+    """Else each of them would have to meet all others that stand for some."""
+    codes = np.array([[value] for value in (5, 7, 5, 7, 5, 7, 6, 4)], np.int32)
+    kept = Outermost(np.zeros(1, np.int32), *np.full((2, 1, 2, 4), -1, np.int32))
+    found = np.empty((1, 2), np.int32)
+    stood = []
+    for row in range(len(codes)):
+        keep_outermost(kept, np.array([row]), np.zeros(1, np.int64), codes, 0)
+        stand_ins(kept, np.zeros(1, np.int64), found)
+        stood.append(found[0].tolist())
+    assert stood == [[0, -1], *[[0, 1]] * 6, [7, 1]]
 
 
 @given(st.data(), st.lists(st.tuples(*(st.integers(-2, 2),) * 3), min_size=1, max_size=9), st.integers(1, 8))

@@ -10,6 +10,7 @@ from refute.api.tables import (
     IN_PROCESS,
     check_driver_bytes,
     check_engine,
+    given_csv,
     given_schema,
     is_monitor,
     is_path,
@@ -24,6 +25,7 @@ from refute.faults import needing, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
 from refute.relation import Relation
+from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
 from refute.runtime.bars import with_bar
 
@@ -51,6 +53,7 @@ def discover(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
@@ -100,18 +103,19 @@ def discover(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
-    given = given_schema(table, schema, header)
+    given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table  # the rows of a monitor at this moment
     if on_spark(table, engine, wanted=persist or driver_bytes is not None):
         with needing("Spark", "spark", IN_PROCESS):
             from refute.spark.discovery import GATHERED, discover_on_spark
             from refute.spark.source.opening import open_source
 
-        held = spark_table(table) if given is None else open_source(table, schema=given).frame
+        usual = given is None and written == USUAL
+        held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
         most = GATHERED if driver_bytes is None else driver_bytes
         found = discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
         return replace(found, where=where)
-    rows = Relation.of(read_local(table, given) if is_path(table) else table)
+    rows = Relation.of(read_local(table, given, written) if is_path(table) else table)
     return replace(search(LocalTable(selected(rows, where)), options, kept), where=where)
 
 

@@ -30,13 +30,14 @@ def verify(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
 ) -> Verdict:
     """Whether the rule holds on the table, with one clash if it does not; stops at the first clash."""
     chosen = _one(rule, nulls)
-    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    reading = _reading(schema, header, csv, driver_bytes) | {"persist": persist, "reads": [chosen]}
     with opened_engine(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading) as found:
         return found.verify(chosen)
 
@@ -50,13 +51,14 @@ def count(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
 ) -> int:
     """The exact number of violations: ordered pairs of rows, or rows for a rule about one row."""
     chosen = _one(rule, nulls)
-    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    reading = _reading(schema, header, csv, driver_bytes) | {"persist": persist, "reads": [chosen]}
     with opened_engine(table, engine=engine, method=method, threads=threads, **reading) as found:
         return found.count(chosen)
 
@@ -72,19 +74,25 @@ def violations(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> Violations:
     """The clashing rows, lazily: at most `limit` of them; only what is read is computed.
+
+    Each has the ids of its rows, `s` and `t`, their keys, and the columns that the rule reads of both, as `s_city` and
+    `t_city`, or those given by `columns`. On Spark values are joined to ids, which `columns=[]` saves.
 
     With `persist`, Spark keeps the columns that the rule reads until the result is closed (`close()`, or the end of a
     `with` block) or garbage-collected; after that, the DataFrame of `to_spark()` evaluates the table again.
     """
     chosen = _one(rule, nulls)
-    reading = {"schema": schema, "header": header, "persist": persist, "driver_bytes": driver_bytes, "reads": [chosen]}
+    reads = [chosen] if not columns else None  # other columns must be there as well
+    reading = _reading(schema, header, csv, driver_bytes) | {"persist": persist, "reads": reads}
     found = engine_for(table, key=as_key(key), engine=engine, method=method, threads=threads, **reading)
-    return Violations(found, chosen, limit)
+    return Violations(found, chosen, limit, columns=columns)
 
 
 def check(
@@ -98,6 +106,7 @@ def check(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
@@ -108,7 +117,8 @@ def check(
 
     `schema` sets the columns of CSV and JSON files to read, and their types: a text such as `id bigint, name string`, a
     mapping of names to types, or a Spark StructType. For a CSV file without a header, pass `header=False` and a schema
-    that names all columns. The other functions take both options too.
+    that names all columns. `csv` says how CSV files are written where that is unusual: a mapping with `delimiter`,
+    `quote` (None for none), `encoding` and `null_values`. The other functions take these options too.
 
     `driver_bytes` limits how much of a Spark table is fetched into this process, where small tables are checked faster.
     With 0, everything is answered on the executors, and only answers and a sample to divide the work are fetched.
@@ -123,7 +133,7 @@ def check(
     book = _with_nulls(RuleBook.of(rules), nulls)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise wrong_value("progress", "a function that takes a rule, True or False", progress)
-    options = {"engine": engine, "method": method, "schema": schema, "header": header, "threads": threads}
+    options = {"engine": engine, "method": method, "schema": schema, "header": header, "csv": csv, "threads": threads}
     with (
         opened_engine(
             table, key=as_key(key) or book.key, persist=persist, driver_bytes=driver_bytes, **options
@@ -147,6 +157,7 @@ def suspects(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     persist: bool = False,
@@ -157,7 +168,7 @@ def suspects(
     several, those that the rules together trust least. Rules that are broken within their tolerance blame nobody.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    options = {"engine": engine, "schema": schema, "header": header, "threads": threads, "persist": persist}
+    options = {"engine": engine, "schema": schema, "header": header, "csv": csv, "threads": threads, "persist": persist}
     with opened_engine(table, key=as_key(key) or book.key, driver_bytes=driver_bytes, **options) as found:
         chosen = found.fitted(list(book))
         tolerant = [rule for rule in chosen if rule.tolerance]
@@ -176,6 +187,7 @@ def explain(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     driver_bytes: int | None = None,
 ) -> Plan:
     """How the rules would be answered: shape, method, the steps of `verify`, `count` and `check`, and the worst case.
@@ -183,9 +195,15 @@ def explain(
     A table in memory is encoded as for an answer, so the steps are those that would run; no pairs are searched for.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
-    found = engine_for(table, engine=engine, method=method, schema=schema, header=header, driver_bytes=driver_bytes)
+    reading = _reading(schema, header, csv, driver_bytes)
+    found = engine_for(table, engine=engine, method=method, **reading)
     where = "answered in this process" if getattr(found, "is_here", False) else "answered on Spark"
     return replace(found.explain(list(book)), engine=where)
+
+
+def _reading(schema: Any, header: bool, csv: Any, driver_bytes: int | None) -> dict[str, Any]:
+    """How a table is read, as engines take it."""
+    return {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
 
 
 def _one(rule: Any, nulls: str | Nulls | None) -> Rule:

@@ -259,7 +259,7 @@ class Monitor(Lasting[KeptState]):
             return LiveEngine.of(self._state)
 
     def _number(self, rule: Any) -> int:
-        return _place_of(rule, self._state.rules)
+        return place_of(rule, self._state.rules, "monitor")
 
     def _changed(self, change: Change) -> Changes:
         self._state.carry_out(change)
@@ -296,8 +296,8 @@ def _refuse_other_tables(rules: Iterable[Rule]) -> None:
             )
 
 
-def _place_of(rule: Any, rules: Sequence[Rule]) -> int:
-    """The place of a rule that is named, or given as what `Monitor` takes."""
+def place_of(rule: Any, rules: Sequence[Rule], owner: str) -> int:
+    """The place of a rule that is named, or given as what `Monitor` takes; raises OptionError where there is none."""
     names = [one.name for one in rules]
     name = rule.name if isinstance(rule, Rule) else rule if isinstance(rule, str) else None
     if name in names:
@@ -311,4 +311,4 @@ def _place_of(rule: Any, rules: Sequence[Rule]) -> int:
         for number, one in enumerate(rules):
             if (one.constraint, one.where) == (wanted.constraint, wanted.where):
                 return number
-    raise unknown_rule(name or str(rule), names, "monitor")
+    raise unknown_rule(name or str(rule), names, owner)

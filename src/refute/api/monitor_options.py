@@ -9,7 +9,7 @@ from refute.api.tables import as_key
 from refute.errors import OptionError, whole_number
 from refute.faults import unknown_choice, wrong_value
 from refute.language.nulls import Nulls
-from refute.language.rulebook import Rule, RuleBook
+from refute.language.rulebook import RuleBook
 from refute.live.state import State
 
 METHODS = ("auto", "runs", "lt_tree")
@@ -66,11 +66,11 @@ def check_same(
                 option="store",
                 value=store,
             )
-    known = {_said(rule): rule.name for rule in state.rules}
+    known = {rule.terms: rule.name for rule in state.rules}
     if rules is not None:
         book = RuleBook.of(rules)
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
-        asked = {_said(rule): rule.name for rule in book}
+        asked = {rule.terms: rule.name for rule in book}
         for said in asked.keys() ^ known.keys():
             name = (asked | known)[said]
             conflict = f"has no rule {name!r}" if said in asked else f"also has a rule {name!r}"
@@ -85,8 +85,3 @@ def check_same(
         raise OptionError(
             "the rules of the monitor there treat nulls differently; leave nulls= out", option="nulls", value=nulls
         )
-
-
-def _said(rule: Rule) -> tuple[object, ...]:
-    """All of a rule that a result depends on."""
-    return rule.name, rule.constraint, rule.where, rule.nulls, rule.severity, rule.tolerance

@@ -12,6 +12,7 @@ from refute.api.tables import (
     check_driver_bytes,
     check_engine,
     engine_for,
+    given_csv,
     given_schema,
     is_monitor,
     is_path,
@@ -26,6 +27,7 @@ from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
 from refute.proposing.search import search_heads
 from refute.relation import Relation
+from refute.relation.read.csv_options import USUAL
 from refute.relation.read.files import read_local
 from refute.report.suspects import Suspects
 from refute.runtime.bars import with_bar
@@ -45,6 +47,7 @@ def propose(
     engine: str | None = "auto",
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     threads: int | None = None,
     driver_bytes: int | None = None,
     time_limit: float | None = None,
@@ -70,7 +73,7 @@ def propose(
     check_driver_bytes(driver_bytes)
     if where is not None and not isinstance(where, str):
         raise wrong_value("where", "a condition as text", where)
-    given = given_schema(table, schema, header)
+    given, written = given_schema(table, schema, header), given_csv(table, csv)
     table = table.table() if is_monitor(table) else table
     rows: Any
     if on_spark(table, engine, wanted=driver_bytes is not None):
@@ -78,12 +81,13 @@ def propose(
             from refute.spark.proposing.proposing import propose_on_spark
             from refute.spark.source.opening import open_source
 
-        held = spark_table(table) if given is None else open_source(table, schema=given).frame
+        usual = given is None and written == USUAL
+        held = spark_table(table) if usual else open_source(table, schema=given, csv=written).frame
         heads, rows = propose_on_spark(
             held, options, max_left=max_left, shapes=shapes, where=where, gather=driver_bytes
         )
     else:
-        rows = selected(Relation.of(read_local(table, given) if is_path(table) else table), where)
+        rows = selected(Relation.of(read_local(table, given, written) if is_path(table) else table), where)
         heads = search_heads(rows, options, max_left=max_left, shapes=shapes)
     held_by = engine_for(rows, key=as_key(key), threads=threads, driver_bytes=driver_bytes)
     return Proposals(heads, EngineTable(held_by), where=where)

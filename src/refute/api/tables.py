@@ -13,6 +13,7 @@ from refute.errors import OptionError, whole_number
 from refute.faults import needing, repeated_key_column, unknown_choice, wrong_value
 from refute.plan.method import MethodName
 from refute.relation import Relation
+from refute.relation.read.csv_options import CsvOptions
 from refute.relation.read.files import read_local
 from refute.relation.read.schema import Schema
 
@@ -33,6 +34,7 @@ def engine_for(
     threads: int | None = None,
     schema: Any = None,
     header: bool = True,
+    csv: Any = None,
     driver_bytes: int | None = None,
     persist: bool = False,
     reads: Sequence[Rule] | None = None,
@@ -49,7 +51,7 @@ def engine_for(
         raise wrong_value("threads", "at least 1", threads)
     check_driver_bytes(driver_bytes)
     names = as_key(key)
-    given = given_schema(table, schema, header)
+    given, written = given_schema(table, schema, header), given_csv(table, csv)
     if is_monitor(table):
         return _of_monitor(table, names, engine, chosen)
     if on_spark(table, engine, wanted=persist or driver_bytes is not None):
@@ -58,10 +60,11 @@ def engine_for(
 
         held = spark_table(table)
         budget = SparkBudget() if driver_bytes is None else SparkBudget(driver_bytes=driver_bytes)
-        return SparkEngine(held, key=names, method=chosen, schema=given, budget=budget, persist=persist, reads=reads)
+        reading: dict[str, Any] = {"schema": given, "csv": written, "persist": persist, "reads": reads}
+        return SparkEngine(held, key=names, method=chosen, budget=budget, **reading)
     from refute.detect.local import LocalEngine
 
-    data = read_local(table, given) if is_path(table) else table
+    data = read_local(table, given, written) if is_path(table) else table
     return LocalEngine(data, key=names, method=chosen, threads=threads)
 
 
@@ -133,6 +136,13 @@ def given_schema(table: Any, schema: Any, header: bool) -> Schema | None:
             "schema= and header= apply to files only; leave them out", option="header" if schema is None else "schema"
         )
     return Schema.of(schema, header=header)
+
+
+def given_csv(table: Any, csv: Any) -> CsvOptions:
+    """How CSV files are written; raises OptionError for tables that are not files."""
+    if csv is not None and not is_path(table):
+        raise OptionError("csv= applies to files only; leave it out", option="csv")
+    return CsvOptions.of(csv)
 
 
 def check_driver_bytes(number: int | None) -> None:

@@ -22,7 +22,20 @@ from refute.display import in_one_line
 from refute.errors import RefuteError, did_you_mean, shortened
 from refute.runtime.compiling import COMPILING
 
-COMMANDS = ("check", "init", "discover", "explain", "convert", "lint", "schema", "monitor", "track", "demo", "prepare")
+COMMANDS = (
+    "check",
+    "init",
+    "discover",
+    "explain",
+    "convert",
+    "lint",
+    "schema",
+    "monitor",
+    "track",
+    "watch",
+    "demo",
+    "prepare",
+)
 _HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
 
 

@@ -103,6 +103,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
     persist: bool,
 ) -> Exit:
@@ -114,7 +115,7 @@ def command(
     book = refute.RuleBook.of(rules).select(names, tags)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     places = (json_file, html_file, junit_file, violations, suspects_file, quarantine, *since.places)
-    reading: dict[str, Any] = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
+    reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, wanted=persist or on_spark_alone(places), **reading)
     require_all(places, opened)
@@ -135,6 +136,7 @@ def command(
             persist=persist,
             **opened.reading,
         )
+    report.hiding(*mask)  # so that a column which does not exist is reported before anything is written
     report = since.applied(report)
     if mask or no_values:
         report = report.hiding(*mask, values=not no_values)

@@ -17,6 +17,7 @@ from refute.errors import OptionError
 from refute.faults import missing_file, unreadable
 from refute.language.addresses import local_path
 from refute.language.formats import (
+    ALIASES,
     FORMATS,
     MAX_CHARACTERS,
     Format,
@@ -35,7 +36,7 @@ from refute.writing import write_text
 
 @click.command("convert")
 @click.argument("rules", metavar="IN")
-@click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
+@click.option("--to", "target", required=True, metavar="FORMAT", help=f"One of {', '.join((*FORMATS, *ALIASES))}.")
 @click.option("--from", "origin", metavar="FORMAT", help="The format of IN. Default: detected.")
 @click.option("--out", metavar="F", help="Write to this file instead of stdout.")
 @click.option("--header", metavar="NAMES|CSV", help="Column names (a,b,c), or a CSV file, if columns are numbered.")

@@ -107,6 +107,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
     **of_complete: Any,
 ) -> Exit:
@@ -120,7 +121,7 @@ def command(
     _require_fitting(complete, options)
     with waiting("Starting", options.quiet):
         wanted = bool(of_complete["persist"]) or on_spark_alone([out, html_file])
-        reading: dict[str, Any] = {"schema": schema, "header": header, "driver_bytes": driver_bytes}
+        reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
         opened = open_data(data, engine, options, wanted=wanted, **reading)
     require_all([out, html_file], opened)
     common = {

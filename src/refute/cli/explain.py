@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import refute
@@ -26,12 +28,13 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
 ) -> Exit:
     """Show for each of RULES its shape, the method chosen for DATA, the steps that would run, and the worst case."""
     book = refute.RuleBook.of(rules)
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     with waiting("Planning", options.quiet):
         plan = refute.explain(opened.table, book, nulls=options.nulls, method=method, **opened.reading)
     if not options.quiet:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import glob
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -53,8 +54,8 @@ def engine_option(command: Command) -> Command:
     )(command)
 
 
-def reading_options(command: Command) -> Command:
-    """The command with the options that say where the data is read, and how."""
+def file_options(command: Command) -> Command:
+    """The command with the options that say how files are read: columns, their types, and how CSV is written."""
     schema = click.option(
         "--schema", metavar="C T,..", help='Columns of CSV and JSON, and their types: "id bigint, name string".'
     )
@@ -65,13 +66,43 @@ def reading_options(command: Command) -> Command:
         default=True,
         help="CSV without a header: --schema names its columns.",
     )
+    gathering = _with_csv(command)
+    for option in reversed(_CSV):
+        gathering = option(gathering)
+    return schema(header(gathering))
+
+
+def reading_options(command: Command) -> Command:
+    """The command with the options that say where the data is read, and how."""
     driver_bytes = click.option(
         "--driver-bytes",
         type=click.IntRange(min=0),
         metavar="N",
         help="Fetch at most N bytes of rows from Spark; 0: only answers.",
     )
-    return engine_option(schema(header(driver_bytes(command))))
+    return engine_option(driver_bytes(file_options(command)))
+
+
+_CSV = (
+    click.option("--delimiter", metavar="C", help="What separates the cells of CSV, e.g. ';' or '\\t'."),
+    click.option("--quote", metavar="C", help="What stands around cells of CSV; '' for nothing. Default: '\"'."),
+    click.option("--encoding", metavar="NAME", help="How CSV is encoded, e.g. cp1252. Default: utf-8."),
+    click.option("--null-values", metavar="V,..", help="Cells of CSV that are null, beside empty ones, e.g. NA,NULL."),
+)
+
+
+def _with_csv(command: Command) -> Command:
+    """The command that is given one mapping, `csv`, for the options that say how CSV is written."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **given: Any) -> object:
+        names = ("delimiter", "quote", "encoding", "null_values")
+        csv = {name: value for name in names if (value := given.pop(name)) is not None}
+        if "null_values" in csv:
+            csv["null_values"] = csv["null_values"].split(",")
+        return command(*args, csv=csv or None, **given)
+
+    return cast(Command, run)
 
 
 def persist_option(command: Command) -> Command:
@@ -88,6 +119,7 @@ def open_data(
     *,
     schema: str | None = None,
     header: bool = True,
+    csv: Mapping[str, Any] | None = None,
     driver_bytes: int | None = None,
     wanted: bool = False,
 ) -> Opened:
@@ -95,9 +127,11 @@ def open_data(
 
     `wanted` says that an option was given that means nothing without Spark.
     """
+    from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
     given = Schema.of(schema, header=header)  # so that a mistake is reported before Spark starts
+    written = CsvOptions.of(csv)
     of_spark = bool(options.master or options.remote or options.conf or options.py_files)
     if engine == "local" and of_spark:
         raise OptionError(
@@ -110,8 +144,17 @@ def open_data(
     if not on_spark(data, engine, wanted=of_spark or wanted or driver_bytes is not None):
         from refute.relation import Relation, read_local
 
-        return Opened(Relation.of(read_local(data, given)))
-    with needing("Spark", "spark", ", or add --engine local to read DATA in this process"):
+        return Opened(Relation.of(read_local(data, given, written)))
+    running = start_spark(
+        options, brief=size_of(data) <= SMALL, hint=", or add --engine local to read DATA in this process"
+    )
+    reading = {"engine": "spark", "schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}
+    return Opened(data, reading, running)
+
+
+def start_spark(options: SharedOptions, *, brief: bool, hint: str = "") -> SparkSession:
+    """The Spark that a command runs on; `brief` as for a session, `hint` says what to do without Spark."""
+    with needing("Spark", "spark", hint):
         from refute.spark.session import session
         from refute.spark.session.warning import ignore_pandas_warning
     ignore_pandas_warning()
@@ -120,15 +163,14 @@ def open_data(
             options.master,
             options.remote,
             options.verbose,
-            brief=size_of(data) <= SMALL,
+            brief=brief,
             settings=options.conf,
             py_files=options.py_files,
         )
     )
     if shows_progress(options.quiet) and options.remote is None:
         _hint_at_preparing()
-    reading = {"engine": "spark", "schema": given, "header": header, "driver_bytes": driver_bytes}
-    return Opened(data, reading, running)
+    return running
 
 
 def _aside(start: Callable[[], SparkSession]) -> SparkSession:

@@ -76,15 +76,10 @@ def tally_of(relation: Relation, rule: Rule, limit: int, identify: Callable[[int
     left, right = columns
     rows = np.flatnonzero(admitted_rows(relation, form, Row.S))
     groups = _numbered(relation, left, rows)
-    pairs = groups * 1
-    if right:
-        codes, size = _codes(relation, right[0], rows)
-        pairs = groups * size + codes
-        owner: Callable[[Longs], Longs] = lambda found: found // size  # noqa: E731
-    else:
-        owner = lambda found: found  # noqa: E731
+    codes, size = _codes(relation, right[0], rows) if right else (np.zeros(len(rows), np.int64), 1)
+    pairs = groups * size + codes
     found, first, counts = np.unique(pairs, return_index=True, return_counts=True)
-    starts = np.flatnonzero(np.append(True, np.diff(owner(found)) != 0)) if len(found) else np.zeros(0, np.int64)
+    starts = np.flatnonzero(np.append(True, np.diff(found // size) != 0)) if len(found) else np.zeros(0, np.int64)
     ends = np.append(starts[1:], len(found))
     sizes = np.add.reduceat(counts, starts) if len(starts) else np.zeros(0, np.int64)
     same = np.add.reduceat(counts * counts, starts) if right and len(starts) else sizes

@@ -30,7 +30,6 @@ from refute.discovery.work import Budget
 from refute.relation import Relation
 from refute.runtime.compiling import Stopwatch
 
-_KEPT_PARTIAL = 20_000  # rules that a stopped search still makes minimal and ranks
 _RANK_PAIRS = 2_000  # random pairs on which coverage is measured
 _RANK_WORK = 20_000_000  # rules times pairs to stay below
 
@@ -97,26 +96,43 @@ class _Search:
             return self._nothing()
         outcome = self._outcome or searched(pairs, self._options, self._budget, self._tuning)
         self._notes.extend(outcome.notes)
-        self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
-        found = self._budget.finished(lambda: self._found(pairs, outcome, kept))
+        with self._budget.heeding():
+            self._budget.report("minimal rules", evidences=len(outcome.evidence), candidates=len(outcome.boxes))
+        boxes, outcome = self._minimal_in_time(pairs, outcome)
+        found = self._budget.finished(lambda: self._found(pairs, outcome, boxes, kept))
         return self._with_almost(found, pairs, outcome)
 
-    def _found(self, pairs: Pairs, outcome: Outcome, kept: set[RuleSort] | None) -> CompleteDiscovery:
-        """The minimal ones of the rules found, ranked."""
+    def _minimal_in_time(self, pairs: Pairs, outcome: Outcome) -> tuple[Words | None, Outcome]:
+        """The minimal ones of many boxes; None where they are few, or where there was no time, and the search is not
+        complete then."""
+        if not outcome.complete or len(outcome.boxes) <= self._tuning.kept:
+            return None, outcome
+        boxes = None
+        with self._budget.heeding():
+            boxes = self._minimal(asked_of(pairs.space), asked_boxes(pairs.space, outcome.boxes))
+        return (None, replace(outcome, complete=False)) if self._budget.expired else (boxes, outcome)
+
+    def _found(
+        self, pairs: Pairs, outcome: Outcome, boxes: Words | None, kept: set[RuleSort] | None
+    ) -> CompleteDiscovery:
+        """The minimal ones of the rules found, ranked; `boxes` where they are known."""
         space = asked_of(pairs.space)
-        boxes = self._shortest(space, asked_boxes(pairs.space, outcome.boxes), outcome)
-        boxes = self._minimal(space, boxes)
+        if boxes is None:
+            boxes = self._shortest(space, asked_boxes(pairs.space, outcome.boxes), complete=outcome.complete)
+            boxes = self._minimal(space, boxes)
         if kept is not None:
             boxes = _of_kinds(space, boxes, kept)
             self._notes.append(f"only rules of these kinds are shown: {', '.join(sorted(k.value for k in kept))}")
         return self._ranked(pairs, outcome, boxes)
 
-    def _shortest(self, space: PredicateSpace, boxes: Words, outcome: Outcome) -> Words:
+    def _shortest(self, space: PredicateSpace, boxes: Words, *, complete: bool) -> Words:
         """The boxes of a search that ended; of one that was stopped, no more than are made minimal quickly."""
-        if outcome.complete or len(boxes) <= _KEPT_PARTIAL:
+        if complete or len(boxes) <= self._tuning.kept:
             return boxes
-        self._notes.append(f"of {len(boxes):,} rules verified in time, only the {_KEPT_PARTIAL:,} shortest were kept")
-        return boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[:_KEPT_PARTIAL]]
+        self._notes.append(
+            f"of {len(boxes):,} rules verified in time, only the {self._tuning.kept:,} shortest were kept"
+        )
+        return boxes[np.argsort(lengths(space, space.masks(boxes)), kind="stable")[: self._tuning.kept]]
 
     def _pairs(self) -> Pairs:
         if self._space is not None:
@@ -179,7 +195,7 @@ class _Search:
         known = outcome.unordered or UnorderedPairs.of(outcome.evidence)
         assert known is not None
         n, measure = pairs.n_rows, self._options.measure
-        ordered, unordered = known.inside(boxes)
+        ordered, unordered = known.inside_known(boxes, outcome.counts)
         violations = as_violations(known.space, boxes, ordered, n)
         if measure is Measure.G1:
             return violations, unordered / (n * (n - 1) / 2)
@@ -211,6 +227,7 @@ class _Search:
             return replace(found, notes=(*found.notes, "rules that few pairs break were not searched: time was up"))
         almost = Almost(pairs, outcome, self._options, self._budget, self._tuning)
         boxes, complete = almost.boxes()
+        boxes = self._shortest(asked_of(pairs.space), boxes, complete=complete)
         boxes, (scores, order) = self._budget.finished(lambda: self._judged(pairs, boxes))
         listed, measured = almost.listed(found, boxes[order], scores)
         missing = () if complete and measured else ("the search for rules that few pairs break was stopped",)

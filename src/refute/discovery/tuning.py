@@ -54,7 +54,10 @@ class Tuning:
     nodes: int = 2048  # nodes, pruned ones included, that a search of a cube is divided into at the least
     quick_cells: int = 1 << 13  # cells up to which dividing that search costs more than it gives
     # points that are gone
-    regrow: int = 400  # points looked at, per box, up to which boxes grow around those that are gone
+    drawn_rows: int = 600  # rows that are drawn to be held against each other, for witnesses
+    regrow: int = 4000  # points looked at, per box, up to which boxes grow around those that are gone
+    # searches that are stopped
+    kept: int = 20_000  # rules that are still made minimal and ranked
     # rules that follow from others
     block: int = 16  # boxes in the smallest blocks
     fan: int = 4  # blocks in a block

@@ -57,6 +57,14 @@ class Budget:
         self._stop.set()
 
     @contextmanager
+    def heeding(self) -> Iterator[None]:
+        """Within this block Ctrl-C ends the block, and all work after the task at hand."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupt()
+
+    @contextmanager
     def within(self, share: float) -> Iterator[None]:
         """Within this block only the given share of the whole time limit may pass."""
         before, self._share = self._share, share

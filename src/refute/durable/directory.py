@@ -272,6 +272,24 @@ class Directory(Generic[Held]):
                 path.unlink(missing_ok=True)
 
 
+def looked_at(folder: Path, sort: Sort[Held]) -> Held:
+    """What a folder holds as of its last commit, for one who only looks: nothing is locked, and checksums are not read.
+
+    Whoever has it open may put other files in the place of those that are read; then they are read anew.
+    """
+    body = read_manifest(folder, sort.noun)
+    try:
+        kept = sort.restored(body, Shelf(folder, body["next_file"]), False)
+        for _, frames, _ in _read_logs(folder, sort, body):
+            for frame in frames:
+                kept.replay(frame)
+    except DataError:
+        if read_manifest(folder, sort.noun) == body:
+            raise
+        return looked_at(folder, sort)
+    return kept
+
+
 def last_told(folder: Path, sort: Sort[Any]) -> tuple[Entry, Entry, int, int]:
     """What a folder says of itself without being opened: its manifest, the facts as of its last commit, commits.
 

@@ -40,7 +40,8 @@ def read_manifest(folder: Path, noun: str) -> dict[str, Any]:
         raise DataError(f"{path} is damaged: its checksum does not match", path=str(path))
     body: dict[str, Any] = json.loads(held["state"])
     if (other := body.get("holds", "monitor")) != noun:
-        told = f"{folder} holds a {other}, not a {noun}; open it with refute.{str(other).capitalize()}.open"
+        how = "watch" if other == "watch" else f"{str(other).capitalize()}.open"
+        told = f"{folder} holds a {other}, not a {noun}; open it with refute.{how}"
         raise DataError(told, path=str(folder), expected=noun)
     return body
 

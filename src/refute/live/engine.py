@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 class LiveEngine(LocalEngine):
     """Answers rules about the rows of a moment: those that are watched from what is known, others as for any table."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, newest_first: bool = False) -> None:
+        """The engine of a state; violations that are kept are listed as they came, or `newest_first`."""
         slots, table = state.living()
         super().__init__(_no_rows(state) if state.schema is None else table, key=state.key)
         if not state.key:
@@ -44,6 +45,7 @@ class LiveEngine(LocalEngine):
         self._listed = {
             rule: store.copy() for rule, store in zip(state.rules, state.stores, strict=True) if store.is_listed
         }
+        self._step = -1 if newest_first else 1
         self._pairs: dict[Rule, tuple[RowNumbers, ...]] = {}
         self._blamed: dict[tuple[Rule, ...], LocalSuspects] = {}
         self._counts = {rule: store.count for rule, store in zip(state.rules, state.stores, strict=True)}
@@ -120,7 +122,7 @@ class LiveEngine(LocalEngine):
         """The violations of a rule by row numbers, where they are kept; looked up when they are first asked for."""
         if rule in self._listed and rule not in self._pairs:
             pairs = self._listed[rule].pairs(self._alive)
-            self._pairs[rule] = tuple(np.searchsorted(self._slots, side) for side in pairs)
+            self._pairs[rule] = tuple(np.searchsorted(self._slots, side[:: self._step]) for side in pairs)
         return self._pairs.get(rule)
 
     def _timed(self, rule: Rule, *, counts: bool) -> Timed:

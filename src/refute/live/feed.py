@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from refute.errors import DataError, SchemaError, did_you_mean
 from refute.faults import any_of
 from refute.live.arrivals import arrow_of, key_table, plain_type, refuse_keys, refuse_nulls, relation_of
 from refute.live.columns import ReadRows
 from refute.live.state import Change
+from refute.relation import Relation
 from refute.relation.arrays import row_numbers
+from refute.relation.shown import shown
 
 if TYPE_CHECKING:
     from refute.live.state import State
 
-OPERATIONS = ("insert", "update", "delete")
-INSERT, UPDATE, DELETE = range(3)
+OPERATIONS = ("insert", "update", "delete", "update_preimage", "update_postimage")
+INSERT, UPDATE, DELETE, BEFORE, AFTER = range(len(OPERATIONS))  # an update may come as the row before and after it
 
 
-def net_changes(state: State, changes: Any, op: str) -> Change:
+class Turns(NamedTuple):
+    """In which order the changes of a feed are made, unless it is that of its rows: by a column, if one is named."""
+
+    column: str | None = None
+
+
+def net_changes(state: State, changes: Any, op: str, turns: Turns | None = None) -> Change:
     """The change that a feed amounts to; raises an error where one of its steps cannot be done, in their order."""
     relation = relation_of(_whole(changes, op), state.schema)
     if relation.n_rows == 0 and state.schema is not None:
@@ -34,10 +43,10 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
             column=op,
             known=tuple(relation.names),
         )
-    operations = _operations(relation.column(op).to_pylist())
+    operations = operations_of(relation.column(op))
     names = [name for name in relation.names if name != op]
     rows = pa.table([(one := relation.column(name)).cast(plain_type(one.type)) for name in names], names)
-    coming = np.flatnonzero(operations != DELETE)
+    coming = np.flatnonzero(_leaves_a_row(operations))
     schema = state.schema
     if schema is None:  # rows that go have nothing to say of types
         if len(coming) == 0 and len(operations):
@@ -51,14 +60,20 @@ def net_changes(state: State, changes: Any, op: str) -> Change:
     lines, valid = frame.columns.key_lines(ReadRows(keys), extend=True)
     refuse_nulls(state.key, valid)
     there = frame.find(lines, state)
-    order = np.lexsort([np.arange(len(operations)), *lines.T[::-1]])
+    ranks = np.arange(len(operations)) if turns is None else _ranks(relation, operations, turns.column)
+    order = np.lexsort([ranks, *lines.T[::-1]])
     first = np.ones(len(order), np.bool_)
     first[1:] = (lines[order[1:]] != lines[order[:-1]]).any(axis=1)
+    if turns is not None:
+        together = np.zeros(len(order), np.bool_)
+        together[order[1:]] = ~first[1:] & (ranks[order[1:]] == ranks[order[:-1]])
+        hint = "name a column that puts them in order" if turns.column is None else f"{turns.column!r} is equal in them"
+        refuse_keys(keys, state.key, together, f"several changes of one key came together, and {hint}")
     _refuse_steps(state, keys, operations, there, order, first)
     last = np.append(first[1:], True)[: len(order)]
     starts, ends = order[first], order[last]
     gone = there[starts]
-    stays = operations[ends] != DELETE
+    stays = _leaves_a_row(operations[ends])
     table = arrow_of(rows.take(row_numbers(ends[stays])), schema) if stays.any() else schema.empty_table()
     replaced = (gone >= 0) & stays
     links = (np.cumsum(stays) - 1)[replaced]
@@ -75,31 +90,59 @@ def _whole(changes: Any, op: str) -> Any:
     return [{**names, **row} if str(row.get(op)).lower() == "delete" else row for row in changes]
 
 
-def _operations(words: list[object]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The operations by number; raises DataError for an unknown one."""
-    known = {name: number for number, name in enumerate(OPERATIONS)}
-    found = np.empty(len(words), np.int64)
-    for row, word in enumerate(words):
-        number = known.get(word.lower()) if isinstance(word, str) else None
-        if number is None:
-            hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
-            raise DataError(
-                f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
-                row=row,
-                value=word,
-                known=OPERATIONS,
-            )
-        found[row] = number
-    return found
+def operations_of(words: pa.ChunkedArray) -> Any:
+    """The operations by number, whatever the case of their words; raises DataError for an unknown one."""
+    words = words.cast(plain_type(words.type))
+    if not len(words):
+        return np.empty(0, np.int64)
+    is_text = pa.types.is_string(words.type) or pa.types.is_large_string(words.type)
+    found = pc.index_in(pc.utf8_lower(words), pa.array(OPERATIONS, words.type)) if is_text else None
+    if found is None or found.null_count:
+        row = 0 if found is None else int(np.flatnonzero(np.asarray(found.is_null()))[0])
+        word = shown(words[row])
+        hint = did_you_mean(word, OPERATIONS) if isinstance(word, str) else ""
+        raise DataError(
+            f"row {row:,} of the feed has the operation {word!r}, which must be {any_of(OPERATIONS)}.{hint}",
+            row=row,
+            value=word,
+            known=OPERATIONS,
+        )
+    return np.asarray(found).astype(np.int64)
+
+
+def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
+    """When each change is made; those with the same number are made at once. A row before an update goes first."""
+    turn = np.zeros(len(operations), np.int64)
+    if column is not None:
+        held = relation.column(column)
+        if held.null_count:
+            row = int(np.flatnonzero(np.asarray(held.is_null()))[0])
+            raise DataError(f"row {row:,} of the feed has no value in {column!r}, its order", row=row, column=column)
+        try:
+            turn = np.asarray(pc.rank(held.combine_chunks(), tiebreaker="dense")).astype(np.int64)
+        except pa.ArrowNotImplementedError as error:
+            raise SchemaError(
+                f"changes cannot be put in order by {column!r}, which holds {held.type}",
+                column=column,
+                type=str(held.type),
+            ) from error
+    return 2 * turn + (operations != BEFORE)
+
+
+def _leaves_a_row(operations: Any) -> Any:
+    return (operations != DELETE) & (operations != BEFORE)
 
 
 def _refuse_steps(state: State, keys: pa.Table, operations: Any, there: Any, order: Any, first: Any) -> None:
-    """Raises DataError for an insert of a key that is there at that step, and for what goes or changes and is not."""
+    """Raises DataError for an insert of a key that is there at that step, and for what goes or changes and is not.
+
+    A row after an update may have a new key, which the row before it shows, under the old one.
+    """
     present = there[order] >= 0
-    before = np.where(first, present, np.roll(operations[order] != DELETE, 1))
+    before = np.where(first, present, np.roll(_leaves_a_row(operations[order]), 1))
     asked = operations[order]
     twice, missing = np.zeros(len(order), np.bool_), np.zeros(len(order), np.bool_)
     twice[order] = (asked == INSERT) & before
-    missing[order] = (asked != INSERT) & ~before
+    missing[order] = (asked != INSERT) & (asked != AFTER) & ~before
     refuse_keys(keys, state.key, twice, "the feed inserts keys that already exist")
     refuse_keys(keys, state.key, missing, "the feed updates or deletes keys that do not exist")

@@ -43,9 +43,10 @@ class StateMoment:
     frame: FrameParts | None
     stores: tuple[tuple[int, bool, tuple[tuple[Any, ...], ...]], ...]
     packed: bool
+    told: Entry  # facts of whoever keeps the state
 
     @classmethod
-    def of(cls, state: State, *, packed: bool = False) -> StateMoment:
+    def of(cls, state: State, *, packed: bool = False, told: Entry | None = None) -> StateMoment:
         """The state of this moment; `packed` rows take little room on the disk, and are not mapped."""
         state.rows = state.rows.in_few(state.alive)
         return cls(
@@ -60,13 +61,15 @@ class StateMoment:
             None if state.frame is None else state.frame.parts(),
             tuple((store.count, store.is_listed, store.parts) for store in state.stores),
             packed,
+            dict(told or {}),
         )
 
     @property
     def facts(self) -> Entry:
         """How many rows there are, and how many violations of each rule."""
-        told = zip(self.rules, self.stores, strict=True)
-        return {"n_rows": self.numbers["n_rows"], "counts": {rule.name: str(store[0]) for rule, store in told}}
+        each = zip(self.rules, self.stores, strict=True)
+        counts = {rule.name: str(store[0]) for rule, store in each}
+        return {**self.told, "n_rows": self.numbers["n_rows"], "counts": counts}
 
     def write(self, shelf: Shelf) -> Entry:
         """Puts all parts on a shelf; what a manifest says of them."""
@@ -91,10 +94,11 @@ class StateMoment:
 
 
 class KeptState:
-    """A state of a monitor, as a folder keeps it."""
+    """A state of a monitor, as a folder keeps it, with facts of whoever keeps it: a commit has both or neither."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, told: Entry | None = None) -> None:
         self.state = state
+        self.told: Entry = dict(told or {})
 
     @property
     def version(self) -> int:
@@ -104,8 +108,9 @@ class KeptState:
     @property
     def facts(self) -> Entry:
         """How many rows there are, and how many violations of each rule."""
-        told = zip(self.state.rules, self.state.stores, strict=True)
-        return {"n_rows": self.state.n_rows, "counts": {rule.name: str(store.count) for rule, store in told}}
+        each = zip(self.state.rules, self.state.stores, strict=True)
+        counts = {rule.name: str(store.count) for rule, store in each}
+        return {**self.told, "n_rows": self.state.n_rows, "counts": counts}
 
     def beside(self) -> bytes:
         """Nothing: all follows from the rows."""
@@ -113,10 +118,11 @@ class KeptState:
 
     def moment(self) -> StateMoment:
         """All of it, as it is now."""
-        return StateMoment.of(self.state)
+        return StateMoment.of(self.state, told=self.told)
 
     def replay(self, commit: Commit) -> None:
         """Carries out what a commit did."""
+        self.told = {name: commit.facts[name] for name in self.told if name in commit.facts}
         for change in commit.changes:
             self.state.replay(change.gone, change.table)
 
@@ -256,8 +262,10 @@ def _schema_text(schema: pa.Schema) -> str:
     return base64.b64encode(schema.remove_metadata().serialize().to_pybytes()).decode()
 
 
-MONITOR: Sort[KeptState] = Sort(
-    "monitor",
-    ("rules", "rows", "alive", "pairs", "run", "values"),
-    lambda body, shelf, verify: KeptState(state_of(body, shelf, verify)),
+_FILES = ("rules", "rows", "alive", "pairs", "run", "values")
+STREAM = "stream"  # the fact that says how far the stream of a watch has come
+
+MONITOR: Sort[KeptState] = Sort("monitor", _FILES, lambda body, shelf, verify: KeptState(state_of(body, shelf, verify)))
+WATCH: Sort[KeptState] = Sort(
+    "watch", _FILES, lambda body, shelf, verify: KeptState(state_of(body, shelf, verify), {STREAM: body[STREAM]})
 )

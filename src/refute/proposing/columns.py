@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.proposing.groups import refine
 from refute.relation import Family, Relation
+from refute.runtime.arrays import give_back
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -88,6 +89,8 @@ def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list
         encoded = fresh(relation).encode(name, ordered=family in ORDERED, dense=True, threads=threads)
         matrix[place] = encoded.values
         found.append(CodedColumn(name, family, matrix[place], encoded.size, relation.n_rows - encoded.nulls))
+        del encoded
+        give_back(relation.n_rows)
     return found
 
 

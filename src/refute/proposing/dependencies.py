@@ -196,11 +196,10 @@ class DependencySearch:
         """How many rows would repeat another if the values of one column were dealt to all rows anew: exact."""
         others = tuple(place for place in side if place != dealt)
         rows = np.flatnonzero(present)
-        numbers = np.zeros(len(rows), np.int64)
-        for place in others:
-            _, numbers = np.unique(
-                numbers * np.int64(self.columns[place].size + 1) + self.columns[place].values[rows], return_inverse=True
-            )
+        numbers = self.columns[others[0]].values[rows]
+        for place in others[1:]:
+            both = numbers * np.int64(self.columns[place].size) + self.columns[place].values[rows]
+            numbers = np.unique(both, return_inverse=True)[1]
         sizes, groups = np.unique(np.bincount(numbers), return_counts=True)
         values = np.bincount(self.columns[dealt].values[rows], minlength=1)
         often, times = np.unique(values[values > 0], return_counts=True)

@@ -119,7 +119,9 @@ class Classes:
             return ("same", right) if left == right else (one.shape, left, right)
         if (one.shape is RuleShape.NOT_NULL or one.form == "not negative") and one.figures.blame == 0:
             return (one.shape, one.form)
-        if one.shape is RuleShape.ORDER:
+        if one.shape is RuleShape.COMPARISON and one.form == "=":
+            return (one.shape, self.of(one.right), one.form)
+        if one.shape in (RuleShape.ORDER, RuleShape.COMPARISON):
             first, second = one.right
             return (one.shape, self.of(one.left), self.of((first,)), self.of((second,)), one.form)
         return (one.shape, self.of(one.left), one.right, one.form)

@@ -124,11 +124,15 @@ class OrderSearch:
         present = y.values[rows] >= 0
         sizes = np.sort(np.add.reduceat(present, starts[:-1], dtype=np.int64))
         kept = rows[present]
-        points = x.values[kept].astype(np.int64) << 32 | y.values[kept]
+        points = x.values[kept].astype(np.int64)
+        points <<= 32
+        points |= y.values[kept]
         deal(points, np.uint64(self.seed))
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         sort_parts(points, bounds)
-        xs, ys = (points >> 32).astype(np.int32), (points & 0xFFFFFFFF).astype(np.int32)
+        ys = points.astype(np.int32)  # which keeps the lower half
+        points >>= 32
+        xs = points.astype(np.int32)
         every = np.arange(len(points), dtype=np.int32)
         return float(order_blame(every, bounds, xs, ys, sign, np.uint64(self.seed), 0, _NEVER)[1])
 

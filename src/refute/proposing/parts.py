@@ -1,7 +1,8 @@
 """Figures of a part of the rows that add up to those of all: what rejects most candidates where rows are in parts.
 
 A part has all rows that agree on its *home* column, if any of them, so the groups of every left side with that column
-are whole there. Rows to blame, and pairs of rows that clash, are those of the parts together.
+are whole there, and rows to blame are those of the parts together. Pairs of rows that clash are so in any parts of
+groups, so large groups need not be whole for orders: these are asked of parts with any rows, whose home is `ANYWHERE`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from refute.proposing.scores import Limits
 from refute.relation import Relation
 
 NUMBERS = 4
+ANYWHERE = -1
 
 
 class Sum(IntEnum):
@@ -28,9 +30,8 @@ class Sum(IntEnum):
 
     SIDE = 0  # side: rows in groups, groups, rows without a null
     RIGHT = 1  # side, right side: rows that meet the premise, rows to blame, at most by chance, clustering
-    ORDERED = 2  # group column or -1, x: rows
-    ORDER = 3  # group column or -1, x, y: rows to blame at least where it rises, where it falls
-    COMPARED = 4  # column, column: rows with both, rows where they are equal, rows where the first is lower
+    ORDER = 2  # group column or -1, x, y: rows to blame at least where it rises, where it falls
+    COMPARED = 3  # column, column: rows with both, rows where they are equal, rows where the first is lower
 
 
 Line = tuple[int, ...]  # what, three numbers that say of what, and as many sums as there are at most
@@ -53,42 +54,46 @@ class AskedSide:
 
 @dataclass(frozen=True, slots=True)
 class AskedOfParts:
-    """What is asked of parts: sides by their home columns, and the orders inside groups, or among all rows, by home.
+    """What is asked of parts: left sides by their home columns, and orders inside the groups of some columns.
 
-    `scales` are the columns that orders are about, `keys` those that are keys.
+    Those of `grouped` are homes; those of `large` have groups that are asked of parts with any rows, and so are orders
+    among all rows, where `whole` asks for them. `scales` are what orders are about, `keys` those that are keys.
     """
 
     n_rows: int
     limits: Limits
     sides: Mapping[int, Sequence[AskedSide]]
     grouped: frozenset[int] = frozenset()
-    rising: frozenset[int] = frozenset()
+    large: frozenset[int] = frozenset()
+    whole: bool = False
     scales: tuple[int, ...] = ()
     keys: frozenset[int] = frozenset()
 
     @property
     def homes(self) -> list[int]:
-        """The columns by which parts are asked for."""
-        return sorted({*self.sides, *self.grouped, *self.rising})
+        """The columns by which parts are asked for; the last one may be `ANYWHERE`."""
+        return sorted({*self.sides, *self.grouped}) + [ANYWHERE] * bool(self.large or self.whole)
 
     def of_part(self, home: int, relation: Relation) -> Iterator[Line]:
         """The sums of a part whose last row is not one: it has the values that are common in the whole table."""
         columns = read_columns(relation, relation.names, 1)
         n_rows = relation.n_rows - 1
         whole = Grouping.whole(n_rows)
-        by_home = whole.refined(columns[home])
+        by_home = whole if home == ANYWHERE else whole.refined(columns[home])
         codes = matrix_of(columns)
         counts = np.zeros(2 * max(column.size for column in columns), np.int64)
         for side in self.sides.get(home, ()):
             yield from self._side(side, _refined(by_home, columns, side.columns, home), codes, counts)
-        if home in self.grouped or home in self.rising:
+        groupings = {home: by_home} if home in self.grouped else {}
+        if home == ANYWHERE:
+            groupings |= {ANYWHERE: whole} if self.whole else {}
+            groupings |= {place: whole.refined(columns[place]) for place in self.large}
+        if groupings:
             orders = OrderSearch(columns, {}, self.keys, n_rows + 1, self.limits, 0, scales=list(self.scales))
-            if home in self.grouped:
+            for group, grouping in groupings.items():
                 for x in self.scales:
-                    if x != home:
-                        yield from self._orders(orders, home, by_home, x)
-            if home in self.rising:
-                yield from self._orders(orders, None, whole, home)
+                    if x != group:
+                        yield from self._orders(orders, group, grouping, x)
 
     def _side(self, side: AskedSide, grouping: Grouping, codes: Ids, counts: Longs) -> Iterator[Line]:
         present = np.logical_and.reduce([codes[place, :-1] >= 0 for place in side.columns])
@@ -102,15 +107,13 @@ class AskedOfParts:
             if sums_of_right[0]:
                 yield line(Sum.RIGHT, (side.number, right), sums_of_right)
 
-    def _orders(self, orders: OrderSearch, group: int | None, grouping: Grouping, x: int) -> Iterator[Line]:
+    def _orders(self, orders: OrderSearch, group: int, grouping: Grouping, x: int) -> Iterator[Line]:
         rows, starts = orders.sorted_rows(grouping, x)
-        by = -1 if group is None else group
-        yield line(Sum.ORDERED, (by, x), (len(rows),))
         most = int(self.limits.order_error * self.n_rows)
-        ys, blamed = orders.sure_blame(rows, starts, group, x, most)
+        ys, blamed = orders.sure_blame(rows, starts, None if group == ANYWHERE else group, x, most)
         for y, *both in zip(ys, *blamed.tolist(), strict=True):
             if y >= 0:
-                yield line(Sum.ORDER, (by, x, y), both)
+                yield line(Sum.ORDER, (group, x, y), both)
 
 
 def _refined(by_home: Grouping, columns: Sequence[CodedColumn], side: Side, home: int) -> Grouping:

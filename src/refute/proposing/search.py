@@ -21,6 +21,7 @@ from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
 from refute.relation import Family, Relation
+from refute.runtime.arrays import give_back
 from refute.runtime.compiling import Stopwatch
 
 Task = Callable[[], list[Candidate]]
@@ -55,22 +56,15 @@ def search_heads(
     for name in names:
         if not relation.has(name):
             raise unknown_column(name, relation.names)
-    budget.report("reading columns")
-    columns = read_columns(relation, names, budget.threads)
+    search = ProposalSearch(relation, [], budget, max_left, frozenset(shapes), limits, options.seed)
     notes = unread_note(relation, names)
-    few = distinct_rows(relation, columns)
-    if few is not None:
-        notes.append(repeated_note(len(few), relation.n_rows))
-        chosen = np.zeros(relation.n_rows, np.bool_)
-        chosen[few] = True
-        relation = relation.filter(chosen)
-        columns = read_columns(relation, names, budget.threads)
-    search = ProposalSearch(relation, columns, budget, max_left, frozenset(shapes), limits, options.seed)
     try:
+        budget.report("reading columns")
+        notes += search.read(names)
         search.candidates()
-    except KeyboardInterrupt:  # between two phases
+    except KeyboardInterrupt:  # where no kernel runs
         search.complete = False
-    return heads_of(search.found, relation.n_rows, search.shapes, limits, notes, watch, complete=search.complete)
+    return heads_of(search.found, search.relation.n_rows, search.shapes, limits, notes, watch, complete=search.complete)
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
@@ -127,6 +121,19 @@ class ProposalSearch:
     tried: int = 0
     found: list[Candidate] = field(default_factory=list)
 
+    def read(self, names: Sequence[str]) -> list[str]:
+        """Read the columns; gives what is to be said where rows that repeat others are left out."""
+        self.columns = read_columns(self.relation, names, self.budget.threads)
+        few = distinct_rows(self.relation, self.columns)
+        if few is None:
+            return []
+        note = repeated_note(len(few), self.relation.n_rows)
+        chosen = np.zeros(self.relation.n_rows, np.bool_)
+        chosen[few] = True
+        self.relation = self.relation.filter(chosen)
+        self.columns = read_columns(self.relation, names, self.budget.threads)
+        return [note]
+
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
         n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
@@ -158,6 +165,7 @@ class ProposalSearch:
 
     def _done(self, phase: str, tasks: Iterable[Task]) -> list[Candidate]:
         """What tasks find, on all cores; the progress names what was found last."""
+        give_back(self.relation.n_rows)
 
         def counted() -> Iterator[Task]:
             for task in tasks:

@@ -16,6 +16,7 @@ from refute.proposing.candidates import Candidate, RuleShape, against, compariso
 from refute.proposing.columns import CodedColumn, fresh
 from refute.proposing.scores import Figures, Limits
 from refute.relation import Family, Relation
+from refute.runtime.arrays import give_back
 
 Task = Callable[[], list[Candidate]]
 _MOST_VALUES = 12  # of a domain that people would list
@@ -23,6 +24,7 @@ _ROWS_PER_VALUE = 30  # without which a list of values is an accident
 _OFTEN = 5  # rows that make a value one of a domain
 _RARE = 10  # times as common is the value that another is a slip of
 _LETTERS_PER_SLIP, _LONGEST = 8, 200
+_MANY_ROWS, _FIRST = 1 << 12, 6  # rows from which a sixth of them is looked at first
 _SPANS = ((0, 1), (0, 100))  # what shares and percentages lie between
 
 
@@ -43,7 +45,9 @@ class WithinRows:
 
     def compared(self, left: CodedColumn, right: CodedColumn) -> list[Candidate]:
         """The comparisons of two columns that are good enough."""
-        return list(self._comparison(left, right))
+        found = list(self._comparison(left, right))
+        give_back(self.n_rows)
+        return found
 
     @staticmethod
     def is_possible(left: CodedColumn, n: int, equal: int, lower: int, n_rows: int, limits: Limits) -> bool:
@@ -55,6 +59,8 @@ class WithinRows:
 
     def _comparison(self, left: CodedColumn, right: CodedColumn) -> Iterator[Candidate]:
         ordered, names = left.ordered and right.ordered, (left.name, right.name)
+        if self.n_rows >= _MANY_ROWS and not self._may_compare(names, ordered):
+            return
         joint = fresh(self.relation).encode_joint(names, ordered=ordered, dense=True)
         a, b = (one.values for one in joint)
         both = (a >= 0) & (b >= 0)
@@ -83,6 +89,17 @@ class WithinRows:
             found = self._judged(left, op, right, Figures(n, n, blame, chance))
             if found is not None:
                 yield found
+
+    def _may_compare(self, names: tuple[str, str], ordered: bool) -> bool:
+        """Whether the first rows leave open that two columns compare the same way in nearly every row: what is wrong in
+        them is wrong in all rows, and far fewer are read."""
+        most = self.limits.row_error * self.n_rows
+        a, b = (one.values for one in self.relation.head(self.n_rows // _FIRST).encode_joint(names, ordered=ordered))
+        both = (a >= 0) & (b >= 0)
+        lower, higher = (int(np.count_nonzero(both & way)) for way in (a < b, a > b))
+        if not ordered:
+            return lower + higher <= most
+        return min(lower, higher) <= most
 
     def _judged(self, left: CodedColumn, op: Operator, right: CodedColumn, figures: Figures) -> Candidate | None:
         least = max(self.limits.chance, self.limits.order_chance * figures.rows)

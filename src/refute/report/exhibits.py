@@ -19,8 +19,9 @@ Clash = tuple[ClashingRow, ...]
 FEW = 20  # clashes of a rule that are shown where nobody says how many
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 _GROUPS = 12
+_MANY = 1000
 _SPARE = 4  # times as many are listed as are shown, to choose those that do not say the same
-_AROUND = 300  # rows in a picture
+_AROUND = 200  # rows in a picture
 
 
 class Exhibits:
@@ -44,7 +45,8 @@ class Exhibits:
         if not self._looks(result) or not self._engine.identifies:
             return [self.witness(name)]
         wanted = self._clashes or FEW
-        listed = _varied(self._report.violations(result, wanted * _SPARE).rows(), wanted)
+        spare = _SPARE if wanted <= _MANY else 2  # at least for clashes that come in both directions
+        listed = _varied(self._report.violations(result, wanted * spare).rows(), wanted)
         return [
             tuple(
                 ClashingRow(row.role, self._hide.row_id(row.row_id, self._key), self._hide.values(row.values))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -32,6 +32,14 @@ class PastRun(NamedTuple):
     state: str
     violations: int | None
     rows: int | None
+
+
+class PastRuns(Protocol):
+    """Whatever knows results of the past."""
+
+    def runs(self, data: str, rules: Sequence[str]) -> Mapping[str, Sequence[PastRun]]:
+        """The latest runs over data of this name, oldest first, by rule."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

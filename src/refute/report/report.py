@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
     from refute.report.baseline import Baseline
-    from refute.report.history import History
+    from refute.report.history import PastRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Report:
         return _written(render(self, clashes), path)
 
     def to_html(
-        self, path: str | Path | None = None, *, clashes: int | None = None, history: History | None = None
+        self, path: str | Path | None = None, *, clashes: int | None = None, history: PastRuns | None = None
     ) -> str:
         """The report as one self-contained HTML page, written to `path` if given.
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from refute.detect.engine import ClashingRow, Engine, FileForm
 from refute.errors import whole_number
-from refute.faults import needing, wrong_value
+from refute.faults import needing, unknown_column, wrong_value
 from refute.language.rulebook import Rule
 from refute.relation.shown import id_text, shown_values
 
@@ -37,9 +37,15 @@ class Violations:
         if self.limit is not None and self.limit < 1:
             raise wrong_value("limit", "at least 1", limit, "; leave it out to list all violations")
         self.rule = rule
+        if isinstance(columns, str):
+            raise wrong_value("columns", "a list of names", columns)
+        columns = None if columns is None else list(dict.fromkeys(columns))
         self._engine, self._columns = engine, columns
         self._is_here = bool(getattr(engine, "is_here", False))
         (fitted,) = engine.fitted([rule])
+        for name in columns or ():
+            if name not in engine.columns:
+                raise unknown_column(name, engine.columns)
         self._clashes = engine.clashes(fitted, self.limit, fitted.constraint.columns if columns is None else columns)
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ def carried(
     return [own, *(helper.result() for helper in begun)]
 
 
-class Watch(Protocol):
+class Guard(Protocol):
     """What a thread does that only waits for others."""
 
     def look(self) -> None:
@@ -65,7 +65,7 @@ class Watch(Protocol):
 
 
 def watched(
-    threads: int, tasks: Iterable[Task], start: Callable[[], State], work: Callable[[State, Task], State], watch: Watch
+    threads: int, tasks: Iterable[Task], start: Callable[[], State], work: Callable[[State, Task], State], watch: Guard
 ) -> list[State]:
     """The same on threads that no others share, while the caller's keeps watch: a kernel that runs hears nothing of the
     clock or of Ctrl-C, unless another thread leaves it a word."""

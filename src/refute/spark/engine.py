@@ -21,6 +21,7 @@ from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
 from refute.relation import Relation
+from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
@@ -68,6 +69,7 @@ class SparkEngine:
         method: MethodName = MethodName.AUTO,
         session: Any = None,
         schema: Any = None,
+        csv: CsvOptions = USUAL,
         budget: SparkBudget | None = None,
         persist: bool = False,
         reads: Sequence[Rule] | None = None,
@@ -84,7 +86,7 @@ class SparkEngine:
             forgotten_at_exit(self)
 
         def opened() -> None:
-            source = open_source(table, key=key, session=self._session, schema=schema)
+            source = open_source(table, key=key, session=self._session, schema=schema, csv=csv)
             needed = _needed(source, reads)
             self.source = source.kept(self._place, needed) if persist else source.settled(needed)
             self.key = self.source.key

@@ -9,7 +9,7 @@ from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks, mi
 from refute.discovery.space.turned import is_less
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget
-from refute.kernels.tracking.growing import boxes_around, mark_inside
+from refute.kernels.tracking.growing import boxes_around, grow_boxes
 from refute.kernels.tracking.points import first_around
 from refute.tracking.known import Mask, among, ascending, places
 
@@ -22,6 +22,7 @@ class Maximal:
     def __init__(self, space: PredicateSpace, longest: int | None, budget: Budget, tuning: Tuning) -> None:
         self.space = space
         self._longest = longest
+        self._limit = _NO_LIMIT if longest is None else longest
         self._budget = budget
         self._tuning = tuning
 
@@ -61,18 +62,14 @@ class Maximal:
 
         In a symmetric space points and boxes come with their mirror images: half of them are enough.
         """
-        halved = self.space.is_symmetric
+        space, halved = self.space, self.space.is_symmetric
         if halved:
-            dead = dead[~is_less(mirror_points(self.space, dead), dead)]
-        absorbed = np.zeros(len(boxes), np.bool_)
-        boxes = np.ascontiguousarray(boxes)
-        found = []
-        for point in dead:
-            around = self.around(point, points)
-            found.append(around)
-            if self._longest is None:
-                mark_inside(boxes, point, around, absorbed)
-        new = ascending(np.concatenate(found))
+            dead = dead[~is_less(mirror_points(space, dead), dead)]
+        boxes, dead, points = (np.ascontiguousarray(some) for some in (boxes, dead, points))
+        few, halt = self._tuning.few_points, self._budget.halt
+        found, absorbed = grow_boxes(space.cuts, space.full, boxes, points, dead, self._limit, few, halt)
+        self._budget.raise_if_interrupted()
+        new = ascending(found)
         if halved:
             new = ascending(np.concatenate([new, self._mirrored(new)]))
         if self._longest is not None:
@@ -88,10 +85,11 @@ class Maximal:
         return self.space.boxes(mirror_masks(self.space, self.space.masks(boxes)))
 
     def around(self, point: Words, points: Words) -> Words:
-        """The maximal boxes that hold a point and none of the others."""
+        """The maximal boxes that hold a point and none of the others, which ascend."""
         if not len(points):
             return self.space.full[None][:0]
-        limit = _NO_LIMIT if self._longest is None else self._longest
         others = np.ascontiguousarray(points)
-        found: Words = boxes_around(self.space.choices, self.space.cuts, others, point, limit, self._budget.halt)
+        room = np.empty(len(others), np.int64)
+        space = self.space
+        found: Words = boxes_around(space.cuts, space.full, others, point, self._limit, room)
         return found

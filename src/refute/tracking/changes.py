@@ -54,17 +54,21 @@ class RemovedRule(_Changed):
     """A rule that is no longer one.
 
     `pair` are the keys of the rows s and t that broke it, or their numbers where rows have no key. It is None for a
-    rule that still holds, but says nothing beside others: `follows` is one that it follows from, if that is known.
+    rule that still `holds`, but says nothing beside others: `follows` is one that it follows from, if that is known.
+    It is None, too, where rows went and an error that is allowed is exceeded by pairs that were there before.
     `held` is the number of batches for which it held, the rows of the start included.
     """
 
     pair: tuple[Any, Any] | None = None
     follows: DenialConstraint | None = None
     held: int | None = None
+    holds: bool = True
 
     def __str__(self) -> str:
         if self.pair is not None:
             return f"broken: {self.text}, by rows {self.pair[0]!r} and {self.pair[1]!r}"
+        if not self.holds:
+            return f"broken: {self.text}, by more pairs than the error allows"
         because = "" if self.follows is None else f" from {render_text(self.follows)}"
         return f"now follows{because or ' from others'}: {self.text}"
 
@@ -127,7 +131,7 @@ class RuleChanges:
     @property
     def broken(self) -> list[RemovedRule]:
         """The rules that no longer hold."""
-        return [rule for rule in self.removed if rule.pair is not None]
+        return [rule for rule in self.removed if not rule.holds]
 
     def __bool__(self) -> bool:
         return bool(self.n_added or self.n_removed)

@@ -44,8 +44,13 @@ class Codes:
         self._keys: Longs | None = None  # ascending; None as long as all keys are their own codes
         self._labels: Ints = np.empty(0, np.int32)
 
-    def of(self, keys: Longs, held: Callable[[], Ints]) -> tuple[Ints, Moved | None]:
-        """The codes of keys, and how codes given before have moved, if they have; `held` are those in use."""
+    def of(
+        self, keys: Longs, held: Callable[[], Ints], ranks: Callable[[], Longs] | None = None
+    ) -> tuple[Ints, Moved | None]:
+        """The codes of keys, and how codes given before have moved, if they have; `held` are those in use.
+
+        Where there is a cheap way to `ranks`, from 0 on without gaps in the order of the keys, that spares sorting.
+        """
         moved = None
         if self._keys is None:
             few = keys.tolist() if len(keys) < _FEW else (keys.min(), keys.max())  # rows that come alone wait for it
@@ -53,11 +58,21 @@ class Codes:
                 return keys.astype(np.int32), None
             before = np.unique(held())
             before = before[before != NULL]
+            if ranks is not None and not len(before):
+                return self._ranked(keys, ranks()), None
             self._keys, self._labels = before.astype(np.int64), before
             moved = self._spread(np.unique(np.concatenate([self._keys, keys])))
         else:
             moved = self._extended(keys)
         return self._labels[np.searchsorted(self._keys, keys)], moved
+
+    def _ranked(self, keys: Longs, ranks: Longs) -> Ints:
+        """The codes of the first keys that there are."""
+        ordered = np.empty(int(ranks.max()) + 1, np.int64)
+        ordered[ranks] = keys
+        self._keys, self._labels = ordered[:0], np.empty(0, np.int32)
+        self._spread(ordered)
+        return self._labels[ranks]
 
     def _extended(self, keys: Longs) -> Moved | None:
         """Gives labels to keys that have none."""

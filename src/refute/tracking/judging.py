@@ -21,7 +21,7 @@ from refute.kernels.tracking.points import first_around
 from refute.tracking.approximate import boxes_within
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
-from refute.tracking.known import KnownPoints, Mask, among
+from refute.tracking.known import KnownPoints, Mask, among, ascending
 from refute.tracking.meeting.cover import EqualSet
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.ways import After, TrackedChange, Ways
@@ -61,7 +61,7 @@ class Judging(ABC):
 
     options: Options
     space: PredicateSpace
-    boxes: Words
+    boxes: Words  # ascending
     known: KnownPoints
     maximal: Maximal
     _budget: Budget
@@ -93,6 +93,10 @@ class Judging(ABC):
     def _searching(self) -> PairSearcher:
         """What searches pairs among the rows of this moment."""
 
+    def _glance(self) -> Evidence:
+        """The evidence of some rows against each other; nothing where such a look costs as much as a search."""
+        return Evidence.empty(self.space)
+
     @abstractmethod
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, where boxes that were cut need another look at them; else nothing."""
@@ -109,8 +113,11 @@ class Judging(ABC):
     @property
     def is_whole(self) -> bool:
         """Whether all points of pairs are known, counted or not."""
-        if self.is_counted:
-            return True
+        return self.is_counted or self.is_plain
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each point is a box of its own, so a point that is not known would be in the way of some rule."""
         kinds = [slot.kind for slot in self.space.slots]
         alone = all(1 << state in kind.conjunctions for kind in kinds for state in range(len(kind.states)))
         return alone and self.options.max_predicates is None
@@ -143,10 +150,10 @@ class Judging(ABC):
             gone = self.known.dead
             dead = self.known.points[gone]
             self.known.drop(gone)
-            self.boxes = boxes_within(
-                self.known.evidence(), self.n_alive, self.options, after, self._budget, self._tuning
+            self.boxes = ascending(
+                boxes_within(self.known.evidence(), self.n_alive, self.options, after, self._budget, self._tuning)
             )
-            return self._told(fresh, dead)
+            return self._told(seen[:1], dead)  # one more pair of a point that was known may be one too many
         self.boxes = self.maximal.cut(self.boxes, _points(self.space, fresh), self.known.points)
         while fresh:
             more = self._learn(self._seen_again(coming))
@@ -179,7 +186,8 @@ class Judging(ABC):
     def _has_outgrown(self, rows: int) -> bool:
         """Whether so many rows are better tracked in another way: all pairs are counted where rows are few."""
         free = self._ways.counted is None and not self.options.error and not self.options.almost
-        return free and self.is_counted and rows > max(_TIMES * self.planned, self._tuning.few_rows)
+        few = min(self._ways.spare, self._tuning.few_rows)
+        return free and self.is_counted and rows > max(_TIMES * self.planned, few)
 
     def _widen_points(self, wider: PredicateSpace) -> None:
         """Changes what is known to a space in which more columns may be null."""
@@ -235,8 +243,8 @@ class Judging(ABC):
         """Searches a pair for each point without a witness, until what has none is known to be gone; new evidence."""
         if self.n_alive < 2:
             return []
+        found = self._glance_at_suspects()
         searching = self._searching()
-        found: list[Evidence] = []
         resolved = np.zeros(len(self.known), np.bool_)  # suspects that are known to have no pair
         while True:
             open_ones = self.known.suspects & ~resolved
@@ -248,7 +256,7 @@ class Judging(ABC):
             if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
-            box, pair = searching.cheapest(around)
+            box, pair = searching.cheapest(_settling_most(around, self.known.points[open_ones]))
             if pair is None:
                 resolved |= self.known.suspects & ~(self.known.points & ~box).any(axis=1)
                 continue
@@ -258,6 +266,24 @@ class Judging(ABC):
                 found.append(more)
                 self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
                 resolved = among(self.known.points, marked)
+
+    def _glance_at_suspects(self) -> list[Evidence]:
+        """Looks at some rows as long as half of the points without a witness get one from that; new evidence.
+
+        Whoever has few witnesses gets more of them on the way.
+        """
+        found: list[Evidence] = []
+        left = np.count_nonzero(self.known.suspects)
+        while left:
+            before = left
+            more = self._learn(self._glance())
+            if len(more):
+                found.append(more)
+                self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
+            left = np.count_nonzero(self.known.suspects)
+            if 2 * left > before:
+                break
+        return found
 
     def _verified(self, before: Words, new: Words) -> list[Evidence]:
         """Searches boxes that grew for pairs of points that were never known; new evidence.
@@ -295,6 +321,13 @@ class Judging(ABC):
         inside = np.empty(len(left), np.int64)
         first_around(np.ascontiguousarray(left), np.ascontiguousarray(free), inside)
         return left[inside < 0]
+
+
+def _settling_most(boxes: Words, points: Words) -> Words:
+    """The boxes that hold the most of these points, or half as many at least: if none is there, all are settled."""
+    held: Longs = np.array([np.count_nonzero(~(points & ~box).any(axis=1)) for box in boxes], np.int64)
+    most: Words = boxes[2 * held >= held.max()]
+    return most
 
 
 def _points(space: PredicateSpace, parts: list[Evidence]) -> Words:

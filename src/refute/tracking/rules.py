@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refute.discovery.inversion.minimal import is_plain, leads_mirror, minimal
+from refute.discovery.inversion.minimal import is_plain, leads_mirror
 from refute.discovery.inversion.minimal_rules import MinimalRules
 from refute.discovery.result.kinds import RuleSort, sort_of
 from refute.discovery.space.slots import PredicateSpace, Words, mirror_masks
@@ -20,17 +20,14 @@ from refute.tracking.ages import RuleAges, said_in
 from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
 from refute.tracking.codes import Longs
 from refute.tracking.judging import Judging
-from refute.tracking.known import apart, ascending
+from refute.tracking.known import Mask, apart, ascending
 from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]
 
 
 class TrackedRules:
-    """The minimal ones among the maximal boxes of a tracking.
-
-    Rules that follow from others are found incrementally, except approximate ones, which are all looked at.
-    """
+    """The minimal ones among the maximal boxes of a tracking; those that follow from others are found incrementally."""
 
     def __init__(self, tracking: Judging, kept: set[RuleSort] | None = None, tuning: Tuning = STANDARD) -> None:
         """`kept` are the kinds of rules that are listed, None for all."""
@@ -43,14 +40,10 @@ class TrackedRules:
     def _load(self, tracking: Judging) -> None:
         self._space, self._nullable = tracking.space, tracking.nullable
         self._all = tracking.boxes
-        self._plain = not tracking.options.error and is_plain(self._space, self._nullable)
+        self._plain = is_plain(self._space, self._nullable)
         self._rules: MinimalRules | None = None
         if self._plain:  # where only mirror images say the same, each box speaks for itself
             self.boxes = self._all[leads_mirror(self._space, self._all)]
-            return
-        if tracking.options.error:
-            self.boxes = ascending(minimal(self._space, self._all, self._budget, self._nullable, self._tuning))
-            self._budget.raise_if_interrupted()
             return
         self._rules = MinimalRules(self._space, self._nullable, self._tuning)
         self._rules.change(self._all[:0], self._all, self._budget)
@@ -79,7 +72,7 @@ class TrackedRules:
     def changed(self, tracking: Judging, change: TrackedChange, ids: Ids) -> RuleChanges:
         """What a change that the tracking has taken in did to rules; `ids` gives the names of rows by their slots."""
         before, space, everything = self.boxes, self._space, self._all
-        if tracking.options.error or tracking.space is not space or tracking.nullable != self._nullable:
+        if tracking.space is not space or tracking.nullable != self._nullable:
             self._load(tracking)
             if tracking.space is not space:
                 self.ages = self.ages.widened(space, tracking.space)
@@ -99,10 +92,15 @@ class TrackedRules:
                 self._budget.raise_if_interrupted()
             self._all = now
             self.boxes = ascending(np.concatenate([_apart(before, ascending(lost))[0], gained]))
-        return self._told(lost, gained, gone, change, ids)
+        return self._told(lost, gained, gone, change, ids, tracking.boxes if tracking.options.error else None)
 
-    def _told(self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids) -> RuleChanges:
-        """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read."""
+    def _told(
+        self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids, within: Words | None
+    ) -> RuleChanges:
+        """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read.
+
+        A rule is broken if a point came to it; where some errors are allowed, if it lies in no box `within` these.
+        """
         held = self.ages.held(lost)
         self.ages = self.ages.after(self.boxes)
         names = _named(ids, change.pairs if len(lost) else change.pairs[:0])
@@ -110,7 +108,9 @@ class TrackedRules:
 
         def told() -> Told:
             breaking = _firsts(first_inside, lost, change.fresh)
-            return _in_words(space, (lost, held), gained, gone, breaking, names)
+            holds = breaking < 0 if within is None else _firsts(first_around, lost, within) >= 0
+            breaking[holds] = -1
+            return _in_words(space, (lost, held, holds), gained, gone, breaking, names)
 
         if kept is None:
             return RuleChanges(len(gained), len(lost), told)
@@ -126,28 +126,26 @@ class TrackedRules:
 
 def _in_words(
     space: PredicateSpace,
-    went: tuple[Words, Longs],
+    went: tuple[Words, Longs, Mask],
     gained: Words,
     gone: Words,
     breaking: Longs,
     names: list[tuple[Any, Any]],
 ) -> Told:
-    """Why each rule went, after how many batches, and in whose place each came.
+    """Why each rule went, after how many batches and whether it holds still, and in whose place each came.
 
     `breaking` says which of the pairs broke each, -1 for none.
     """
-    lost, held = went
+    lost, held, holds = went
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])
     outer = _firsts(first_around, gained, replaced)
     lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
     removed = []
     for number, rule in enumerate(lost_rules):
-        if breaking[number] >= 0:
-            removed.append(RemovedRule(rule, names[breaking[number]], held=int(held[number])))
-        else:
-            follows = gained_rules[around[number]] if around[number] >= 0 else None
-            removed.append(RemovedRule(rule, None, follows, int(held[number])))
+        pair = names[breaking[number]] if breaking[number] >= 0 else None
+        follows = gained_rules[around[number]] if holds[number] and around[number] >= 0 else None
+        removed.append(RemovedRule(rule, pair, follows, int(held[number]), bool(holds[number])))
     wider = np.flatnonzero(outer >= 0)
     refined = dict(zip(wider.tolist(), _constraints(space, replaced[outer[wider]]), strict=True))
     inner: dict[int, list[DenialConstraint]] = {}

@@ -10,6 +10,7 @@ has witnesses, and when the last of them is gone, a pair is searched in a box ar
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import numpy as np
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options, SearchMethod
+from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.predicates import fitted, predicate_space
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
@@ -28,8 +30,8 @@ from refute.relation.keys.encoding import Encoding
 from refute.tracking.boxes import Maximal
 from refute.tracking.codes import Longs
 from refute.tracking.judging import CountedSets, Judging
-from refute.tracking.known import KnownPoints
-from refute.tracking.meeting.cover import Cover
+from refute.tracking.known import NONE, KnownPoints, ascending
+from refute.tracking.meeting.cover import Chosen, Cover, met_evidence
 from refute.tracking.meeting.pair_finder import finder_of
 from refute.tracking.meeting.planning import planned
 from refute.tracking.rows import TrackedRows
@@ -39,8 +41,8 @@ from refute.tracking.ways import After, TrackedChange, Ways
 if TYPE_CHECKING:
     from refute.tracking.saving.knowledge import SavedTracking
 
-FIRST_PAIRS = 200_000
-"""Random ones, for witnesses of points that are not counted."""
+
+_FIRST_GLANCES = 3  # at random rows, for witnesses of points that are not counted; more are had when they are needed
 
 
 class Tracking(Judging):
@@ -63,12 +65,14 @@ class Tracking(Judging):
         self._ways = ways or Ways()
         self._repairs = tuning if self._ways.incdc is None else replace(tuning, recut=sys.maxsize)  # always cut
         self._budget = Budget(self.options)
+        self._random = np.random.default_rng(self.options.seed)
         self._encodings: dict[tuple[str, ...], Encoding] = {}
         self.notes: tuple[str, ...] = ()
         if space is None:
             space, self.notes = predicate_space(LocalTable(relation), options)
         else:
-            space = fitted(LocalTable(relation), space, options)
+            given, space = space, fitted(LocalTable(relation), space, options)
+            saved = saved if space == given else None  # points of another space mean something else
         self._begin(relation, slots, space, saved)
 
     def _begin(
@@ -92,34 +96,61 @@ class Tracking(Judging):
         if saved is not None:
             self.cover = Cover(space, self.rows, saved.sets)
             self.boxes, self.known = saved.boxes, saved.known(self.rows, self._ways.witnesses)
+            self.residual = finder_of(self.rows, self._ways)
         else:
             self._search(relation, len(numbers))
-        self.residual = finder_of(self.rows, self._ways)
         self._plan()
         self.work = self.cover.work + self.residual.work if saved is None else saved.work
         """How many rows a row met when the cover was chosen."""
 
     def _search(self, relation: Relation, rows: int) -> None:
         """Searches all pairs of the rows, which are tracked already."""
-        space = self.space
-        self.known = KnownPoints(space, self._ways.witnesses)
-        pairs = LocalPairs(relation, space, self.options, self._tuning, keeps_pairs=True)
+        pairs = LocalPairs(relation, self.space, self.options, self._tuning, keeps_pairs=True)
         outcome = self._searched(pairs)
-        counts = self._ways.incdc is None
-        self.boxes = outcome.boxes
-        self.cover = Cover(space, self.rows, outcome.settled if counts else ())
-        found = outcome.evidence
-        self.known.learn(found.points, self.cover.holds(found.points))
-        if outcome.counted and counts:
-            self.known.count(found, 1)
-        else:
-            tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
-            if tallies:
-                self.known.count(self.cover.counted(tallies), 1)
-            self.known.witness(found)
-            self.known.witness(pairs.random(FIRST_PAIRS))
+        self.boxes = ascending(outcome.boxes) if self.options.error else outcome.boxes
+        if self._ways.incdc is not None:
+            self._know((), outcome, pairs)
+        elif not (outcome.counted and self._meet_fewer(outcome, pairs)):
+            self._know(outcome.settled, outcome, pairs)
         assert rows < 2 or not (self.known.dead | self.known.suspects).any()
-        self._first = found
+        self._first = outcome.evidence
+
+    def _know(self, sets: Sequence[Chosen], outcome: Outcome, pairs: LocalPairs) -> None:
+        """Keeps what a search found, and counts pairs that agree on one of the sets."""
+        found = outcome.evidence
+        self.cover = Cover(self.space, self.rows, sets)
+        self.known = KnownPoints(self.space, self._ways.witnesses)
+        self.known.learn(found.points, self.cover.holds(found.points))
+        self.residual = finder_of(self.rows, self._ways)
+        if outcome.counted and sets:
+            self.known.count(found, 1)
+        elif sets:
+            tallies = [tally for one in self.cover.sets for tally in pairs.seen_clues(one.chosen)]
+            self.known.count(self.cover.counted(tallies), 1)
+        if not self.known.covered.all():
+            self.known.witness(found)
+            for _ in range(_FIRST_GLANCES if self.n_alive > 1 else 0):
+                self.known.witness(self._glance())
+
+    def _meet_fewer(self, outcome: Outcome, pairs: LocalPairs) -> bool:
+        """Whether rows had better meet those alone that agree with them, though all pairs are counted; then they do.
+
+        A row that comes or goes costs a look at all those that it meets. Where it is in the only pair that is known of
+        a point, one that goes costs a search too, which it does not where all pairs are counted; nor does then each
+        rule that grows where points need not be known.
+        """
+        if self._ways.counted is not None or self.options.error or self.options.almost or not self.is_plain:
+            return False
+        plan = planned(self.space, self.rows, self.boxes)
+        if plan is None:
+            return False
+        self._know(plan.sets, outcome, pairs)
+        self._plan()
+        known = np.count_nonzero(self.known.witnesses != NONE, axis=1)
+        alone = np.count_nonzero(~self.known.covered & (known <= 1))
+        prices = self._tuning
+        met = prices.pair_cost * (self.cover.work + self.residual.work) + prices.row_cost * len(plan.sets)
+        return bool(met + 2 * prices.witness_cost * alone < prices.pair_cost * self.rows.n_alive)
 
     @property
     def nbytes(self) -> int:
@@ -214,6 +245,12 @@ class Tracking(Judging):
 
     def _searching(self) -> Searching:
         return Searching(self.rows, self.space, self._tuning)
+
+    def _glance(self) -> Evidence:
+        """The evidence of some rows against each other, others each time."""
+        living = self.rows.living
+        drawn = self._random.integers(0, len(living), min(len(living), self._tuning.drawn_rows))
+        return met_evidence(self.rows, living[np.unique(drawn)], living[:0], self._budget)
 
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, in boxes that read more than those before they were cut."""

@@ -47,7 +47,10 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class TrackedChange:
-    """What a change did: points that came, with the slots of a pair (s, t) each; points that went."""
+    """What a change did: points that came, with the slots of a pair (s, t) each; points that went.
+
+    Where some errors are allowed, points of which there are more pairs now count as come, too.
+    """
 
     fresh: Words
     pairs: Longs  # (points, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import click
 
@@ -54,6 +55,7 @@ def command(
     engine: str,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     driver_bytes: int | None,
 ) -> Exit:
     """Write a rule file for DATA: the rules that its rows speak for, as proposals to keep or drop.
@@ -70,7 +72,7 @@ def command(
             value=out.text,
         )
     with waiting("Starting", options.quiet):
-        opened = open_data(data, engine, options, schema=schema, header=header, driver_bytes=driver_bytes)
+        opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     require_all([out], opened)
     with following("Proposing", options.quiet) as follow:
         found = refute.propose(

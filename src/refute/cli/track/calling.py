@@ -122,7 +122,7 @@ def command(
             json_file.write(in_json(told), Opened(""))
         if out is not None:
             out.write(words.review(tracker), Opened(""))
-        is_lost = found is not None and bool(words.lost(tracker, found))
+        is_lost = found is not None and bool(found.broken)
     # committed only now: a report that was not given, as the process was killed, is given by the next run
     return Exit.ERROR if is_lost and fail_on_loss else Exit.HOLDS
 
@@ -164,7 +164,7 @@ def _text(tracker: refute.Tracker, found: refute.RuleChanges | None, state: str,
     lines = [f"{Path(state)}: {', '.join(parts)}, {words.counted(tracker.batches, 'batch')}"]
     if found is not None:
         rows = ", ".join(f"{number:,} {what}" for what, number in found.rows._asdict().items() if number)
-        return [*lines, f"rows: {rows or 'none changed'}", *words.diff(tracker, found, top), *found.notes]
+        return [*lines, f"rows: {rows or 'none changed'}", *words.diff(found, top), *found.notes]
     lines += words.standing(tracker, tracker.top(top))
     if len(tracker) > top:
         lines.append(f"  ... and {words.counted(len(tracker) - top, 'more rule')}")

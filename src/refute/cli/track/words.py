@@ -33,29 +33,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
-def lost(tracker: refute.Tracker, changes: refute.RuleChanges) -> list[RemovedRule]:
-    """The rules that no longer hold, whatever others say; approximate ones, if more pairs break them than may."""
-    error = tracker.discovery().options.error
-    return [one for one in changes.removed if one.pair is not None or (error and one.follows is None)]
-
-
-def diff(tracker: refute.Tracker, changes: refute.RuleChanges, top: int) -> list[str]:
+def diff(changes: refute.RuleChanges, top: int) -> list[str]:
     """The changes, line by line: at most `top` rules that went, and as many that came."""
-    gone = {id(one) for one in lost(tracker, changes)}
-    removed = sorted(changes.removed, key=lambda one: (id(one) not in gone, -(one.held or 0), one.text))
+    removed = sorted(changes.removed, key=lambda one: (one.holds, -(one.held or 0), one.text))
     added = sorted(changes.added, key=lambda one: one.text)
-    lines = [_gone(one, id(one) in gone) for one in removed[:top]]
+    lines = [_gone(one) for one in removed[:top]]
     lines += [f"... and {counted(len(removed) - top, 'more rule')} that went"] if len(removed) > top else []
     lines += [_come(one) for one in added[:top]]
     lines += [f"... and {counted(len(added) - top, 'more rule')} that came"] if len(added) > top else []
     return [in_one_line(line) for line in lines] or ["no rule changed"]
 
 
-def _gone(one: RemovedRule, is_lost: bool) -> str:
+def _gone(one: RemovedRule) -> str:
     held = f"{written(one.constraint)} held for {counted(one.held or 0, 'batch')}"
     if one.pair is not None:
         return f"{held}, broken by rows {_row(one.pair[0])} and {_row(one.pair[1])}"
-    if is_lost:
+    if not one.holds:
         return f"{held}, broken by more pairs than its error allows"
     follows = "others" if one.follows is None else written(one.follows)
     return f"{held}, now follows from {follows}"
@@ -92,14 +85,13 @@ def as_json(tracker: refute.Tracker, changes: refute.RuleChanges | None) -> dict
     }
     if changes is None:
         return told
-    gone = {id(one) for one in lost(tracker, changes)}
     told["changed_rows"] = changes.rows._asdict()
     told["removed"] = [
         {
             "constraint": one.text,
             "sentence": one.sentence,
             "batches": one.held,
-            "lost": id(one) in gone,
+            "lost": not one.holds,
             "rows": None if one.pair is None else list(one.pair),
             "follows": None if one.follows is None else render_text(one.follows),
         }

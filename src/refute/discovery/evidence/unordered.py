@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +57,15 @@ class UnorderedPairs:
     def __len__(self) -> int:
         return len(self.counts)
 
-    @property
-    def states(self) -> States:
-        """The states (2 N, K) of all points, those of a pair side by side."""
-        found = np.empty((2 * len(self), len(self.space.slots)), np.uint8)
-        found[::2], found[1::2] = self.space.states(self.here), self.space.states(self.there)
-        return found
+    def states_within(self, expired: Callable[[], bool]) -> States | None:
+        """The states (2 N, K) of all points, those of a pair side by side; None where time is up before."""
+        found = np.empty((len(self), 2, len(self.space.slots)), np.uint8)
+        for first in range(0, len(self), _POINTS):
+            if expired():
+                return None
+            some = slice(first, first + _POINTS)
+            found[some, 0], found[some, 1] = self.space.states(self.here[some]), self.space.states(self.there[some])
+        return found.reshape(2 * len(self), len(self.space.slots))
 
     def heaviest_first(self) -> UnorderedPairs:
         """The same with the most frequent first."""
@@ -74,3 +78,12 @@ class UnorderedPairs:
         boxes = np.ascontiguousarray(boxes)
         weights_either_way(boxes, self.here, self.there, self.counts, ordered, unordered)
         return ordered, unordered
+
+    def inside_known(self, boxes: Words, counts: Mapping[bytes, tuple[int, int]]) -> tuple[Counts, Counts]:
+        """The same, of which some are known by the bytes of the boxes."""
+        missing = np.array([box.tobytes() not in counts for box in boxes], np.bool_)
+        found = np.zeros((2, len(boxes)), np.int64)
+        found[:, missing] = self.inside(boxes[missing])
+        for place in np.flatnonzero(~missing).tolist():
+            found[:, place] = counts[boxes[place].tobytes()]
+        return found[0], found[1]

@@ -31,7 +31,6 @@ from refute.kernels.evidence.points import contained_points
 
 _FIRST_CUT = 64  # points that boxes are cut by at first between two looks at the clock
 _SOON = 0.1  # seconds of a cut after which more points are taken at once
-_FEW = 20_000  # rules of a search that was stopped that are looked at again
 
 
 class Guided:
@@ -90,7 +89,9 @@ class Guided:
         """The rules verified by now, of which none is broken by evidence that boxes were not yet cut by."""
         boxes = self._boxes[~self._is_open(self._boxes)]
         if len(self._fresh):
-            boxes = boxes[np.argsort(lengths(self._space, self._space.masks(boxes)), kind="stable")[:_FEW]]
+            boxes = boxes[
+                np.argsort(lengths(self._space, self._space.masks(boxes)), kind="stable")[: self._tuning.kept]
+            ]
             seen = Evidence(self._space, self._fresh, np.ones(len(self._fresh), np.int64))
             boxes = boxes[violating_pairs(boxes, seen) == 0]
         return self._outcome(boxes, complete=False)

@@ -28,7 +28,7 @@ from refute.discovery.inversion.inverted import inverted
 from refute.discovery.inversion.minimal import minimal
 from refute.discovery.options import Options
 from refute.discovery.result.outcome import Outcome
-from refute.discovery.space.slots import PredicateSpace
+from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 from refute.kernels.evidence.clues import own_positions
@@ -73,29 +73,23 @@ class Hydra:
         self._budget = budget
         sample = self._random_sample()
         self._focused_sample()
-        boxes, complete = inverted(
-            self._space,
-            self._evidence.states,
-            self._budget,
-            self._options.max_predicates,
-            mirrored=True,
-            tuning=self._tuning,
-        )
+        boxes, complete = self._inverted()
         nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
         checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
         self._budget.report("completion", evidences=len(self._evidence), candidates=len(checked))
         complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
         if not complete:
             return self.so_far()
-        boxes, complete = inverted(
-            self._space,
-            self._evidence.states,
-            self._budget,
-            self._options.max_predicates,
-            mirrored=True,
-            tuning=self._tuning,
-        )
+        boxes, complete = self._inverted()
         return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
+
+    def _inverted(self) -> tuple[Words, bool]:
+        """The boxes that the evidence leaves, and whether all were found."""
+        states = self._evidence.states_within(lambda: self._budget.expired)
+        if states is None:
+            return self._space.full[None][:0], False
+        longest = self._options.max_predicates
+        return inverted(self._space, states, self._budget, longest, mirrored=True, tuning=self._tuning)
 
     def so_far(self) -> Outcome:
         """The rules whose branches of the tree are done and that no evidence breaks."""

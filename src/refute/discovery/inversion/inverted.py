@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from refute.discovery.evidence.counted import distinct_counts
+from refute.discovery.evidence.counted import Counts, distinct_counts
 from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.cube import Masks, cube_masks, fits_cube
 from refute.discovery.space.slots import WORD, PredicateSpace, States, Words, mirror_masks
@@ -19,7 +20,17 @@ from refute.kernels.inversion.hitting import invert
 from refute.language.nulls import Nulls
 
 _ROOM = 1 << 12
+_NONE = np.zeros(0, np.int64)
 _NO_LIMIT = 1 << 40
+
+
+class NearlyEmpty(NamedTuple):
+    """Maximal boxes that hold few pairs, sorted, and whether all were found."""
+
+    boxes: Words
+    ordered: Counts  # the ordered pairs in each
+    unordered: Counts  # the pairs in each one way or the other
+    complete: bool
 
 
 def inverted(
@@ -68,7 +79,8 @@ def hitting_masks(
         return int(invert(choices, states, start, limit, stop, budget.halt, out))
 
     split = len(states) >= tuning.split or (budget.threads > 1 and len(states) * len(choices.slot) > 1 << 15)
-    return _searched(space, invert_below, budget, split=split)
+    masks, _, complete = _searched(space, invert_below, budget, split=split)
+    return masks, complete
 
 
 def inverted_approximately(
@@ -78,29 +90,37 @@ def inverted_approximately(
     max_predicates: int | None = None,
     *,
     tuning: Tuning = STANDARD,
-) -> tuple[Words, bool]:
-    """The maximal boxes that hold at most `most` pairs one way or the other, sorted, and whether the search was
-    finished."""
+) -> NearlyEmpty:
+    """The maximal boxes that hold at most `most` pairs one way or the other."""
     space = pairs.space
     if not len(pairs) or not space.slots:
-        return np.empty((0, space.words), np.uint64), True
+        return NearlyEmpty(np.empty((0, space.words), np.uint64), _NONE, _NONE, True)
     choices = space.choices
     limit = _NO_LIMIT if max_predicates is None else max_predicates
-    ordered = pairs.heaviest_first()
-    states, counts = ordered.states, ordered.counts
+    heaviest = pairs.heaviest_first()
+    states, counts = heaviest.states_within(lambda: budget.expired), heaviest.counts
+    if states is None:
+        return NearlyEmpty(np.empty((0, space.words), np.uint64), _NONE, _NONE, False)
 
     def invert_below(start: Words, stop: int, out: Words) -> int:
         return int(invert_approximately(choices, states, counts, start, limit, most, stop, budget.halt, out))
 
-    masks, complete = _searched(space, invert_below, budget, split=len(states) >= tuning.split // 4)
+    masks, found, complete = _searched(space, invert_below, budget, split=len(states) >= tuning.split // 4, counts=2)
     boxes = space.boxes(masks)
-    return boxes[np.lexsort(boxes.T[::-1])], complete
+    order = np.lexsort(boxes.T[::-1])
+    unordered, ordered = found[order].astype(np.int64).T
+    return NearlyEmpty(boxes[order], ordered, unordered, complete)
 
 
 def _searched(
-    space: PredicateSpace, invert_below: Callable[[Words, int, Words], int], budget: Budget, *, split: bool
-) -> tuple[Masks, bool]:
-    """The masks (N, K) that a search finds, and whether it was finished.
+    space: PredicateSpace,
+    invert_below: Callable[[Words, int, Words], int],
+    budget: Budget,
+    *,
+    split: bool,
+    counts: int = 0,
+) -> tuple[Masks, Words, bool]:
+    """The masks (N, K) that a search finds, what it counts for each (N, counts), and whether it was finished.
 
     The search is given the choices made and allowed, the number of choices at which to stop and room for results. Where
     it is worth to `split` it, the nodes with two choices become tasks for all threads.
@@ -112,7 +132,7 @@ def _searched(
     def search(found: list[Words], start: Words, stop: int = 0) -> list[Words]:
         room = _ROOM
         while True:
-            out = np.zeros((room, 2 * width), np.uint64)
+            out = np.zeros((room, 2 * width + counts), np.uint64)
             count = invert_below(start, stop, out)
             if count <= room:
                 return [*found, out[:count].copy()]
@@ -121,14 +141,15 @@ def _searched(
     budget.halt[1] = 0
     first: Crew[list[Words], int] = Crew(budget, list, lambda found, stop: search(found, root, stop), tasks=1)
     started, complete = first.run([2 if split else 0])
-    nodes = np.concatenate([np.empty((0, 2 * width), np.uint64), *(part for found in started for part in found)])
-    unfinished = nodes[:, width:].any(axis=1)
-    tasks = [np.ascontiguousarray(node.reshape(2, width)) for node in nodes[unfinished]]
+    nothing = np.empty((0, 2 * width + counts), np.uint64)
+    nodes = np.concatenate([nothing, *(part for found in started for part in found)])
+    unfinished = nodes[:, width : 2 * width].any(axis=1)
+    tasks = [np.ascontiguousarray(node[: 2 * width].reshape(2, width)) for node in nodes[unfinished]]
     budget.halt[1] = int(np.count_nonzero(~unfinished))
     crew: Crew[list[Words], Words] = Crew(budget, list, search, tasks=len(tasks))
     results, finished = crew.run(tasks) if tasks else ([], True)
-    chosen = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])[:, :width]
-    return chosen_masks(space, chosen), complete and finished
+    every = np.concatenate([nodes[~unfinished], *(part for found in results for part in found)])
+    return chosen_masks(space, every[:, :width]), every[:, 2 * width :], complete and finished
 
 
 def is_worth_cutting(boxes: Words, fresh: Words, tuning: Tuning) -> bool:

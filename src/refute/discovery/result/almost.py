@@ -36,6 +36,7 @@ class Almost:
         self._options = options
         self._budget = budget
         self._tuning = tuning
+        self._counts: dict[bytes, tuple[int, int]] = {}
 
     def boxes(self) -> tuple[Words, bool]:
         """The maximal boxes that few pairs are in, but some, and whether all were found."""
@@ -43,10 +44,12 @@ class Almost:
             return asked_of(self._pairs.space).full[None][:0], False
         longest = self._options.max_predicates
         self._budget.report("rules that few pairs break")
-        found, complete = inverted_approximately(
-            self._known, self._options.almost, self._budget, longest, tuning=self._tuning
-        )
-        return found[self._known.inside(found)[0] > 0], complete
+        found = inverted_approximately(self._known, self._options.almost, self._budget, longest, tuning=self._tuning)
+        broken = np.flatnonzero(found.ordered > 0)
+        for place in broken.tolist():
+            counts = int(found.ordered[place]), int(found.unordered[place])
+            self._counts[found.boxes[place].tobytes()] = counts
+        return found.boxes[broken], found.complete
 
     def listed(self, rules: CompleteDiscovery, boxes: Words, ranks: Ranks) -> tuple[tuple[Discovered, ...], bool]:
         """The rules of these boxes, those with the fewest rows to blame first, and whether there was time for all."""
@@ -58,7 +61,7 @@ class Almost:
         relation, whole = self._pairs.here()
         space, coded, n = self._known.space, asked_of(whole), relation.n_rows
         measure, error_of = RowMeasure(relation, coded, self._options.nulls), self._options.measure
-        ordered, unordered = self._known.inside(boxes)
+        ordered, unordered = self._known.inside_known(boxes, self._counts)
         violations = as_violations(space, boxes, ordered, n)
         groups = groups_of(space, boxes)
         found = []

@@ -38,11 +38,18 @@ def approximate(
         note = "time limit reached before any rule was found"
         return Outcome(evidence.space.full[None][:0], evidence, False, counted=True, method="tiles", notes=(note,))
     most = most_pairs(options, pairs.n_rows, space)
-    boxes, complete = inverted_approximately(known, most, budget, options.max_predicates, tuning=tuning)
+    found = inverted_approximately(known, most, budget, options.max_predicates, tuning=tuning)
+    boxes, complete = found.boxes, found.complete
+    counts = {
+        box.tobytes(): (ordered, unordered)
+        for box, ordered, unordered in zip(found.boxes, found.ordered.tolist(), found.unordered.tolist(), strict=True)
+    }
     notes: tuple[str, ...] = ()
     measured: dict[bytes, int] = {}
     if options.measure is not Measure.G1:
-        search = _ByRows(pairs, known, options)
+        search = _ByRows(pairs, known, options, counts)
+        if most >= pairs.n_rows * (pairs.n_rows - 1) // 2:  # all pairs may break a rule: anything may be within
+            boxes = space.full[None]
         boxes, finished = search.run(boxes, budget)
         measured = search.rows
         complete &= finished
@@ -57,6 +64,7 @@ def approximate(
         settled=EVERY_PAIR,
         notes=notes,
         unordered=known,
+        counts=counts,
         measured=measured,
     )
 
@@ -68,7 +76,11 @@ class _ByRows:
     broken by rows alone, and what follows from it by their partners too.
     """
 
-    def __init__(self, pairs: Pairs, known: UnorderedPairs, options: Options) -> None:
+    def __init__(
+        self, pairs: Pairs, known: UnorderedPairs, options: Options, counts: dict[bytes, tuple[int, int]]
+    ) -> None:
+        """`counts` are known, and more are added."""
+        self._counts = counts
         relation, coded = pairs.here()
         self._measure = RowMeasure(relation, asked_of(coded), options.nulls)
         self._known = known
@@ -90,7 +102,7 @@ class _ByRows:
                 continue
             if budget.expired or self.tried >= _MOST_MEASURED:
                 return accepted.boxes, False
-            if self._rows(box) <= self._most:
+            if self._rows(box) <= self._most and (box != self._space.full).any():
                 accepted.add(box)
                 budget.report("measuring", candidates=len(queue), verified=len(accepted.boxes))
                 continue
@@ -102,9 +114,13 @@ class _ByRows:
 
     def _rows(self, box: Words) -> int:
         self.tried += 1
-        broken = self._known.inside(box[None])[0][0]
+        if box.tobytes() not in self._counts:
+            ordered, unordered = self._known.inside(box[None])
+            self._counts[box.tobytes()] = int(ordered[0]), int(unordered[0])
+        broken, _ = self._counts[box.tobytes()]
         masks = self._space.masks(box[None])[0].tolist()
-        rows = self._measure.rows(masks, self._options.measure) if broken else 0
+        says = (box != self._space.full).any()
+        rows = self._measure.rows(masks, self._options.measure) if broken and says else 0
         self.rows[box.tobytes()] = rows
         return rows
 

@@ -24,8 +24,9 @@ class Outcome:
     the sets of slots for which every pair that agrees on them is among the evidence; the empty set stands for all
     pairs. `notes` say what was not searched.
 
-    Of approximate rules, `unordered` are the pairs that they were found from, and `measured` is how many rows stand in
-    the way of each box, by its bytes, where rows are what is measured.
+    Of approximate rules, `unordered` are the pairs that they were found from, `counts` are the ordered pairs and the
+    pairs of each box, by its bytes in the space that rules read, and `measured` is how many rows stand in the way of
+    it, where rows are what is measured.
     """
 
     boxes: Words
@@ -36,6 +37,7 @@ class Outcome:
     settled: tuple[frozenset[int], ...] = ()
     notes: tuple[str, ...] = ()
     unordered: UnorderedPairs | None = None
+    counts: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
     measured: Mapping[bytes, int] = field(default_factory=dict)
 
 

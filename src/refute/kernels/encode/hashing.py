@@ -81,7 +81,7 @@ def number_words(strings: Words, valid: Bytes, slots: Words, words: Words, known
     return known
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _read(data: Bytes, offsets: Ints, block: Words) -> None:
     """The words of each string; without a branch, as lengths are hard to foretell. May read beyond ends of strings."""
     for i in range(len(offsets) - 1):
@@ -97,7 +97,7 @@ def _read(data: Bytes, offsets: Ints, block: Words) -> None:
             block[i, w] = ((word >> half) >> half) << half << half
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _read_last(data: Bytes, offsets: Ints, block: Words) -> None:
     for i in range(len(offsets) - 1):
         for w in range(block.shape[1]):

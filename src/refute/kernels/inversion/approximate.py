@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.inversion.choices import Choices, Local, begun, gather, ones, parted
+from refute.kernels.inversion.choices import Choices, Local, any_choice, begun, gather, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -38,6 +38,19 @@ def _weight(bits: Array, weights: Array) -> Scalar:
     total = np.int64(0)
     for b in range(bits.shape[0]):
         word = _pairs(bits[b])
+        while word != _ZERO:
+            low = word & (~word + _ONE)
+            total += weights[b * 32 + (ones(low - _ONE) >> 1)]
+            word ^= low
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _points(bits: Array, weights: Array) -> Scalar:
+    """The total weight of the points of a bitset, each with the weight of its pair."""
+    total = np.int64(0)
+    for b in range(bits.shape[0]):
+        word = bits[b]
         while word != _ZERO:
             low = word & (~word + _ONE)
             total += weights[b * 32 + (ones(low - _ONE) >> 1)]
@@ -121,10 +134,14 @@ def _search(
             if at < out.shape[0]:
                 for d in range(depth):
                     out[at, chosen[d] >> 6] |= _ONE << np.uint64(chosen[d] & 63)
+                out[at, 2 * candidates.shape[0]] = np.uint64(total)
+                out[at, 2 * candidates.shape[0] + 1] = np.uint64(_points(uncovered, weights))
             limits[3] += 1
             local.halt[1] += 1
         return 0
     if depth == limits[5] and depth > 0:
+        if not any_choice(candidates):  # nothing below it, and it is too heavy itself
+            return 0
         at = limits[3]
         if at < out.shape[0]:
             for d in range(depth):
@@ -229,8 +246,8 @@ def invert_approximately(
     states: (2 E, K) uint8 points, those of a pair side by side; weights: (E,) int64 of pairs; start: (2, X) the choices
     made so far, and those still allowed;
     limit: most predicates of a rule; stop: number of choices at which unfinished nodes are emitted as results too (0
-    for never), so they can be searched as tasks of their own; out: (R, 2 X) zeros, a row gets the choices of a box
-    and, if unfinished, those still allowed.
+    for never), so they can be searched as tasks of their own; out: (R, 2 X + 2) zeros, a row gets the choices of a box
+    and, if unfinished, those still allowed, else the weights of its pairs and of its points.
     """
     chosen, depth, spent = begun(choices, start)
     rows = _once_refused(choices, states, chosen[:depth])

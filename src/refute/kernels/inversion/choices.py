@@ -49,6 +49,15 @@ def ones(word: Scalar) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
+def any_choice(choices: Array) -> bool:
+    """Whether a set of choices holds any."""
+    for x in range(choices.shape[0]):  # noqa: SIM110 - a generator is not a kernel
+        if choices[x] != _ZERO:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
     """The local problem over the given rows of `states`."""
     size, slots = rows.shape[0], states.shape[1]

@@ -25,8 +25,8 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ALL = ~np.uint64(0)
 _WIDE = 8  # words of a block, which are looked at together
-_BLOCK = 64 * _WIDE  # boxes of a block
-_AT_ONCE = 16  # boxes that are compared before the search for one around another may end
+BLOCK = 64 * _WIDE  # boxes of a block
+AT_ONCE = 16  # boxes that are compared before the search for one around another may end
 
 
 class CutMasks(NamedTuple):
@@ -41,7 +41,7 @@ class CutMasks(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _slots_of_bits(cuts: CutMasks, words: Scalar) -> Array:
+def slots_of_bits(cuts: CutMasks, words: Scalar) -> Array:
     """The slot that owns each bit of the words of a box."""
     found = np.zeros(64 * words, np.int64)
     for k in range(cuts.word.shape[0]):
@@ -52,13 +52,13 @@ def _slots_of_bits(cuts: CutMasks, words: Scalar) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _stack(boxes: Array, total: Scalar, blocks: Scalar) -> Array:
+def stacked(boxes: Array, total: Scalar, blocks: Scalar) -> Array:
     """Which boxes have each bit: (blocks, 64 W, _WIDE) words of 64 boxes."""
     words = boxes.shape[1]
     found = np.zeros((blocks, 64 * words, _WIDE), np.uint64)
     for first in range(0, total, 64):
         last = min(first + 64, total)
-        block, at = first // _BLOCK, (first % _BLOCK) >> 6
+        block, at = first // BLOCK, (first % BLOCK) >> 6
         for w in range(words):
             some = _ZERO
             for n in range(first, last):
@@ -74,9 +74,17 @@ def _stack(boxes: Array, total: Scalar, blocks: Scalar) -> Array:
 
 
 @njit(cache=True, nogil=True)
+def bits_of(cuts: CutMasks, point: Array, out: Array) -> None:
+    """Write the place of the bit of a point in each slot (K,), counted over all words."""
+    for k in range(cuts.word.shape[0]):
+        state = point[cuts.word[k]] & (cuts.full[k] << cuts.shift[k])
+        out[k] = cuts.word[k] * 64 + ones(state - _ONE)
+
+
+@njit(cache=True, nogil=True)
 def _put(stack: Array, n: Scalar, before: Array, after: Array) -> None:
     """Change the bits of box n from those of one box to those of another."""
-    block, at, one = n // _BLOCK, (n % _BLOCK) >> 6, _ONE << np.uint64(n & 63)
+    block, at, one = n // BLOCK, (n % BLOCK) >> 6, _ONE << np.uint64(n & 63)
     for w in range(before.shape[0]):
         changed = before[w] ^ after[w]
         while changed != _ZERO:
@@ -107,7 +115,7 @@ def look_at_each(boxes: Array, total: Scalar, point: Array, broken: Array, near:
 
 
 @njit(cache=True, nogil=True)
-def _look(stack: Array, bits: Array, broken: Array, near: Array) -> tuple[Scalar, Scalar]:
+def look_at_many(stack: Array, bits: Array, broken: Array, near: Array) -> tuple[Scalar, Scalar]:
     """As `look_at_each`, given the bits (K,) of the point; empty places may be among those that miss it once."""
     breaks, misses = 0, 0
     once, twice = np.empty(_WIDE, np.uint64), np.empty(_WIDE, np.uint64)
@@ -128,7 +136,7 @@ def _look(stack: Array, bits: Array, broken: Array, near: Array) -> tuple[Scalar
         if whole == _ALL:
             continue
         for i in range(_WIDE):
-            first = block * _BLOCK + i * 64
+            first = block * BLOCK + i * 64
             word = ~once[i]
             while word != _ZERO:
                 low = word & (~word + _ONE)
@@ -145,7 +153,7 @@ def _look(stack: Array, bits: Array, broken: Array, near: Array) -> tuple[Scalar
 
 
 @njit(cache=True, nogil=True)
-def _predicates(cuts: CutMasks, box: Array) -> Scalar:
+def predicates(cuts: CutMasks, box: Array) -> Scalar:
     total = np.int64(0)
     for k in range(cuts.word.shape[0]):
         total += cuts.weight[k, np.int64((box[cuts.word[k]] >> cuts.shift[k]) & cuts.full[k])]
@@ -153,22 +161,22 @@ def _predicates(cuts: CutMasks, box: Array) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _is_inside(box: Array, others: Array, start: Scalar, stop: Scalar) -> bool:
+def is_within(box: Array, others: Array, start: Scalar, stop: Scalar) -> bool:
     """Whether the box lies within one of others[start:stop]."""
     words = box.shape[0]
     if words == 1:  # as most spaces have it; compilers then compare several at once
         alone, column = box[0], others[:, 0]
-        for first in range(start, stop, _AT_ONCE):
-            part = column[first : min(first + _AT_ONCE, stop)]
+        for first in range(start, stop, AT_ONCE):
+            part = column[first : min(first + AT_ONCE, stop)]
             found = 0
             for n in range(part.shape[0]):
                 found += alone & ~part[n] == _ZERO
             if found:
                 return True
         return False
-    for first in range(start, stop, _AT_ONCE):
+    for first in range(start, stop, AT_ONCE):
         inside = False
-        for n in range(first, min(first + _AT_ONCE, stop)):
+        for n in range(first, min(first + AT_ONCE, stop)):
             outside = _ZERO
             for w in range(words):
                 outside |= box[w] & ~others[n, w]
@@ -225,9 +233,9 @@ def _cut_all(
                 for w in range(words):
                     trial[w] = held[n, w]
                 trial[word] = (trial[word] & ~(full << shift)) | (np.uint64(kept) << shift)
-                if _is_inside(trial, around, starts[k], starts[k + 1]) or _predicates(cuts, trial) > limit:
+                if is_within(trial, around, starts[k], starts[k + 1]) or predicates(cuts, trial) > limit:
                     continue
-                if not cuts.simple[k] and _covered(trial, fresh, first_of_slot, made, words):
+                if not cuts.simple[k] and is_covered(trial, fresh, first_of_slot, made, words):
                     continue
                 if made == fresh.shape[0]:
                     more = np.empty((2 * made, words), np.uint64)
@@ -237,7 +245,7 @@ def _cut_all(
                 made += 1
     kept_ones = 0
     for n in range(made):
-        if _any(fresh[n], words) != _ZERO:
+        if any_bit(fresh[n], words) != _ZERO:
             fresh[kept_ones] = fresh[n]
             kept_ones += 1
     return fresh, kept_ones
@@ -253,22 +261,20 @@ def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar, few: S
     """
     words, slots = boxes.shape[1], cuts.word.shape[0]
     total = boxes.shape[0]
-    blocks = total // _BLOCK + total // (4 * _BLOCK) + 1
-    held = np.zeros((blocks * _BLOCK, words), np.uint64)
+    blocks = total // BLOCK + total // (4 * BLOCK) + 1
+    held = np.zeros((blocks * BLOCK, words), np.uint64)
     held[:total] = boxes
-    stacked = points.shape[0] > few
-    stack = _stack(held, total if stacked else 0, blocks if stacked else 0)
-    slot_of = _slots_of_bits(cuts, words)
+    many = points.shape[0] > few
+    stack = stacked(held, total if many else 0, blocks if many else 0)
+    slot_of = slots_of_bits(cuts, words)
     broken, near = np.empty(held.shape[0], np.int64), np.empty(held.shape[0], np.int64)
     bits, starts = np.empty(slots, np.int64), np.empty(slots + 1, np.int64)
     fresh = np.empty((64, words), np.uint64)
     nothing = np.zeros(words, np.uint64)
     for p in range(points.shape[0]):
-        if stacked:
-            for k in range(slots):
-                state = points[p, cuts.word[k]] & (cuts.full[k] << cuts.shift[k])
-                bits[k] = cuts.word[k] * 64 + ones(state - _ONE)
-            breaks, misses = _look(stack, bits, broken, near)
+        if many:
+            bits_of(cuts, points[p], bits)
+            breaks, misses = look_at_many(stack, bits, broken, near)
         else:
             breaks, misses = look_at_each(held, total, points[p], broken, near)
         if breaks == 0:
@@ -276,11 +282,11 @@ def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar, few: S
         around = _by_slot(held, near, misses, points[p], slot_of, starts)
         fresh, made = _cut_all(cuts, held, broken[:breaks], points[p], around, starts, limit, fresh)
         if total + made > held.shape[0]:
-            more = (total + made) // _BLOCK + 1  # as many again, and as many as are needed
-            held = np.concatenate((held, np.zeros((more * _BLOCK, words), np.uint64)))
-            if stacked:
+            more = (total + made) // BLOCK + 1  # as many again, and as many as are needed
+            held = np.concatenate((held, np.zeros((more * BLOCK, words), np.uint64)))
+            if many:
                 stack = np.concatenate((stack, np.zeros((more, 64 * words, _WIDE), np.uint64)))
-            broken = np.concatenate((broken, np.empty(more * _BLOCK, np.int64)))
+            broken = np.concatenate((broken, np.empty(more * BLOCK, np.int64)))
             near = np.empty(held.shape[0], np.int64)
         for n in range(max(made, breaks)):
             if n < breaks:
@@ -289,19 +295,19 @@ def cut_boxes(cuts: CutMasks, boxes: Array, points: Array, limit: Scalar, few: S
                 at = total
                 total += 1
             after = fresh[n] if n < made else nothing
-            if stacked:
+            if many:
                 _put(stack, at, held[at], after)
             held[at] = after
     kept = 0
     for n in range(total):
-        if _any(held[n], words) != _ZERO:
+        if any_bit(held[n], words) != _ZERO:
             held[kept] = held[n]
             kept += 1
     return held[:kept].copy()
 
 
 @njit(cache=True, nogil=True)
-def _any(box: Array, words: Scalar) -> Scalar:
+def any_bit(box: Array, words: Scalar) -> Scalar:
     found = _ZERO
     for w in range(words):
         found |= box[w]
@@ -309,14 +315,14 @@ def _any(box: Array, words: Scalar) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _covered(box: Array, fresh: Array, start: Scalar, stop: Scalar, words: Scalar) -> bool:
+def is_covered(box: Array, fresh: Array, start: Scalar, stop: Scalar, words: Scalar) -> bool:
     """Whether another cut of the slot contains this one; cuts that this one contains are blanked."""
     for n in range(start, stop):
         inside, contains = True, True
         for w in range(words):
             inside &= box[w] & ~fresh[n, w] == _ZERO
             contains &= fresh[n, w] & ~box[w] == _ZERO
-        if inside and _any(fresh[n], words) != _ZERO:
+        if inside and any_bit(fresh[n], words) != _ZERO:
             return True
         if contains:
             for w in range(words):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.inversion.choices import Choices, Local, begun, gather, once_refused, ones, parted
+from refute.kernels.inversion.choices import Choices, Local, any_choice, begun, gather, once_refused, ones, parted
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -137,6 +137,8 @@ def _descend(
             if _is_mirror(choices, chosen, depth + 1, left, open_points == _ZERO):
                 continue
             if open_points == _ZERO or depth + 1 == limits[4]:
+                if open_points != _ZERO and not any_choice(left & ~choices.siblings[choices.slot[choice]]):
+                    continue  # nothing below it, and it does not refuse all points
                 at = limits[3]
                 if at < out.shape[0]:
                     for d in range(depth + 1):

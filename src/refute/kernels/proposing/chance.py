@@ -34,7 +34,7 @@ def drawn(state: np.uint64, below: int) -> int:
     return np.int64((mixed(state) >> np.uint64(11)) % np.uint64(below))  # type: ignore[return-value]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pool_blame(sizes: Longs, values: Longs, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
     """The rows to blame that are expected where `values` are dealt to groups of these sizes, in parts of UNIT.
 

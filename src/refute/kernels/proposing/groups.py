@@ -87,7 +87,7 @@ def _to_blame(
     order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int, common: int
 ) -> tuple[int, int, int, int]:
     half = len(counts) // 2
-    rows, blame, clustered, ended = 0, 0, 0, len(starts) - 1
+    rows, blame, clustered, ended, highest = 0, 0, 0, len(starts) - 1, -1
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         present, most = 0, 0
@@ -105,16 +105,23 @@ def _to_blame(
             code = codes[order[at]]
             if code >= 0:
                 counts[code] = 0
+                highest = max(highest, code)
                 if present >= 2:
                     counts[half + code] += 1
         if blame > limit:
             ended = group + 1
             break
     most = 0 if common < 0 else counts[half + common]
-    for at in range(starts[0], starts[ended]):  # rather than all codes: there may be many more
-        code = codes[order[at]]
-        if code >= 0:
+    if highest < starts[ended]:  # fewer codes than rows
+        for code in range(highest + 1):
             if common < 0:
                 most = max(most, counts[half + code])
             counts[half + code] = 0
+    else:
+        for at in range(starts[ended]):
+            code = codes[order[at]]
+            if code >= 0:
+                if common < 0:
+                    most = max(most, counts[half + code])
+                counts[half + code] = 0
     return rows, blame, rows - most, clustered

@@ -86,7 +86,7 @@ def sketched(ranks: Ids, size: int, sketch: Tiny) -> None:
             sketch[row] = counts[ranks[row]] * _LEVELS // present
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def far_pairs(rows: Ids, starts: Longs, x: Ids) -> tuple[Ids, Ids]:
     """Disjoint pairs of rows of a group, in the first of which x is lower.
 
@@ -103,7 +103,7 @@ def far_pairs(rows: Ids, starts: Longs, x: Ids) -> tuple[Ids, Ids]:
     return lower[:filled].copy(), upper[:filled].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def far_clashes(lower: Ids, upper: Ids, sketches: Tiny, asked: Bools, limit: int) -> Longs:
     """For each of the last columns, how many of these pairs have a lower y in the second row, and how many in the
     first: rows of the result. `sketches` has a row for each row of the table.
@@ -132,7 +132,7 @@ def far_clashes(lower: Ids, upper: Ids, sketches: Tiny, asked: Bools, limit: int
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def unjudged_groups(rows: Ids, starts: Longs, y: Ids) -> int:
     """How many groups have a y in two rows only, which are not judged. O(rows)."""
     found = 0
@@ -145,7 +145,7 @@ def unjudged_groups(rows: Ids, starts: Longs, y: Ids) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def clashing_pairs(rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, limit: int) -> int:
     """How many disjoint pairs of rows clash: each needs a row removed, so no fewer rows are to blame.
 
@@ -203,7 +203,7 @@ def sure_blame(
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def most_by_chance(rows: Ids, starts: Longs, x: Ids, y: Ids, counts: Longs) -> tuple[int, int]:
     """Rows of groups in which both columns vary, and the most that any order of y in them would blame: rows with the
     same x, or with the same y, never clash.

@@ -201,7 +201,7 @@ def _sort_buckets(dealt: Keys, starts: NDArray[np.int64], positions: Ints, moved
             _radix_passes(own, bits, keys, moved, spare, counts)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _insert(positions: Ints, keys: Keys) -> None:
     """Sorts few positions by the keys beside them."""
     for i in range(1, len(positions)):
@@ -213,7 +213,7 @@ def _insert(positions: Ints, keys: Keys) -> None:
         keys[j + 1], positions[j + 1] = key, position
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _radix_passes(positions: Ints, bits: int, keys: Keys, moved: Keys, spare: Ints, counts: NDArray[np.int64]) -> None:
     """Sorts positions by the `bits` low bits of the keys beside them, least significant digit first."""
     n = len(positions)

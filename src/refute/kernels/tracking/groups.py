@@ -66,31 +66,36 @@ def drop_members(pool: Pool, rows: Array, groups: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Array) -> Scalar:
-    """Write the number of each asked key, new ones behind those known; how many are known then.
+def number_keys(
+    codes: Array, rows: Array, columns: Array, keys: Array, known: Scalar, cells: Array, out: Array
+) -> Scalar:
+    """Write the number of the key of each row, new ones behind those known; how many are known then.
 
-    asked: (n, K) int32. keys: (R, K) int32, of which the first `known` are known; there must be room for n more. cells:
-    a hash table, as long as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
+    codes: (N, C) int32, of which the key of a row is what it has in the `columns` (K,). keys: (R, K) int32, of which
+    the first `known` are known; there must be room for one more for each of the rows (n,). cells: a hash table, as long
+    as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
     """
     mask = np.uint64(cells.shape[0] - 1)
-    for n in range(asked.shape[0]):
+    width = columns.shape[0]
+    for n in range(rows.shape[0]):
+        row = codes[rows[n]]
         mixed = np.uint64(0)
-        for k in range(asked.shape[1]):
-            mixed = (mixed ^ np.uint64(np.uint32(asked[n, k]))) * _SPREAD
+        for k in range(width):
+            mixed = (mixed ^ np.uint64(np.uint32(row[columns[k]]))) * _SPREAD
             mixed ^= mixed >> np.uint64(29)
         at = mixed & mask
         while True:
             cell = cells[at]
             if cell == 0:
-                for k in range(asked.shape[1]):
-                    keys[known, k] = asked[n, k]
+                for k in range(width):
+                    keys[known, k] = row[columns[k]]
                 known += 1
                 cells[at] = known
                 out[n] = known - 1
                 break
             same = True
-            for k in range(asked.shape[1]):
-                if keys[cell - 1, k] != asked[n, k]:
+            for k in range(width):
+                if keys[cell - 1, k] != row[columns[k]]:
                     same = False
                     break
             if same:
@@ -100,27 +105,98 @@ def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Arr
     return known
 
 
-@njit(cache=True, nogil=True)
-def keep_outermost(rows: Array, groups: Array, codes: Array, column: Scalar, low: Array, high: Array) -> None:
-    """Take rows in as the lowest or highest of their group, if they are, by the codes of a column, or none if it is -1.
+class Outermost(NamedTuple):
+    """Of each of G groups, how many rows it has, and some of the lowest and of the highest ones, at most E of each.
 
-    codes: (N, C) of all rows; low, high: (G,) rows, -1 in groups without any, two different ones where there are two.
+    Ends are in their order by value, then -1; rows that are not listed lie no further out than the last one listed.
+    Two ends at least are kept as they are by rows that are equal to them; of more such rows, the newest are listed.
+    """
+
+    size: NDArray[np.int32]  # (G,)
+    ends: NDArray[np.int32]  # (G, 2, E) the lowest ones, ascending, and the highest ones, descending
+    values: NDArray[np.int32]  # (G, 2, E) of these rows; those of the highest ones as their complements
+
+
+@njit(cache=True, nogil=True)
+def keep_outermost(kept: Outermost, rows: Array, groups: Array, codes: Array, column: Scalar) -> None:
+    """Take rows in, with those of their group that are outermost by the codes of a column, or by none if it is -1.
+
+    codes: (N, C) of all rows.
     """
     for k in range(rows.shape[0]):
-        row, g = rows[k], groups[k]
-        if low[g] < 0:
-            low[g] = row
-            high[g] = row
+        _keep(kept, rows[k], groups[k], codes[rows[k], column] if column >= 0 else np.int32(0))
+
+
+@njit(cache=True, nogil=True)
+def _keep(kept: Outermost, row: Scalar, g: Scalar, value: Scalar) -> None:
+    """Take a row in, among the ends of its group if it is known to belong there."""
+    ends, values = kept.ends, kept.values
+    last = ends.shape[2] - 1
+    for side in range(2):
+        own = ~value if side else value  # the complement turns the order round
+        if ends[g, side, last] >= 0 and own >= values[g, side, last]:
+            if own == values[g, side, last] and last >= 2:
+                ends[g, side, last] = row
             continue
-        value, least, most = np.int32(0), np.int32(0), np.int32(0)
-        if column >= 0:
-            value, least, most = codes[row, column], codes[low[g], column], codes[high[g], column]
-        if low[g] == high[g]:
-            if value < least:
-                low[g] = row
-            else:
-                high[g] = row
-        elif value < least:
-            low[g] = row
-        elif value > most:
-            high[g] = row
+        listed, at = 0, -1
+        while listed <= last and ends[g, side, listed] >= 0:
+            if at < 0 and (own < values[g, side, listed] or (own == values[g, side, listed] and listed >= 2)):
+                at = listed
+            listed += 1
+        if at < 0:
+            whole = listed == kept.size[g] or (listed > 0 and own == values[g, side, listed - 1])
+            if listed > last or not whole:
+                continue
+            at = listed
+        for e in range(min(listed, last), at, -1):
+            ends[g, side, e] = ends[g, side, e - 1]
+            values[g, side, e] = values[g, side, e - 1]
+        ends[g, side, at] = row
+        values[g, side, at] = own
+    kept.size[g] += 1
+
+
+@njit(cache=True, nogil=True)
+def drop_outermost(kept: Outermost, rows: Array, groups: Array, hurt: Array) -> None:
+    """Let rows go. Groups whose ends are no longer known are marked in `hurt` (G,)."""
+    for k in range(rows.shape[0]):
+        g = groups[k]
+        kept.size[g] -= 1
+        for side in range(2):
+            ends, values = kept.ends[g, side], kept.values[g, side]
+            left = 0
+            for e in range(ends.shape[0]):
+                if ends[e] != rows[k]:
+                    ends[left] = ends[e]
+                    values[left] = values[e]
+                    left += 1
+            ends[left:] = -1
+        low, high = kept.ends[g, 0], kept.ends[g, 1]
+        if low[0] < 0 or high[0] < 0:
+            hurt[g] = kept.size[g] > 0
+        elif low[0] == high[0] and low[1] < 0 and high[1] < 0:
+            hurt[g] = kept.size[g] > 1
+
+
+@njit(cache=True, nogil=True)
+def find_ends_again(kept: Outermost, hurt: Array, group: Array, alive: Array, codes: Array, column: Scalar) -> None:
+    """Find the ends of groups marked in `hurt` (G,) again, and take the marks away. group, alive: (N,) of all rows."""
+    for g in range(hurt.shape[0]):
+        if hurt[g]:
+            kept.size[g] = 0
+            kept.ends[g] = -1
+    for row in range(group.shape[0]):
+        if alive[row] and hurt[group[row]]:
+            _keep(kept, row, group[row], codes[row, column] if column >= 0 else np.int32(0))
+    hurt[:] = False
+
+
+@njit(cache=True, nogil=True)
+def stand_ins(kept: Outermost, groups: Array, out: Array) -> None:
+    """Write the lowest and the highest row of each of the groups to `out` (n, 2), two of them where there are two."""
+    for k in range(groups.shape[0]):
+        low, high = kept.ends[groups[k], 0], kept.ends[groups[k], 1]
+        out[k, 0] = low[0]
+        out[k, 1] = high[0]
+        if low[0] == high[0]:
+            out[k, 1] = low[1] if low[1] >= 0 else high[1]

@@ -12,10 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
-from refute.kernels.inversion.choices import Choices, ones
-from refute.kernels.inversion.cut import CutMasks, look_at_each
-from refute.kernels.inversion.hitting import invert
-from refute.kernels.tracking.points import smallest_sets
+from refute.kernels.inversion.choices import ones
+from refute.kernels.inversion.cut import (
+    AT_ONCE,
+    BLOCK,
+    CutMasks,
+    any_bit,
+    bits_of,
+    is_covered,
+    is_within,
+    look_at_each,
+    look_at_many,
+    predicates,
+    slots_of_bits,
+    stacked,
+)
+from refute.kernels.tracking.points import find_points, smallest_sets
 
 Array = NDArray[Any]
 Scalar = Any  # an integer of Python or of NumPy
@@ -26,89 +38,233 @@ _ROOM = 1 << 8
 
 
 @njit(cache=True, nogil=True)
-def _state(cuts: CutMasks, k: Scalar, point: Array) -> Scalar:
-    """The state of a point in a slot, -1 if it has none."""
-    bits = (point[cuts.word[k]] >> cuts.shift[k]) & cuts.full[k]
-    return np.int64(-1) if bits == _ZERO else ones((bits & (~bits + _ONE)) - _ONE)
+def _singles(cuts: CutMasks, points: Array, point: Array, out: Array) -> Scalar:
+    """How many points differ from this one in one slot alone; their bits there are written to `out` (states, W)."""
+    words = points.shape[1]
+    asked = np.empty((1, words), np.uint64)
+    at = np.empty(1, np.int64)
+    found = 0
+    for k in range(cuts.word.shape[0]):
+        w, shift = cuts.word[k], cuts.shift[k]
+        others = (cuts.full[k] << shift) & ~point[w]
+        while others != _ZERO:
+            low = others & (~others + _ONE)
+            others ^= low
+            asked[0] = point
+            asked[0, w] = (point[w] & ~(cuts.full[k] << shift)) | low
+            find_points(points, asked, at)
+            if at[0] >= 0:
+                out[found] = _ZERO
+                out[found, w] = low
+                found += 1
+    return found
 
 
 @njit(cache=True, nogil=True)
-def _differences(points: Array, point: Array) -> Array:
-    """What each point has that this one has not, those that differ in the fewest slots first."""
-    words = points.shape[1]
-    size = np.zeros(points.shape[0], np.int64)
-    starts = np.zeros(64 * words + 2, np.int64)
-    for n in range(points.shape[0]):
+def _without(points: Array, bits: Array, out: Array) -> Scalar:
+    """How many points have none of the bits (W,); their numbers are written to `out` (N,)."""
+    words, total = points.shape[1], points.shape[0]
+    found = 0
+    if words == 1:  # as most spaces have it; compilers then compare several at once
+        column, alone = points[:, 0], bits[0]
+        for first in range(0, total, AT_ONCE):
+            part = column[first : min(first + AT_ONCE, total)]
+            some = 0
+            for n in range(part.shape[0]):
+                some += part[n] & alone == _ZERO
+            if some:
+                for n in range(part.shape[0]):
+                    if part[n] & alone == _ZERO:
+                        out[found] = first + n
+                        found += 1
+        return found
+    for n in range(total):
+        some_bits = _ZERO
         for w in range(words):
-            size[n] += ones(points[n, w] & ~point[w])
+            some_bits |= points[n, w] & bits[w]
+        if some_bits == _ZERO:
+            out[found] = n
+            found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _differences(cuts: CutMasks, points: Array, point: Array, room: Array) -> Array:
+    """What points have that this one has not, those that differ in the fewest slots first; points ascend.
+
+    Those that differ in one slot alone come first, and of the others only those that share no state with them there:
+    no others are of the smallest ones. So few are left of many. room: (N,) int64 to work in.
+    """
+    words = points.shape[1]
+    singles = np.empty((64 * words, words), np.uint64)
+    alone = _singles(cuts, points, point, singles)
+    banned = np.zeros(words, np.uint64)
+    for n in range(alone):
+        for w in range(words):
+            banned[w] |= singles[n, w]
+    total = _without(points, banned, room)
+    size = np.zeros(total, np.int64)
+    starts = np.zeros(64 * words + 2, np.int64)
+    for n in range(total):
+        for w in range(words):
+            size[n] += ones(points[room[n], w] & ~point[w])
         starts[size[n] + 1] += 1
     for k in range(1, starts.shape[0]):
         starts[k] += starts[k - 1]
-    found = np.empty((points.shape[0], words), np.uint64)
-    for n in range(points.shape[0]):
+    found = np.empty((alone + total, words), np.uint64)
+    found[:alone] = singles[:alone]
+    for n in range(total):
         for w in range(words):
-            found[starts[size[n]], w] = points[n, w] & ~point[w]
+            found[alone + starts[size[n]], w] = points[room[n], w] & ~point[w]
         starts[size[n]] += 1
     return found
 
 
 @njit(cache=True, nogil=True)
-def boxes_around(choices: Choices, cuts: CutMasks, points: Array, point: Array, limit: Scalar, halt: Array) -> Array:
-    """The maximal boxes (B, W) that hold a point (W,) and none of the others (N, W), N > 0.
+def _refusing(
+    cuts: CutMasks, slots: Array, held: Array, broken: Array, near: Array, point: Array, other: Array, limit: Scalar
+) -> Array:
+    """The largest parts of broken boxes that hold a point and refuse another, and lie in no box that is near.
 
-    Only choices that accept the point's states are made: whatever is weaker than one accepts them too. Of the others,
-    those suffice whose difference to the point holds no other's difference. limit: most predicates of a rule; halt:
-    (2,) not zero once the search should stop, and how many results there are.
+    other: (W,) what the other point has that the point has not; near: boxes that miss one bit of it. slots: the slot of
+    each bit of a box.
     """
-    slots, words = cuts.word.shape[0], points.shape[1]
-    width = choices.siblings.shape[1]
-    differing = _differences(points, point)
-    kept = np.empty(differing.shape[0], np.int64)
-    count = smallest_sets(differing, kept)
-    refused = np.empty((count, slots), np.uint8)
-    start = np.zeros((2, width), np.uint64)
-    for k in range(slots):
-        own = _state(cuts, k, point)
-        for n in range(count):
-            other = _state(cuts, k, differing[kept[n]])
-            refused[n, k] = own if other < 0 else other
-        for x in range(width):
-            start[1, x] |= choices.siblings[k, x] & ~choices.refusing[k, own, x]
-    room = _ROOM
-    while True:
-        out = np.zeros((room, 2 * width), np.uint64)
-        found = invert(choices, refused, start, limit, 0, halt, out)
-        if found <= room:
-            break
-        room = found
-    boxes = np.zeros((found, words), np.uint64)
-    for k in range(slots):
-        for n in range(found):
-            boxes[n, cuts.word[k]] |= cuts.full[k] << cuts.shift[k]
-    for n in range(found):
-        for x in range(width):
-            word = out[n, x]
-            while word != _ZERO:
-                low = word & (~word + _ONE)
-                word ^= low
-                choice = 64 * x + ones(low - _ONE)
-                k = choices.slot[choice]
-                refusing = cuts.full[k] & ~np.uint64(choices.mask[choice])
-                boxes[n, cuts.word[k]] &= ~(refusing << cuts.shift[k])
-    return boxes
+    words = held.shape[1]
+    trial = np.empty(words, np.uint64)
+    fresh = np.empty((2 * broken.shape[0], words), np.uint64)
+    made = 0
+    for w in range(words):
+        left = other[w]
+        while left != _ZERO:
+            low = left & (~left + _ONE)
+            left ^= low
+            bit = ones(low - _ONE)
+            k = slots[w * 64 + bit]
+            shift, full = cuts.shift[k], cuts.full[k]
+            first_of_slot = made
+            for n in broken:
+                mask = np.int64((held[n, w] >> shift) & full)
+                for option in range(3):
+                    rest = np.uint64(cuts.rest[k, mask, bit - np.int64(shift), option])
+                    if rest == _ZERO:
+                        break
+                    if (rest << shift) & point[w] == _ZERO:
+                        continue
+                    for v in range(words):
+                        trial[v] = held[n, v]
+                    trial[w] = (trial[w] & ~(full << shift)) | (rest << shift)
+                    if predicates(cuts, trial) > limit or _is_in_one(trial, held, near, w, low):
+                        continue
+                    if not cuts.simple[k] and is_covered(trial, fresh, first_of_slot, made, words):
+                        continue
+                    if made == fresh.shape[0]:
+                        more = np.empty((2 * made, words), np.uint64)
+                        more[:made] = fresh
+                        fresh = more
+                    fresh[made] = trial
+                    made += 1
+    kept = 0
+    for n in range(made):
+        if any_bit(fresh[n], words) != _ZERO:
+            fresh[kept] = fresh[n]
+            kept += 1
+    return fresh[:kept]
 
 
 @njit(cache=True, nogil=True)
-def mark_inside(boxes: Array, point: Array, around: Array, marks: Array) -> None:
-    """Mark the boxes (N, W) that miss the point (W,) in one slot alone and lie within one of the boxes around it."""
-    broken, near = np.empty(boxes.shape[0], np.int64), np.empty(boxes.shape[0], np.int64)
-    _, misses = look_at_each(boxes, boxes.shape[0], point, broken, near)
-    for m in range(misses):
-        n = near[m]
-        for b in range(around.shape[0]):
-            outside = _ZERO
-            for w in range(boxes.shape[1]):
-                outside |= boxes[n, w] & ~around[b, w]
-            if outside == _ZERO:
-                marks[n] = True
-                break
+def _is_in_one(box: Array, held: Array, near: Array, word: Scalar, bit: Scalar) -> bool:
+    """Whether the box lies within one of those numbered, of those that do not have a bit."""
+    for n in near:
+        if held[n, word] & bit != _ZERO:
+            continue
+        outside = _ZERO
+        for w in range(box.shape[0]):
+            outside |= box[w] & ~held[n, w]
+        if outside == _ZERO:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def boxes_around(cuts: CutMasks, full: Array, points: Array, point: Array, limit: Scalar, room: Array) -> Array:
+    """The maximal boxes (B, W) that hold a point (W,) and none of the others (N, W), which ascend, N > 0.
+
+    The box `full` (W,) of all is cut so that it refuses one after the other, and never the point. Of the others, those
+    suffice whose difference to the point holds no other's difference. limit: most predicates of a rule; room: (N,)
+    int64 to work in.
+    """
+    words = points.shape[1]
+    differing = _differences(cuts, points, point, room)
+    least = np.empty(differing.shape[0], np.int64)
+    count = smallest_sets(differing, least)
+    slots = slots_of_bits(cuts, words)
+    held = np.empty((_ROOM, words), np.uint64)
+    held[0] = full
+    total = 1
+    broken, near = np.empty(_ROOM, np.int64), np.empty(_ROOM, np.int64)
+    for o in range(count):
+        other = differing[least[o]]
+        breaks, misses = look_at_each(held, total, other, broken, near)
+        if breaks == 0:
+            continue
+        fresh = _refusing(cuts, slots, held, broken[:breaks], near[:misses], point, other, limit)
+        made = fresh.shape[0]
+        if total + made > held.shape[0]:
+            more = np.empty((2 * (total + made), words), np.uint64)
+            more[:total] = held[:total]
+            held = more
+            near = np.empty(held.shape[0], np.int64)
+            wider = np.empty(held.shape[0], np.int64)
+            wider[:breaks] = broken[:breaks]
+            broken = wider
+        for n in range(max(made, breaks)):
+            if n >= breaks:
+                held[total] = fresh[n]
+                total += 1
+            elif n < made:
+                held[broken[n]] = fresh[n]
+        for n in range(breaks - 1, made - 1, -1):  # those that nothing came in the place of; the last ones fill gaps
+            total -= 1
+            held[broken[n]] = held[total]
+    return held[:total].copy()
+
+
+@njit(cache=True, nogil=True)
+def grow_boxes(
+    cuts: CutMasks, full: Array, boxes: Array, points: Array, dead: Array, limit: Scalar, few: Scalar, halt: Array
+) -> tuple[Array, Array]:
+    """The maximal boxes that hold one of the dead points (D, W) and none of the others (N, W), some more than once.
+
+    boxes: (B, W) the maximal ones that held none of either; also gives which of these lie within a new one, as long as
+    `limit` lets rules be of any length. The others ascend, N > 0; few: dead points up to which boxes are looked at one
+    by one. Cost per dead point: a word of each of the others, a bit per box and slot, and the boxes around it.
+    """
+    total, words = boxes.shape
+    many = dead.shape[0] > few
+    stack = stacked(boxes, total if many else 0, total // BLOCK + 1 if many else 0)
+    broken, near = np.empty(total + BLOCK, np.int64), np.empty(total + BLOCK, np.int64)
+    bits = np.empty(cuts.word.shape[0], np.int64)
+    room = np.empty(points.shape[0], np.int64)
+    inside = np.zeros(total, np.bool_)
+    out = np.empty((_ROOM, words), np.uint64)
+    made = 0
+    for d in range(dead.shape[0]):
+        if halt[0] != 0:
+            break
+        around = boxes_around(cuts, full, points, dead[d], limit, room)
+        if made + around.shape[0] > out.shape[0]:
+            more = np.empty((2 * (made + around.shape[0]), words), np.uint64)
+            more[:made] = out[:made]
+            out = more
+        out[made : made + around.shape[0]] = around
+        made += around.shape[0]
+        if many:
+            bits_of(cuts, dead[d], bits)
+            _, misses = look_at_many(stack, bits, broken, near)
+        else:
+            _, misses = look_at_each(boxes, total, dead[d], broken, near)
+        for m in range(misses):
+            n = near[m]
+            if n < total and not inside[n]:
+                inside[n] = is_within(boxes[n], around, 0, around.shape[0])
+    return out[:made].copy(), inside

@@ -8,7 +8,17 @@ from refute.language.formats import dbt, desbordante, holoclean, metanome, nadee
 from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
 
-__all__ = ["FORMATS", "MAX_CHARACTERS", "Format", "FormatError", "TableFacts", "detect", "read_rules", "write_rules"]
+__all__ = [
+    "ALIASES",
+    "FORMATS",
+    "MAX_CHARACTERS",
+    "Format",
+    "FormatError",
+    "TableFacts",
+    "detect",
+    "read_rules",
+    "write_rules",
+]
 
 FORMATS = {
     item.name: item
@@ -25,6 +35,7 @@ FORMATS = {
         dbt.FORMAT,
     )
 }
+ALIASES = {"hydra": "metanome", "dcfinder": "metanome", "incdc": "metanome"}  # tools that write one format
 MAX_CHARACTERS = 8_000_000  # of a file of rules: tens of thousands of them, which take some seconds
 _BY_CONTENT = ("nadeef", "weever", "holoclean", "desbordante", "metanome", "yaml", "text")
 
@@ -62,7 +73,8 @@ def write_rules(book: RuleBook, format: str, *, table: TableFacts | None = None)
 
 
 def named(name: str) -> Format:
-    """The format of this name."""
+    """The format of this name, or of a tool that writes it."""
+    name = ALIASES.get(name, name)
     if name not in FORMATS:
-        raise unknown_choice("format", name, FORMATS)
+        raise unknown_choice("format", name, [*FORMATS, *ALIASES])
     return FORMATS[name]

@@ -101,6 +101,11 @@ class Rule:
         where = self.scope
         return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
 
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """All of the rule that a result depends on."""
+        return self.name, self.constraint, self.where, self.nulls, self.severity, self.tolerance
+
     def allows(self, violations: int, rows: int, n_rows: int) -> bool:
         """Whether a table of `n_rows` rows with these counts passes the rule within its tolerance."""
         return self.tolerance.allows(violations, rows, n_rows, single_row=self.constraint.is_single_row)

@@ -16,6 +16,7 @@ from ruamel.yaml.nodes import Node as YamlNode
 from refute.errors import RuleError
 from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
 from refute.language.rulebook.problems import ProblemLog
+from refute.language.rulebook.yaml_words import explained
 
 _MAX_DEPTH = 50
 _TOO_DEEP = f"this is nested deeper than {_MAX_DEPTH} levels"
@@ -60,15 +61,15 @@ def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
     """The tree of a YAML document; None, with the problem in `log`, when it is not YAML or empty."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer = _ShallowComposer
+    yaml.composer.warn_double_anchors = False
     try:
         root = yaml.compose(text)
         return None if root is None else _Reader(text, yaml, log).node(root)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        message = " ".join(part for part in (error.context, error.problem) if part)
-        log.add(f"not valid YAML: {message}", None if mark is None else mark.line + 1)
+        log.add(f"not valid YAML: {explained(error)}", None if mark is None else mark.line + 1)
     except YAMLError as error:
-        log.add(f"not valid YAML: {error}")
+        log.add(f"not valid YAML: {explained(error)}")
     return None
 
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from refute.errors import DataError
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
 from refute.relation.read.csv_header import header_of, no_header, other_header
+from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
 
+_SHOWING = 5  # lines that show what separates cells
 _BLOCKS = (1 << 20, 1 << 26, (1 << 31) - 1)  # bytes that Arrow parses at once: more only where a row is that long
 
 
-def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None) -> list[pa.Table]:
+def read_csv(
+    files: Sequence[Path], delimiter: str = ",", schema: Schema | None = None, options: CsvOptions = USUAL
+) -> list[pa.Table]:
     """The tables in CSV files with one header, of one schema; an empty cell is null, whatever the type of its column.
 
     Without a schema, a column's type is inferred from the cells of all files. Files without a single byte, which Spark
@@ -32,7 +37,7 @@ def read_csv(files: Sequence[Path], delimiter: str = ",", schema: Schema | None 
     for file in files:
         with reading(file):
             if file.stat().st_size:
-                parts[file] = read_text(file, delimiter, given)
+                parts[file] = read_text(file, delimiter, given, options)
     if not parts:
         raise no_header(str(files[0]))
     (first, head), *others = parts.items()
@@ -57,12 +62,28 @@ def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) -> pa.Table:
+def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None, options: CsvOptions = USUAL) -> pa.Table:
     """The cells of a file as text: null where empty, the empty string where written as two quotes.
 
     Where names are given, the file has no header.
     """
-    header, has_rows = _opening(file, delimiter, names)
+    try:
+        return _cells(file, delimiter, names, options)
+    except UnicodeDecodeError:
+        raise _not_encoded(file, options) from None
+    except pa.ArrowInvalid as error:
+        if options.is_utf8 and "UTF8" in str(error):
+            raise _not_encoded(file, options) from None
+        raise
+
+
+def _not_encoded(file: Path, options: CsvOptions) -> DataError:
+    with pa.input_stream(str(file), compression="detect") as stream:
+        return not_encoded(str(file), options.encoding, stream.read(_BLOCKS[0]))
+
+
+def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOptions) -> pa.Table:
+    header, has_rows = _opening(file, delimiter, names, given)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
     converting = csv.ConvertOptions(
@@ -72,22 +93,42 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None) ->
         quoted_strings_can_be_null=False,
     )
     small = file.stat().st_size <= _BLOCKS[0]  # and not worth threads, of which each would hold memory for all columns
-    options = csv.ReadOptions(column_names=list(header), skip_rows_after_names=0 if names else 1, use_threads=not small)
+    options = csv.ReadOptions(
+        column_names=list(header),
+        skip_rows_after_names=0 if names else 1,
+        use_threads=not small,
+        encoding=given.encoding,
+    )
+    parsing = csv.ParseOptions(
+        delimiter=given.separates(delimiter), quote_char=given.quote or False, newlines_in_values=True
+    )
     for block in _BLOCKS:
         options.block_size = block
         try:
-            text = csv.read_csv(file, options, _parsing(delimiter), converting)
-            return text if small and not _has_quotes(file) else _with_line_feeds(text)
+            text = _with_nulls(csv.read_csv(file, options, parsing, converting), given)
+            return text if small and not _has_quotes(file, given) else _with_line_feeds(text)
         except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
             if "straddl" not in str(error) or block == _BLOCKS[-1]:
                 raise
     raise AssertionError("the last block has returned or raised")
 
 
-def _has_quotes(file: Path) -> bool:
+def _has_quotes(file: Path, options: CsvOptions) -> bool:
     """Whether the file has any; without, no cell has a line break."""
+    if options.quote is None:
+        return False
+    quote = options.quote.encode()
     with pa.input_stream(str(file), compression="detect") as stream:
-        return any(b'"' in piece for piece in iter(lambda: stream.read(_BLOCKS[0]), b""))
+        return any(quote in piece for piece in iter(lambda: stream.read(_BLOCKS[0]), b""))
+
+
+def _with_nulls(text: pa.Table, options: CsvOptions) -> pa.Table:
+    """The table with null for cells that are written as such."""
+    if not options.null_values:
+        return text
+    written, null = pa.array(options.null_values, pa.string()), pa.scalar(None, pa.string())
+    columns = [pc.if_else(pc.is_in(column, value_set=written), null, column) for column in text.columns]
+    return pa.table(columns, names=text.column_names)
 
 
 def _with_line_feeds(text: pa.Table) -> pa.Table:
@@ -98,19 +139,28 @@ def _with_line_feeds(text: pa.Table) -> pa.Table:
     return pa.table([pc.replace_substring(column, "\r\n", "\n") for column in text.columns], names=text.column_names)
 
 
-def read_header(file: Path, delimiter: str) -> tuple[str, ...]:
-    """The names of the columns; raises DataError where two are equal."""
-    return _opening(file, delimiter)[0]
+def read_header(
+    file: Path, delimiter: str, options: CsvOptions = USUAL, given: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """The names of the columns, if none are given; raises DataError where two are equal, or for a wrong delimiter."""
+    try:
+        return _opening(file, delimiter, given, options)[0]
+    except UnicodeDecodeError:
+        raise _not_encoded(file, options) from None
 
 
-def _opening(file: Path, delimiter: str, given: Sequence[str] | None = None) -> tuple[tuple[str, ...], bool]:
+def _opening(
+    file: Path, delimiter: str, given: Sequence[str] | None, options: CsvOptions
+) -> tuple[tuple[str, ...], bool]:
     """The names of the columns, those given or else those of the first line, and whether any row follows."""
     with (
         pa.input_stream(str(file), compression="detect") as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
+        io.TextIOWrapper(stream, encoding="utf-8-sig" if options.is_utf8 else options.encoding, newline="") as text,
     ):
-        names = header_of(text, delimiter, str(file)) if given is None else tuple(given)
-        return names, any(line.strip("\r\n") for line in text)
+        names = header_of(text, delimiter, str(file), options) if given is None else tuple(given)
+        rest = list(islice(text, _SHOWING))
+        options.check_delimiter(names, rest, options.separates(delimiter), str(file), header=given is None)
+        return names, any(line.strip("\r\n") for line in chain(rest, text))
 
 
 def column_type(column: pa.ChunkedArray) -> pa.DataType:
@@ -130,7 +180,3 @@ def _all_match(column: pa.ChunkedArray, kind: CsvType) -> bool:
     if len(column) <= FEW:
         return all_fit(column.to_pylist(), kind)
     return pc.all(pc.match_substring_regex(column, kind.value)).as_py() is not False
-
-
-def _parsing(delimiter: str) -> csv.ParseOptions:
-    return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)

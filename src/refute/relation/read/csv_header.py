@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from refute.errors import DataError
+from refute.relation.read.csv_options import USUAL, CsvOptions
 
 
-def header_of(lines: Iterable[str], delimiter: str, file: str) -> tuple[str, ...]:
+def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> tuple[str, ...]:
     """The names of the columns, from the first line that is not empty; raises DataError where there is none."""
-    for cells in csv.reader(lines, delimiter=delimiter):
+    delimiter, quote = options.separates(delimiter), options.quote
+    rules = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
+    for cells in csv.reader(lines, delimiter=delimiter, **rules):
         if cells:
             return column_names(cells, file)
     raise no_header(file)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from refute.errors import DataError
 from refute.faults import empty_path, missing_file, mixed_files, unmatched_glob
 from refute.relation.read.csv import column_type, read_csv
+from refute.relation.read.csv_options import USUAL, CsvOptions, not_csv
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order
 from refute.relation.read.isolated import read_orc
 from refute.relation.read.json import read_json
@@ -20,24 +21,28 @@ from refute.relation.read.unreadable import reading
 from refute.relation.spelling import check_spelling
 
 
-def read_local(path: str | Path, schema: Schema | None = None) -> pa.Table:
+def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:
     """The table in a file, in a folder of files of one format, or in all files that match a glob, in order of name.
 
     In CSV an empty cell is null, whatever the type of its column, and `NA`, `nan` or `null` are text like any other.
     Folders named `column=value` below a folder add that column. A schema says which columns of CSV and JSON to read,
-    and of which types.
+    and of which types; options say how CSV is written.
     """
-    files = local_files(str(path))
-    kind = common_format([str(file) for file in files], str(path))
-    tables = _read_each(files, kind, schema, str(path))
+    return read_files(local_files(str(path)), str(path), schema, csv)
+
+
+def read_files(files: Sequence[Path], path: str, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:
+    """The table of some of the files that a path, folder or glob names."""
+    kind = common_format([str(file) for file in files], path)
+    tables = _read_each(files, kind, schema, path, csv)
     if kind is FileFormat.JSON or len(files) > 1:
         names = {str(file): table.column_names for file, table in zip(files, tables, strict=True)}
         check_spelling(names)
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise mixed_files(str(path), str(error)) from error
-    return _with_partitions(whole, [len(table) for table in tables], files, str(path))
+        raise mixed_files(path, str(error)) from error
+    return _with_partitions(whole, [len(table) for table in tables], files, path)
 
 
 def local_files(path: str) -> list[Path]:
@@ -79,9 +84,13 @@ def _below(folder: Path) -> list[Path]:
     return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)]
 
 
-def _read_each(files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str) -> list[pa.Table]:
+def _read_each(
+    files: Sequence[Path], kind: FileFormat, schema: Schema | None, path: str, csv: CsvOptions
+) -> list[pa.Table]:
     if kind.delimiter is not None:
-        return read_csv(files, kind.delimiter, schema)
+        return read_csv(files, kind.delimiter, schema, csv)
+    if csv != USUAL:
+        raise not_csv(kind.value, path)
     if kind is FileFormat.JSON:
         return read_json(files, schema)
     if schema is not None:

@@ -45,11 +45,11 @@ class Room:
 
 
 def card_of(
-    result: RuleResult, exhibits: Exhibits, n_rows: int, room: Room | None, runs: Sequence[PastRun] = ()
+    result: RuleResult, exhibits: Exhibits | None, n_rows: int, room: Room | None, runs: Sequence[PastRun] = ()
 ) -> dict[str, Any]:
-    """What the template shows; without `room`, no data for a script."""
+    """What the template shows; without `room`, no data for a script, without exhibits only words and numbers."""
     finding = result.finding
-    clashes = exhibits.clashes(result.name)
+    clashes = [] if exhibits is None else exhibits.clashes(result.name)
     data: Data = []
     for clash in clashes if room is not None else ():
         line = _plain(clash, result.columns)
@@ -68,7 +68,7 @@ def card_of(
         "rows": finding.rows or 0,
         "find": shortened(f"{result.name} {sentence} {' '.join(result.columns)} {' '.join(result.rule.tags)}", _FOUND),
         "remarks": list(_remarks(result, n_rows)),
-        "picture": picture_of(result, exhibits),
+        "picture": None if exhibits is None else picture_of(result, exhibits),
         "trend": trend(list(runs)),
         "columns": result.columns,
         "clashes": shown,

@@ -15,13 +15,14 @@ from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.version import __version__
 
 if TYPE_CHECKING:
-    from refute.report.history import History
+    from refute.report.history import PastRuns
     from refute.report.report import Report
     from refute.report.suspects import Suspects
 
-_CLASHES, _SUSPECTS = 1_200_000, 400_000  # bytes of data on a page, which stays below 2 MB
+_CLASHES, _SUSPECTS = 1_000_000, 300_000  # bytes of data on a page, which stays below 2 MB
+_PICTURED = 40  # rules that have a picture and show clashes; of hundreds of broken rules, the last have none
 _SHOWN = 10  # lines of suspects that are there without a script
-_IN_PART = 10
+_MOST, _IN_PART = 5000, 10  # suspects on a page, and in a notebook
 _CELL = 1000  # letters that are kept; fewer are seen
 _SEEN = 200
 _ENGINES = {"local": "in this process", "spark": "on Spark"}
@@ -35,13 +36,22 @@ _TILES = (
 )
 
 
-def render(report: Report, clashes: int | None = None, history: History | None = None) -> str:
+def render(report: Report, clashes: int | None = None, history: PastRuns | None = None) -> str:
     """The page. Cell values are escaped: they are whatever the data holds."""
     names = [result.name for result in report]
     runs = {} if history is None else history.runs(report.data.name, names)
     exhibits, room = report.exhibits(clashes), Room(_CLASHES)
     cards = [
-        {"place": place, **card_of(result, exhibits, report.data.rows, room, runs.get(result.name, ()))}
+        {
+            "place": place,
+            **card_of(
+                result,
+                exhibits if place < _PICTURED else None,
+                report.data.rows,
+                room,
+                runs.get(result.name, ()),
+            ),
+        }
         for place, result in enumerate(report.failing_first)
     ]
     footer = f"Made by Refute {__version__}. The page fetches nothing and sends nothing."
@@ -52,7 +62,7 @@ def render_part(report: Report) -> str:
     """The same for a notebook, without a script: the suspects to look at first, and one clash of each rule."""
     exhibits = report.exhibits()
     cards = [
-        {"place": place, **card_of(result, exhibits, report.data.rows, None)}
+        {"place": place, **card_of(result, exhibits if place < _IN_PART else None, report.data.rows, None)}
         for place, result in enumerate(report.failing_first)
     ]
     return markup.part("report_part.html", scripted=False, cards=cards, **_head(report, None))
@@ -98,12 +108,11 @@ def _head(report: Report, room: int | None) -> dict[str, Any]:
 def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
     """What is shown of suspects: as many lines as there is room for, or the first few."""
     lines: list[list[Any]] = []
-    total, full = 0, False
-    for line in suspects.first(None if room is not None else _IN_PART):
+    most, full = _MOST if room is not None else _IN_PART, False
+    for line in suspects.first(most):
         for cell in line.cells or (None,):
-            total += 1
             if full:
-                continue
+                break
             texts = [
                 id_text(line.row),
                 f"{line.rule} (either)" if line.either else line.rule,
@@ -120,8 +129,6 @@ def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
                 full = room < 0 and bool(lines)
             if not full:
                 lines.append(told)
-    if room is None:
-        total += max(len(suspects) - _IN_PART, 0)
     shares = [f"{name} blames {share:.3%} of all rows." for name, share in suspects.shares.items() if share]
     return {
         "summary": suspects.summary,
@@ -130,7 +137,6 @@ def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
         "head": _HEAD,
         "static": [[text and shortened(text, _SEEN) for text in line] for line in lines[:_SHOWN]],
         "lines": lines,
-        "shown": _SHOWN if room is not None else len(lines),
-        "total": total,
-        "left_out": total > len(lines),
+        "left_out": full or len(suspects) > most,
+        "more": max(len(suspects) - most, 0),
     }

@@ -52,9 +52,11 @@ def bars(tally: ValueTally) -> Any:
         if tally.left:
             name = ", ".join(f"{name} {label(value)}" for name, value in zip(tally.left, group.key, strict=True))
             lines.append({"head": label(name, 60)})
+        rows = [value.rows for value in group.values]
+        clear = bool(tally.right) and (len(rows) < 2 or rows[0] > rows[1])  # whether most rows say one thing
         for place, value in enumerate(group.values[:_VALUES]):
             said = ", ".join(label(one, 24) for one in value.values) if value.values else "same key"
-            odd = place > 0 or not value.values
+            odd = place > 0 or not clear
             lines.append(
                 {"head": "", "text": said, "rows": value.rows, "width": max(180 * value.rows / most, 2), "odd": odd}
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, repeats_rows, whole_row_columns
 from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side
 from refute.proposing.orders import FORMS, is_grouping, is_scale
-from refute.proposing.parts import AskedOfParts, AskedSide, Sum
+from refute.proposing.parts import ANYWHERE, AskedOfParts, AskedSide, Sum
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
@@ -91,20 +91,31 @@ class SparkProposals:
         self.found += known.single_keys()
         keyed = {one.left[0] for one in self.found}
         keys = frozenset(place for place, column in enumerate(columns) if column.name in keyed)
-        compared = self._rows(table, columns, keyed)
-        grouped: frozenset[int] = frozenset()
-        if FOLLOWING & self.shapes:
-            sums = self._sides(table, known, [(place,) for place in known.varied])
-            rows = {place: sums[Sum.SIDE].get((number, 0, 0), [0, 0])[:2] for number, place in enumerate(known.varied)}
-            known.in_groups = {place: rows.get(place, [0, 0])[0] for place in range(len(columns))}
-            grouped = frozenset(one for one, (size, n) in rows.items() if is_grouping(size, n, table.n_rows))
-        if RuleShape.NO_OVERLAP in self.shapes:
-            self._spans(table, columns, known, compared)
-        if RuleShape.ORDER in self.shapes:
-            self._orders(table, columns, keys, grouped)
-        if FOLLOWING & self.shapes:
-            for size in range(2, self.max_left + 1):
-                self._sides(table, known, list(known.sides(size)), last=size == self.max_left)
+        questions = [*self._compared(table, columns), *self._held(columns, keyed)]
+        known.in_groups = {place: facts.grouped for place, facts in enumerate(table.facts)}
+        for size in range(1, max(self.max_left, 2) + 1):
+            sides = list(known.sides(size)) if FOLLOWING & self.shapes and size <= self.max_left else []
+            asked, large = _by_home(known, table, sides)
+            parts = AskedOfParts(table.n_rows, self.limits, asked)
+            if size == 2 and RuleShape.ORDER in self.shapes:
+                parts = self._with_orders(parts, table, columns, keys)
+            phase = "orders and dependencies" if parts.scales else "dependencies"
+            sums = self._sums(phase, table, parts, last=size >= self.max_left)
+            questions += [*_of_sides(known, asked, sums), *_unasked(known, large), *self._orders(columns, known, sums)]
+            self._answer("values and dependencies" if size == 1 else phase, table, questions)
+            questions = self._spans(columns, known) if size == 1 else []
+
+    def _with_orders(
+        self, parts: AskedOfParts, table: BlockedTable, columns: list[CodedColumn], keys: frozenset[int]
+    ) -> AskedOfParts:
+        """What is asked of parts, and orders with it: among all rows, and inside the groups of each column."""
+        scales = tuple(place for place, column in enumerate(columns) if is_scale(column, column.size))
+        grouped = [
+            place for place, facts in enumerate(table.facts) if is_grouping(facts.grouped, facts.groups, table.n_rows)
+        ]
+        large = frozenset(place for place in grouped if table.is_large(place))
+        found = replace(parts, grouped=frozenset(grouped) - large, large=large, whole=True, scales=scales, keys=keys)
+        return found if len(scales) > 1 else parts
 
     def _table(self) -> tuple[BlockedTable, list[CodedColumn]]:
         """The table and its columns; where rows repeat each other, of those that differ."""
@@ -126,104 +137,60 @@ class SparkProposals:
         rows = table.frame.groupBy(*keys).agg(*least)
         kept = [F.col(plain[name]) if plain[name] in keys else F.col(f"least.{plain[name]}") for name in table.names]
         named = rows.select(*(one.alias(name) for one, name in zip(kept, table.names, strict=True)))
-        table = BlockedTable(self.place.keep(named), table.names, self.place, self.tuning)
+        table = BlockedTable(named.coalesce(table.tasks(differ * len(columns))), table.names, self.place, self.tuning)
         return table, self._done("reading columns", table.columns)
 
-    def _rows(self, table: BlockedTable, columns: list[CodedColumn], keyed: set[str]) -> list[Candidate]:
-        """The comparisons of columns; those, and what columns may hold, are found."""
-        compared: list[Candidate] = []
-        if {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
-            realms = realms_of(columns)
-            sums = self._done("comparisons", lambda: table.compared(realms)) if realms else {Sum.COMPARED: {}}
-            wanted = [
-                (min(a, b), max(a, b))
-                for (a, b, _), (n, equal, lower, _) in sums[Sum.COMPARED].items()
-                if WithinRows.is_possible(columns[a], n, equal, lower, table.n_rows, self.limits)
-            ]
-            questions = [_question(RuleShape.COMPARISON, columns, pair) for pair in sorted(wanted)]
-            compared = self._asked("comparisons", table, questions)
-        if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
-            held = [
-                OpenQuestion(RuleShape.DOMAIN, (column.name,), "key" if column.name in keyed else "")
-                for column in columns
-            ]
-            self._asked("values", table, held)
-        return compared
-
-    def _spans(
-        self, table: BlockedTable, columns: list[CodedColumn], known: DependencySearch, compared: list[Candidate]
-    ) -> None:
-        spans = [both for one in compared if (both := spanned_columns(one)) is not None]
-        alone = self._asked("spans", table, [OpenQuestion(RuleShape.NO_OVERLAP, both) for both in spans])
-        settled = {one.right for one in alone}  # what holds among all rows does inside any group
-        grouped = [columns[place].name for place, rows in known.in_groups.items() if rows]
-        within = [
-            OpenQuestion(RuleShape.NO_OVERLAP, (group, *both))
-            for both in spans
-            if both not in settled
-            for group in grouped
-            if group not in both
-        ]
-        self._asked("spans", table, within)
-
-    def _orders(
-        self, table: BlockedTable, columns: list[CodedColumn], keys: frozenset[int], grouped: frozenset[int]
-    ) -> None:
-        scales = tuple(place for place, column in enumerate(columns) if is_scale(column, column.size))
-        asked = AskedOfParts(table.n_rows, self.limits, {}, grouped, frozenset(scales), scales, keys)
-        if not scales:
+    def _compared(self, table: BlockedTable, columns: list[CodedColumn]) -> Iterator[OpenQuestion]:
+        realms = realms_of(columns)
+        if not realms or not {RuleShape.COMPARISON, RuleShape.NO_OVERLAP} & self.shapes:
             return
-        sums = self._done("orders", lambda: table.sums(asked, most=1.0))
-        questions = []
+        sums = self._done("comparisons", lambda: table.compared(realms))
+        for (a, b, _), (n, equal, lower, _) in sorted(sums[Sum.COMPARED].items()):
+            if WithinRows.is_possible(columns[a], n, equal, lower, table.n_rows, self.limits):
+                yield _question(RuleShape.COMPARISON, columns, (a, b))
+
+    def _held(self, columns: list[CodedColumn], keyed: set[str]) -> Iterator[OpenQuestion]:
+        if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
+            for column in columns:
+                yield OpenQuestion(RuleShape.DOMAIN, (column.name,), "key" if column.name in keyed else "")
+
+    def _spans(self, columns: list[CodedColumn], known: DependencySearch) -> list[OpenQuestion]:
+        """Spans inside groups and among all rows; those of groups are left out later, where all rows obey."""
+        if RuleShape.NO_OVERLAP not in self.shapes:
+            return []
+        compared = [one for one in self.found if one.shape is RuleShape.COMPARISON]
+        spans = [both for one in compared if (both := spanned_columns(one)) is not None]
+        groups = [columns[place].name for place, rows in known.in_groups.items() if rows]
+        alone = [OpenQuestion(RuleShape.NO_OVERLAP, both) for both in spans]
+        within = [(group, *both) for both in spans for group in groups if group not in both]
+        return [*alone, *(OpenQuestion(RuleShape.NO_OVERLAP, names) for names in within)]
+
+    def _orders(self, columns: list[CodedColumn], known: DependencySearch, sums: Sums) -> Iterator[OpenQuestion]:
+        """The orders that sums do not reject, of as many rows as they could have at most."""
         for (group, x, y), both in sorted(sums[Sum.ORDER].items()):
-            (rows, *_) = sums[Sum.ORDERED][group, x, 0]
-            if rows < self.limits.order_support * table.n_rows:
+            rows = columns[x].present if group == ANYWHERE else min(columns[x].present, known.in_groups[group])
+            if rows < self.limits.order_support * known.n_rows:
                 continue
             for form, blame in zip(FORMS, both, strict=False):
                 if blame <= int(self.limits.order_error * rows):
-                    places = (x, y) if group < 0 else (group, x, y)
-                    questions.append(_question(RuleShape.ORDER, columns, places, form))
-        self._asked("orders", table, questions)
+                    places = (x, y) if group == ANYWHERE else (group, x, y)
+                    yield _question(RuleShape.ORDER, columns, places, form)
 
-    def _sides(self, table: BlockedTable, known: DependencySearch, sides: list[Side], *, last: bool = False) -> Sums:
-        """The sums of left sides of one size; keys and dependencies among them are found."""
-        asked = list(self._with_rights(known, sides))
-        by_home: dict[int, list[AskedSide]] = {}
-        for one in asked:
-            home = max(one.columns, key=lambda place: (known.columns[place].size, -place))
-            by_home.setdefault(home, []).append(one)
-        if not asked:
+    def _sums(self, phase: str, table: BlockedTable, parts: AskedOfParts, *, last: bool = False) -> Sums:
+        if not parts.homes or not table.n_rows:
             return {what: {} for what in Sum}
-        parts = AskedOfParts(table.n_rows, self.limits, by_home)
-        most = self.limits.error if last else None
-        sums = self._done("dependencies", lambda: table.sums(parts, most))
-        questions = []
-        for one in asked:
-            rows, groups, present, _ = sums[Sum.SIDE].get((one.number, 0, 0), [0] * 4)
-            if len(one.columns) > 1 and known.is_possible_key(present, rows - groups):
-                questions.append(_question(RuleShape.KEY, known.columns, one.columns))
-            blamed = np.full(len(known.columns), UNKNOWN, np.int64)
-            known.left_over[one.columns] = blamed
-            if rows < known.least_rows:
-                continue
-            for right, stop in zip(one.rights.tolist(), one.stops.tolist(), strict=True):
-                rows, blame, rest, _ = sums[Sum.RIGHT].get((one.number, right, 0), [0] * 4)
-                blamed[right] = blame if blame <= stop else UNKNOWN
-                if blame <= stop and known.is_possible(rows, blame, rest):
-                    questions.append(_question(RuleShape.DEPENDENCY, known.columns, (*one.columns, right)))
-        self._asked("dependencies", table, questions)
-        return sums
+        return self._done(phase, lambda: table.sums(parts, self.limits.error if last else None))
 
-    def _with_rights(self, known: DependencySearch, sides: list[Side]) -> Iterator[AskedSide]:
-        for number, side in enumerate(sides):
-            yield AskedSide(number, side, *known.rights(side, known.n_rows))
-
-    def _asked(self, phase: str, table: BlockedTable, questions: list[OpenQuestion]) -> list[Candidate]:
-        found = self._done(phase, lambda: table.answers(questions, self.limits, self.seed)) if questions else []
-        self.found += found
-        for one in found:
-            self.budget.report(f"{phase}, {one}")
-        return found
+    def _answer(self, phase: str, table: BlockedTable, questions: Sequence[OpenQuestion]) -> None:
+        """Have questions answered; what holds among all rows is not said of groups once more."""
+        if not questions:
+            return
+        new = self._done(phase, lambda: table.answers(questions, self.limits, self.seed))
+        everywhere = {one.right for one in new if one.shape is RuleShape.NO_OVERLAP and not one.left}
+        for one in new:
+            if one.shape is not RuleShape.NO_OVERLAP or not one.left or one.right not in everywhere:
+                self.found.append(one)
+                self.budget.report(f"{phase}, {one}", candidates=len(self.found))
 
     def _done(self, phase: str, run: Callable[[], T]) -> T:
         """What jobs give; raises an error of this search where the time was up before."""
@@ -232,6 +199,53 @@ class SparkProposals:
         if done is None:
             raise _StoppedError
         return done[0]
+
+
+def _by_home(
+    known: DependencySearch, table: BlockedTable, sides: Sequence[Side]
+) -> tuple[dict[int, list[AskedSide]], list[AskedSide]]:
+    """Left sides by the column whose parts they are asked of, the one with the smallest groups; and those of which a
+    task would still have too many rows."""
+    found: dict[int, list[AskedSide]] = {}
+    large = []
+    for number, side in enumerate(sides):
+        home = min(side, key=lambda place: (table.facts[place].top, place))
+        one = AskedSide(number, side, *known.rights(side, known.n_rows))
+        if table.is_large(home):
+            large.append(one)
+        else:
+            found.setdefault(home, []).append(one)
+    return found, large
+
+
+def _unasked(known: DependencySearch, sides: Sequence[AskedSide]) -> Iterator[OpenQuestion]:
+    """The keys and dependencies of left sides of which no sums are known: all of them."""
+    for side in sides:
+        known.left_over[side.columns] = np.full(len(known.columns), UNKNOWN, np.int64)
+        if len(side.columns) > 1:
+            yield _question(RuleShape.KEY, known.columns, side.columns)
+        for right in side.rights.tolist():
+            yield _question(RuleShape.DEPENDENCY, known.columns, (*side.columns, right))
+
+
+def _all(asked: Mapping[int, Sequence[AskedSide]]) -> list[AskedSide]:
+    return sorted((side for sides in asked.values() for side in sides), key=lambda side: side.number)
+
+
+def _of_sides(known: DependencySearch, asked: Mapping[int, Sequence[AskedSide]], sums: Sums) -> Iterator[OpenQuestion]:
+    """The keys and dependencies that sums do not reject."""
+    for side in _all(asked):
+        rows, groups, present, _ = sums[Sum.SIDE].get((side.number, 0, 0), [0] * 4)
+        if len(side.columns) > 1 and known.is_possible_key(present, rows - groups):
+            yield _question(RuleShape.KEY, known.columns, side.columns)
+        blamed = known.left_over[side.columns] = np.full(len(known.columns), UNKNOWN, np.int64)
+        if rows < known.least_rows:
+            continue
+        for right, stop in zip(side.rights.tolist(), side.stops.tolist(), strict=True):
+            rows, blame, rest, _ = sums[Sum.RIGHT].get((side.number, right, 0), [0] * 4)
+            blamed[right] = blame if blame <= stop else UNKNOWN
+            if blame <= stop and known.is_possible(rows, blame, rest):
+                yield _question(RuleShape.DEPENDENCY, known.columns, (*side.columns, right))
 
 
 def _question(

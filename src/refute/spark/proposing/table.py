@@ -49,11 +49,33 @@ _HASHES = 1 << 12  # by which rows find their parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposingTuning:
-    """The rows of a block, and the cells of a part and of a task. No answer depends on them."""
+    """The rows of a block, and the cells of a part and of a task; groups with more cells than `large_cells` are not
+    brought to one task with all of their columns. No answer depends on any of it."""
 
     block_rows: int = 1 << 16
     part_cells: int = 1 << 24
     task_cells: int = 1 << 24
+    large_cells: int = 1 << 26
+
+
+@dataclass(slots=True)
+class ColumnFacts:
+    """Rows with a value in a column, its values, rows whose value another row has, values of these, and the rows of the
+    most common value, which is in a block of one row."""
+
+    present: int = 0
+    size: int = 0
+    grouped: int = 0
+    groups: int = 0
+    top: int = 0
+    block: bytes = b""
+
+    def add(self, present: int, size: int, grouped: int, groups: int, top: int, block: bytes) -> None:
+        """Add those of another part, which has other values."""
+        self.present, self.size = self.present + present, self.size + size
+        self.grouped, self.groups = self.grouped + grouped, self.groups + groups
+        if top > self.top:
+            self.top, self.block = top, block
 
 
 class BlockedTable:
@@ -72,6 +94,7 @@ class BlockedTable:
         self._place, self._tuning = place, tuning
         self._schema = pa.schema([pa.field(one.name, arrow_type(one.dataType)) for one in self.frame.schema.fields])
         self._common = self._schema.empty_table()
+        self.facts: list[ColumnFacts] = []
 
     @cached_property
     def _blocks(self) -> DataFrame:
@@ -92,29 +115,47 @@ class BlockedTable:
     def _parts(self) -> int:
         return min(_HASHES, -(-self.n_rows * len(self.names) // self._tuning.part_cells))
 
-    def _tasks(self, numbers: int, cells: int) -> int:
-        """How many tasks share so many numbers, which have so many cells together."""
-        worthwhile = max(2 * cores(self.frame.sparkSession), -(-cells // self._tuning.task_cells))
-        return max(1, min(numbers, worthwhile))
+    @cached_property
+    def _cores(self) -> int:
+        return cores(self.frame.sparkSession)
+
+    def tasks(self, cells: int, most: int | None = None) -> int:
+        """How many tasks share so many cells, at most one for each of so many pieces."""
+        worthwhile = max(2 * self._cores, -(-cells // self._tuning.task_cells))
+        return worthwhile if most is None else max(1, min(most, worthwhile))
+
+    @cached_property
+    def _read(self) -> DataFrame:
+        """The blocks, in no more parts than are worth a task each."""
+        return self._blocks.select(BLOCK).coalesce(self.tasks(self.n_rows * len(self.names)))
 
     def columns(self) -> list[CodedColumn]:
         """The columns with their numbers of values; the values themselves stay where they are."""
         homes = tuple(range(len(self.names)))
-        held = dict.fromkeys(homes, (0, 0, 0, b""))
+        self.facts = [ColumnFacts() for _ in homes]
         if self.n_rows:
-            numbers = len(homes) * self._parts
-            sent = ToParts(homes, self._parts, self._tasks(numbers, self.n_rows * len(homes)), alone=True)
-            found = self._sent(sent).mapInArrow(ValuesHeld(homes, self._parts), HELD).toArrow()
-            for place, present, size, top, block in zip(*found.to_pydict().values(), strict=True):
-                before = held[place]
-                best = (top, block) if top > before[2] else before[2:]
-                held[place] = (before[0] + present, before[1] + size, *best)
-        self._common = pa.table([self._value(place, held[place][3]) for place in homes], schema=self._schema)
+            tasks = self.tasks(self.n_rows * len(homes), len(homes) * self._parts)
+            sent = self._sent(ToParts(homes, self._parts, tasks, alone=True))
+            found = sent.mapInArrow(ValuesHeld(homes, self._parts), HELD).toArrow()
+            for place, *facts in zip(*found.to_pydict().values(), strict=True):
+                self.facts[place].add(*facts)
+        self._common = pa.table([self._value(place, self.facts[place].block) for place in homes], schema=self._schema)
         nothing = np.empty(0, np.int32)
         return [
-            CodedColumn(name, family, nothing, held[place][1], held[place][0])
-            for place, (name, family) in enumerate(zip(self.names, self.families, strict=True))
+            CodedColumn(name, family, nothing, facts.size, facts.present)
+            for name, family, facts in zip(self.names, self.families, self.facts, strict=True)
         ]
+
+    def is_large(self, place: int) -> bool:
+        """Whether a group of a column is so large that no task should have all columns of its rows."""
+        return self.facts[place].top * len(self.names) > self._tuning.large_cells
+
+    @property
+    def _spread(self) -> int:
+        """The column by which rows that may meet anywhere are divided most evenly; nulls have one hash."""
+        return min(
+            range(len(self.names)), key=lambda one: max(self.facts[one].top, self.n_rows - self.facts[one].present)
+        )
 
     def _value(self, place: int, block: bytes) -> pa.Array:
         kind = self._schema.field(place).type
@@ -126,13 +167,14 @@ class BlockedTable:
         """The sums over all parts; with `most`, without right sides of which a larger share of rows is to blame."""
         homes = tuple(asked.homes)
         numbers = len(homes) * self._parts
-        sent = ToParts(homes, self._parts, self._tasks(numbers, numbers * self.n_rows * len(self.names)))
+        tasks = self.tasks(len(homes) * self.n_rows * len(self.names), numbers)
+        sent = ToParts(homes, self._parts, tasks, self._spread)
         lines = self._sent(sent).mapInArrow(SumsOfParts(asked, self._parts, packed(self._common)), LINES)
         return self._added(lines, F.lit(True) if most is None else _worth(asked, most))
 
     def compared(self, realms: Sequence[tuple[Sequence[int], bool]]) -> dict[Sum, dict[tuple[int, ...], list[int]]]:
         """How the columns of each realm compare inside rows."""
-        return self._added(self._blocks.select(BLOCK).mapInArrow(SumsCompared(realms), LINES), F.lit(True))
+        return self._added(self._read.mapInArrow(SumsCompared(realms), LINES), F.lit(True))
 
     def _added(self, lines: DataFrame, wanted: object) -> dict[Sum, dict[tuple[int, ...], list[int]]]:
         totals = lines.groupBy(*LINE[:4]).agg(*(F.sum(name).alias(name) for name in LINE[4:]))
@@ -147,14 +189,14 @@ class BlockedTable:
         if not questions or not self.n_rows:
             return []
         columns = tuple(tuple(self.names.index(name) for name in question.columns) for question in questions)
-        tasks = self._tasks(len(questions), sum(map(len, columns)) * self.n_rows)
+        tasks = self.tasks(sum(map(len, columns)) * self.n_rows, len(questions))
         answering = AnswerQuestions(tuple(questions), limits, seed)
         found = self._sent(ToQuestions(columns, tasks)).mapInArrow(answering, ANSWERED).toArrow()
         by_number = dict(zip(found.column(NUMBER).to_pylist(), found.column(FOUND).to_pylist(), strict=True))
         return [one for number in sorted(by_number) for one in pickle.loads(by_number[number])]
 
     def _sent(self, sending: ToParts | ToQuestions) -> DataFrame:
-        sent = self._blocks.select(BLOCK).mapInArrow(sending, SENT)
+        sent = self._read.mapInArrow(sending, SENT)
         return sent.repartitionById(sending.tasks, F.col(TASK))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refute.proposing.parts import NUMBERS, AskedOfParts, Line, compared_in_part
+from refute.proposing.parts import ANYWHERE, NUMBERS, AskedOfParts, Line, compared_in_part
 from refute.proposing.questions import OpenQuestion
 from refute.proposing.scores import Limits
 from refute.relation import Relation
@@ -25,7 +25,7 @@ ROWS, TASK, NUMBER, FOUND, COUNT = "rows", "task", "number", "found", "count"
 PACKED_ROWS = f"{BLOCK} binary, {ROWS} bigint"
 SENT = f"{TASK} int, {NUMBER} int, {BLOCK} binary"
 ANSWERED = f"{NUMBER} int, {FOUND} binary"
-HELD = f"{NUMBER} int, present bigint, size bigint, top bigint, {BLOCK} binary"
+HELD = f"{NUMBER} int, present bigint, size bigint, grouped bigint, groups bigint, top bigint, {BLOCK} binary"
 LINE = ("what", "a", "b", "c", *(f"n{place}" for place in range(NUMBERS)))
 LINES = ", ".join(f"{name} bigint" for name in LINE)
 
@@ -59,11 +59,15 @@ def _block(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class ToParts:
-    """The task that sends rows to the parts of their home columns; with `alone`, no other column goes with them."""
+    """The task that sends rows to the parts of their home columns; with `alone`, no other column goes with them.
+
+    Parts of no home column have rows by their hash in the column `spread`.
+    """
 
     homes: tuple[int, ...]
     parts: int
     tasks: int
+    spread: int = 0
     alone: bool = False
 
     def __call__(self, batches: Batches) -> Batches:
@@ -75,8 +79,9 @@ class ToParts:
     def _cut(self, table: pa.Table) -> Iterator[tuple[int, int, bytes]]:
         width = table.num_columns // 2
         for place, home in enumerate(self.homes):
-            known = table.column(home).is_valid().to_numpy()
-            hashes = table.column(width + home).to_numpy() % self.parts
+            anywhere = home == ANYWHERE
+            known = np.ones(len(table), np.bool_) if anywhere else table.column(home).is_valid().to_numpy()
+            hashes = table.column(width + (self.spread if anywhere else home)).to_numpy() % self.parts
             chosen = table.select([home] if self.alone else list(range(width)))
             for part in range(self.parts):
                 rows = known & (hashes == part)
@@ -125,6 +130,8 @@ class ValuesHeld:
                     NUMBER: pa.array([self.homes[number // self.parts]], pa.int32()),
                     "present": pa.array([len(table) - coded.nulls], pa.int64()),
                     "size": pa.array([coded.size], pa.int64()),
+                    "grouped": pa.array([int(times[times > 1].sum())], pa.int64()),
+                    "groups": pa.array([int(np.count_nonzero(times > 1))], pa.int64()),
                     "top": pa.array([int(times.max())], pa.int64()),
                     BLOCK: pa.array([packed(table.slice(row, 1).combine_chunks())], pa.binary()),
                 }

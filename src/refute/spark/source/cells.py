@@ -9,11 +9,13 @@ from functools import reduce
 from operator import or_
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from refute.errors import InferredTypesWarning
 from refute.faults import not_utf8
+from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
@@ -22,6 +24,7 @@ from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, 
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
 _UNREAD = "unread"
+_SAMPLE = 1 << 20  # bytes that show which encoding they may be in
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +49,39 @@ def unread(names: Iterable[str]) -> Column:
     return F.coalesce(F.bool_or(F.coalesce(seen, F.lit(False))), F.lit(False)).alias(_UNREAD)
 
 
-def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row]) -> None:
+def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv: CsvOptions = USUAL) -> None:
     """Raises DataError where bytes of the files are not UTF-8: Spark would take all of them for the same letter.
 
     `rows` have what `unread` gives. A file may hold that letter itself, so where it is seen the bytes are looked at.
     """
-    if not any(row[_UNREAD] for row in rows):
+    unread = [row for row in rows if row[_UNREAD]]
+    if not unread:
         return
+    if not csv.is_utf8:  # no letter of such an encoding is that one
+        raise not_encoded(_path(unread[0][FILE]), csv.encoding)
     with plain_failures(listing.path):
         lines = session.read.text(listing.paths)
         file = lines.metadataColumn("_metadata").getField("file_path")
         (found,) = lines.where(~F.is_valid_utf8("value")).agg(F.min(file)).collect()[0]
     if found is not None:
-        raise not_utf8(unquote(str(found)).removeprefix("file://"))
+        path = _path(found)
+        raise not_utf8(path) if listing.format.delimiter is None else not_encoded(path, csv.encoding, _sample(path))
 
 
-def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
+def _path(found: object) -> str:
+    return unquote(str(found)).removeprefix("file://")
+
+
+def _sample(path: str) -> bytes:
+    """Some bytes of a file, if it is on this machine."""
+    try:
+        with pa.input_stream(path, compression="detect") as stream:
+            return bytes(stream.read(_SAMPLE))
+    except (OSError, pa.ArrowException):
+        return b""
+
+
+def checked(cells: DataFrame, schema: Schema, listing: Listing, csv: CsvOptions = USUAL) -> Checked:
     """The facts of one pass over all cells; raises DataError where one does not fit the type of its column."""
     path = listing.path
     numbered = list(enumerate(schema.types.items()))
@@ -69,7 +89,7 @@ def checked(cells: DataFrame, schema: Schema, listing: Listing) -> Checked:
     wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
     with plain_failures(path):
         rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), unread(schema.types), *filled, *wrong).collect()
-    check_text(cells.sparkSession, listing, rows)
+    check_text(cells.sparkSession, listing, rows, csv)
     for i, (name, kind) in numbered:
         found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
         if found:

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from refute.errors import DataError
 from refute.relation.read.csv import column_fits, read_header
 from refute.relation.read.csv_header import header_of, no_header, other_header
+from refute.relation.read.csv_options import USUAL, CsvOptions
 from refute.relation.read.csv_types import CsvType, narrowest
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
@@ -44,7 +45,14 @@ _SURELY_EXACT = 15  # digits of a whole number that a float holds for certain
 _HEADER_LINES = 50  # lines that a header with line breaks in its names may take
 
 
-def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, split_bytes: int = SPLIT_BYTES) -> Scan:
+def open_csv(
+    session: SparkSession,
+    listing: Listing,
+    schema: Schema | None,
+    options: CsvOptions = USUAL,
+    *,
+    split_bytes: int = SPLIT_BYTES,
+) -> Scan:
     """The files as a DataFrame, of the given schema or of types inferred from every cell; a warning then says so.
 
     Several tasks may read a file of `split_bytes` or more, where no cell holds a line break.
@@ -52,23 +60,26 @@ def open_csv(session: SparkSession, listing: Listing, schema: Schema | None, *, 
     if not listing.filled:
         raise no_header(listing.path)
     if schema is None or schema.header:
-        names, header = _header(session, listing), True
+        names, header = _header(session, listing, options), True
     else:
         names, header = schema.names, False
+        if listing.here and listing.format.delimiter is not None:
+            with reading(Path(listing.filled[0])):
+                read_header(Path(listing.filled[0]), listing.format.delimiter, options, names)
     if schema is not None:
         schema.require(names, listing.path)
-    split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing)
-    text = _Text(session, listing, names, split, header)
+    split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing, options)
+    text = _Text(session, listing, names, split, header, options)
     if schema is not None:
-        with _headers_compared(listing, names if header else None):
-            found = checked(text.frame(all_cells=True), schema, listing)
+        with _headers_compared(listing, names if header else None, options):
+            found = checked(text.frame(all_cells=True), schema, listing, options)
         return Scan(text.typed(schema.types), found.layout)
-    with _headers_compared(listing, names if header else None):
+    with _headers_compared(listing, names if header else None, options):
         possible = text.sampled()
-    with _headers_compared(listing, names if header else None), plain_failures(listing.path):
+    with _headers_compared(listing, names if header else None, options), plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
         rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), unread(names), *_fits(possible)).collect()
-    check_text(session, listing, rows)
+    check_text(session, listing, rows, options)
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
     return Scan(text.typed(types), FileLayout.of(rows))
@@ -83,13 +94,34 @@ class _Text:
     names: tuple[str, ...]
     split: bool
     header: bool
+    options: CsvOptions
 
     def frame(self, *, all_cells: bool = False) -> DataFrame:
         """The cells; with `all_cells` every row's number of cells is checked, whichever columns are asked for."""
         reader = self._reader(all_cells)
-        schema = StructType([StructField(name, StringType()) for name in self.names])
+        schema = StructType([StructField(name, StringType()) for name in self._raw_names])
         frame = reader.schema(schema).csv(self.listing.paths)
-        return frame if self.header or self.split else _without_line_ends(frame, self.names[-1])
+        if not (self.header or self.split):
+            frame = _without_line_ends(frame, self._raw_names[-1])
+        return frame if self.options.is_utf8 and not self.options.null_values else self._meant(frame)
+
+    @property
+    def _raw_names(self) -> list[str]:
+        """The names as Spark reads them, which takes each byte of another encoding than UTF-8 for a letter."""
+        if self.options.is_utf8:
+            return list(self.names)
+        return [name.encode(self.options.encoding).decode("latin-1") for name in self.names]
+
+    def _meant(self, frame: DataFrame) -> DataFrame:
+        """The cells with the letters that their bytes stand for, and null where that is what they say."""
+        upper, nulls = self.options.upper_letters, self.options.null_values
+        cells = []
+        for name, raw in zip(self.names, self._raw_names, strict=True):
+            cell = F.col(quoted(raw))
+            if not self.options.is_utf8:
+                cell = F.translate(cell, bytes(range(128, 256)).decode("latin-1"), upper)
+            cells.append((F.when(~cell.isin(*nulls), cell) if nulls else cell).alias(name))
+        return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
 
     def sampled(self) -> dict[str, int]:
         """The types that columns may have after a few rows have been seen: patterns of others need not be tried."""
@@ -115,9 +147,10 @@ class _Text:
         assert self.listing.format.delimiter is not None
         return self.session.read.options(
             header=self.header,
-            sep=self.listing.format.delimiter,
-            quote='"',
-            escape='"',
+            sep=self.options.separates(self.listing.format.delimiter),
+            quote=self.options.quote or "",
+            escape=self.options.quote or "\0",
+            encoding="UTF-8" if self.options.is_utf8 else "ISO-8859-1",
             nullValue=_NO_CELL,
             emptyValue="",
             mode="FAILFAST",
@@ -143,20 +176,23 @@ def _all_named(names: Sequence[str]) -> bool:
     return not any(name == f"_c{position}" for position, name in enumerate(names))
 
 
-def _header(session: SparkSession, listing: Listing) -> tuple[str, ...]:
+def _header(session: SparkSession, listing: Listing, options: CsvOptions) -> tuple[str, ...]:
     """The names of the columns, of the first file in order."""
     assert listing.format.delimiter is not None
     first = listing.filled[0]
     if listing.here:
         with reading(Path(first)):
-            return read_header(Path(first), listing.format.delimiter)
+            return read_header(Path(first), listing.format.delimiter, options)
     with plain_failures(first):
-        lines = session.read.text(listing.paths[0]).select("value").head(_HEADER_LINES)
-    return header_of((row["value"] + "\n" for row in lines), listing.format.delimiter, first)
+        rows = session.read.text(listing.paths[0]).select(F.col("value").cast("binary")).head(_HEADER_LINES)
+    lines = [bytes(row["value"]).decode(options.encoding, "replace") + "\n" for row in rows]
+    names = header_of(lines, listing.format.delimiter, first, options)
+    options.check_delimiter(names, lines[1:], options.separates(listing.format.delimiter), first, header=True)
+    return names
 
 
 @contextmanager
-def _headers_compared(listing: Listing, names: Sequence[str] | None) -> Iterator[None]:
+def _headers_compared(listing: Listing, names: Sequence[str] | None, options: CsvOptions) -> Iterator[None]:
     """Where files cannot be read, looks whether their headers differ, which says more than what Spark fails with."""
     try:
         yield
@@ -165,16 +201,18 @@ def _headers_compared(listing: Listing, names: Sequence[str] | None) -> Iterator
             first, *others = listing.filled
             for file in others:
                 with reading(Path(file)):
-                    other = read_header(Path(file), listing.format.delimiter)
+                    other = read_header(Path(file), listing.format.delimiter, options)
                 if other != names:
                     raise other_header(file, other, first, names) from None
         raise
 
 
-def _has_broken_lines(session: SparkSession, listing: Listing) -> bool:
+def _has_broken_lines(session: SparkSession, listing: Listing, options: CsvOptions) -> bool:
     """Whether a cell may hold a line break: some line then has an odd number of quotes."""
+    if options.quote is None:
+        return False
     line = F.col("value")
-    quotes = F.length(line) - F.length(F.replace(line, F.lit('"'), F.lit("")))
+    quotes = F.length(line) - F.length(F.replace(line, F.lit(options.quote), F.lit("")))
     with plain_failures(listing.path):
         return bool(session.read.text(listing.paths).select(F.max(quotes % 2)).collect()[0][0])
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from refute.errors import DataError
 from refute.faults import empty_file, empty_path, missing_table, without_columns
+from refute.relation.read.csv_options import USUAL, CsvOptions, not_csv
 from refute.relation.read.formats import FileFormat, format_of
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.spark.session.failures import plain_failures
@@ -40,6 +41,7 @@ def open_source(
     key: Sequence[str] = (),
     session: SparkSession | None = None,
     schema: Schema | StructType | str | None = None,
+    csv: CsvOptions = USUAL,
     split_bytes: int = SPLIT_BYTES,
 ) -> SparkSource:
     """The source for a Spark DataFrame, a catalog table, or a path, glob or folder of files of one format.
@@ -65,11 +67,15 @@ def open_source(
         frame = _catalog_table(chosen, text)
         if given is not None:
             raise types_of_their_own("a catalog table", text)
+        if csv != USUAL:
+            raise not_csv("a catalog table", text)
         return SparkSource(frame, text, key)
     listing = list_files(chosen, text)
     if listing.format.delimiter is not None:
-        scan = open_csv(chosen, listing, given, split_bytes=split_bytes)
+        scan = open_csv(chosen, listing, given, csv, split_bytes=split_bytes)
         return SparkSource(scan.frame, text, key, scanned="csv", layout=scan.layout)
+    if csv != USUAL:
+        raise not_csv(listing.format.value, text)
     if listing.format is FileFormat.JSON:
         scan = open_json(chosen, listing, given)
         return SparkSource(scan.frame, text, key, scanned="json", layout=scan.layout)

@@ -30,10 +30,11 @@ from refute.tracking.known import KnownPoints, ascending
 from refute.tracking.meeting.cover import Cover
 from refute.tracking.meeting.residual import required, settled
 from refute.tracking.rows import TrackedRows
-from refute.tracking.tracking import FIRST_PAIRS, plain_options
+from refute.tracking.tracking import plain_options
 from refute.tracking.ways import After, TrackedChange, Ways
 
 _NOTHING = np.empty(0, np.int64)
+_FIRST_PAIRS = 200_000  # random ones, for witnesses of points that are not counted
 
 
 class SparkTracking(Judging):
@@ -111,7 +112,7 @@ class SparkTracking(Judging):
         else:
             self._count(pairs)
             self.known.witness(found)
-            self.known.witness(pairs.random(FIRST_PAIRS))
+            self.known.witness(pairs.random(_FIRST_PAIRS))
         self._nulls = {name: table.null_count(name) for name in self.space_columns}
         self._blocks = TrackedBlocks(self._held, self.space_columns, self._place, self._sizes.block_rows)
 

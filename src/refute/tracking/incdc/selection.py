@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from refute.tracking.incdc.columns import ColumnFigures
-from refute.tracking.incdc.demands import BOTH, Demands, Mask, SlotColumns
+from refute.tracking.incdc.demands import ANY, BOTH, Demands, Mask, SlotColumns
 from refute.tracking.incdc.order_index import negated
 from refute.tracking.incdc.thresholds import Thresholds
 
@@ -33,10 +33,14 @@ class Selection:
     uses: Mapping[SlotPair, int] = field(default_factory=dict)
 
     def serves(self, demands: Demands) -> Mask:
-        """Which boxes have all their pairs fetched by one of the indexes."""
+        """Which boxes have all their pairs fetched by one of the indexes.
+
+        One that fetches all signs of a slot still lacks rows that are null there: it serves boxes that ask for some.
+        """
         found = demands.equal[:, list(self.equalities)].any(axis=1)
         for (k, m), wanted in self.uses.items():
-            found |= (BOTH[demands.signs[:, k], demands.signs[:, m]] & ~wanted) == 0
+            asked = (demands.signs[:, k] != ANY) & (demands.signs[:, m] != ANY)
+            found |= asked & ((BOTH[demands.signs[:, k], demands.signs[:, m]] & ~wanted) == 0)
         return np.asarray(found)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.space.slots import PredicateSpace, Words
+from refute.tracking.known import ascending
 from refute.tracking.meeting.cover import Chosen
+from refute.tracking.meeting.groups import KeyNumbers
 from refute.tracking.meeting.residual import required
 from refute.tracking.rows import TrackedRows
 
@@ -36,7 +38,7 @@ def planned(space: PredicateSpace, rows: TrackedRows, boxes: Words) -> CoverPlan
     n = rows.n_alive
     if not len(boxes) or not n:
         return None
-    demands = np.unique(required(space, boxes), axis=0)
+    demands = _distinct(required(space, boxes))
     demands = demands[demands.any(axis=1)]
     share = _Shares(space, rows)
     listed: list[tuple[float, Chosen]] = []
@@ -71,6 +73,15 @@ def _settled(demands: Mask, sets: list[Chosen]) -> Mask:
     return found
 
 
+def _distinct(demands: Mask) -> Mask:
+    """The demands, each once."""
+    packed = np.packbits(demands, axis=1)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8)), np.uint64)
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    listed = ascending(words).view(np.uint8)[:, : packed.shape[1]]
+    return np.unpackbits(listed, axis=1, count=demands.shape[1]).view(np.bool_)
+
+
 class _Shares:
     """How large a part of all rows agrees with a row on some slots, estimated from a sample."""
 
@@ -88,7 +99,7 @@ class _Shares:
         for side in (0, 1):
             columns = [both[side] for k in slots if (both := self._columns[k]) is not None]
             sides.append(self._codes[:, columns])
-        together, number = np.unique(np.concatenate(sides), axis=0, return_inverse=True)
+        keys = KeyNumbers(sides[0].shape[1])
+        left, right = (np.bincount(numbers, minlength=keys.known) for numbers in [keys.of(side) for side in sides])
         half = len(self._codes)
-        left, right = (np.bincount(part, minlength=len(together)) for part in (number[:half], number[half:]))
         return float(left @ right) / max(1, half * half)

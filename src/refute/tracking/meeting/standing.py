@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.work import Budget
-from refute.kernels.tracking.groups import keep_outermost
+from refute.kernels.tracking.groups import (
+    Outermost,
+    drop_outermost,
+    find_ends_again,
+    keep_outermost,
+    stand_ins,
+)
 from refute.tracking.codes import Ints, Longs
 from refute.tracking.meeting.cover import met_evidence
 from refute.tracking.meeting.groups import KeyNumbers
 from refute.tracking.rows import TrackedRows
 
 Mask = NDArray[np.bool_]
+_ENDS = 4  # rows that are known at each end of a kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +85,33 @@ class BoxReading:
 
 
 class StandIns:
-    """The rows that stand for those alike: the lowest and highest of each kind, two of them where there are two."""
+    """The rows that stand for those alike: the lowest and highest of each kind, two of them where there are two.
+
+    A few more of the lowest and highest are known, to come in their places when they go. Where all of these are gone,
+    others are found when rows come: until then, nothing is asked of them.
+    """
 
     def __init__(self, rows: TrackedRows, alike: Alike) -> None:
         self._rows = rows
         self.alike = alike
         self._columns = sorted(alike.columns)
         self._states = np.array(sorted(alike.states), np.int64)
+        self._ends = -1 if alike.ends is None else alike.ends
         self.load()
 
     def load(self) -> None:
         """Begins anew with the rows that are there."""
         self._keys = KeyNumbers(len(self._columns) + len(self._states))
-        self._of: Ints = np.empty(0, np.int32)
-        self._low: Longs = np.empty(0, np.int64)
-        self._high: Longs = np.empty(0, np.int64)
+        self._of: Ints = np.empty(0, np.int32)  # the kind of each row
+        self._kept = Outermost(np.zeros(0, np.int32), *np.empty((2, 0, 2, _ENDS), np.int32))
+        self._hurt: Mask = np.zeros(0, np.bool_)  # kinds whose ends are not known
+        self._is_hurt = False
         self._take_in(self._rows.living)
 
     @property
     def nbytes(self) -> int:
         """The memory in use."""
-        return self._keys.nbytes + self._of.nbytes + self._low.nbytes + self._high.nbytes
+        return self._keys.nbytes + self._of.nbytes + self._hurt.nbytes + sum(part.nbytes for part in self._kept)
 
     @property
     def size(self) -> int:
@@ -113,46 +126,48 @@ class StandIns:
     def _take_in(self, rows: Longs) -> None:
         if not len(rows):
             return
-        codes = self._rows.codes_of(rows, self._columns)
         if len(self._states):
             states = self._rows.states[rows[:, None], self._states].astype(np.int32)
-            codes = np.concatenate([codes, states], axis=1)
-        groups = self._keys.of(codes)
-        if self._keys.known > len(self._low):
-            more = np.full(self._keys.room - len(self._low), -1, np.int64)
-            self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])
+            groups = self._keys.of(np.concatenate([self._rows.codes_of(rows, self._columns), states], axis=1))
+        else:
+            groups = self._keys.of(self._rows.codes, rows, self._columns)
+        if self._keys.known > len(self._hurt):
+            more = max(self._keys.known, len(self._hurt) * 5 // 4) - len(self._hurt)
+            none = np.full((more, 2, _ENDS), -1, np.int32)
+            ends, values = (np.concatenate([part, none]) for part in self._kept[1:])
+            self._kept = Outermost(np.append(self._kept.size, np.zeros(more, np.int32)), ends, values)
+            self._hurt = np.append(self._hurt, np.zeros(more, np.bool_))
         if rows[-1] >= len(self._of):
-            size = max(int(rows[-1]) + 1, len(self._of) * 3 // 2)
-            self._of = np.concatenate([self._of, np.zeros(size - len(self._of), np.int32)])
+            room = max(int(rows[-1]) + 1, len(self._of) * 5 // 4)
+            self._of = np.concatenate([self._of, np.zeros(room - len(self._of), np.int32)])
         self._of[rows] = groups
-        self._keep(rows, groups)
+        keep_outermost(self._kept, rows, groups, self._rows.codes, self._ends)
 
     def drop(self, rows: Longs) -> None:
-        """Lets rows go that are no longer alive; others take the places of those that stood for some."""
-        groups = np.unique(self._of[rows])
-        alive = self._rows.alive
-        hurt = groups[~(alive[self._low[groups]] & alive[self._high[groups]])]
-        if not len(hurt):
-            return
-        self._low[hurt] = self._high[hurt] = -1
-        is_hurt = np.zeros(len(self._low), np.bool_)
-        is_hurt[hurt] = True
-        living = self._rows.living
-        left = living[is_hurt[self._of[living]]]
-        self._keep(left, self._of[left].astype(np.int64))
+        """Lets rows go that are no longer alive."""
+        drop_outermost(self._kept, rows, self._of[rows], self._hurt)
+        self._is_hurt = True
+
+    def _mend(self) -> None:
+        """Finds ends that are not known."""
+        if self._is_hurt and self._hurt.any():
+            rows, known = self._rows, min(self._rows.n, len(self._of))
+            find_ends_again(self._kept, self._hurt, self._of[:known], rows.alive, rows.codes, self._ends)
+        self._is_hurt = False
 
     def evidence(self, new: Longs, budget: Budget) -> Evidence:
         """The evidence of rows that stand for others now, against all that do."""
-        used = self._low[: self._keys.known] >= 0
-        low, high = self._low[: self._keys.known][used], self._high[: self._keys.known][used]
-        standing = np.unique(np.concatenate([low, high]))
-        return met_evidence(self._rows, new, np.setdiff1d(standing, new, assume_unique=True), budget)
+        standing = np.unique(self._standing(np.arange(self._keys.known)))
+        others = np.setdiff1d(standing[standing >= 0], new, assume_unique=True)
+        return met_evidence(self._rows, new, others.astype(np.int64), budget)
 
     def among(self, rows: Longs) -> Longs:
         """Those of the rows that stand for others."""
-        groups = self._of[rows]
-        return np.asarray(rows[(self._low[groups] == rows) | (self._high[groups] == rows)])
+        return np.asarray(rows[(self._standing(self._of[rows]) == rows[:, None]).any(axis=1)])
 
-    def _keep(self, rows: Longs, groups: Longs) -> None:
-        ends = -1 if self.alike.ends is None else self.alike.ends
-        keep_outermost(rows, groups, self._rows.codes, ends, self._low, self._high)
+    def _standing(self, groups: NDArray[np.integer]) -> Ints:
+        """The two rows (n, 2) that stand for each of these kinds, -1 for none."""
+        self._mend()
+        found = np.empty((len(groups), 2), np.int32)
+        stand_ins(self._kept, groups, found)
+        return found

@@ -1,0 +1,200 @@
+"""The command: its options, and what a call does."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import refute
+from refute.cli.exits import Exit
+from refute.cli.options import SharedOptions, shared
+from refute.cli.progress import waiting
+from refute.cli.source import SMALL, file_options, size_of, start_spark
+from refute.cli.terminal import hand_over, say
+from refute.cli.watch.serving import PageServer, address_of
+from refute.errors import OptionError
+from refute.faults import missing_file
+from refute.language.addresses import local_path
+from refute.language.nulls import Nulls
+
+if TYPE_CHECKING:
+    from refute.watching.records import BatchRecord
+
+_EVERY = 1.0
+
+
+@click.command("watch")
+@click.argument("source", metavar="[SOURCE", required=False)
+@click.argument("rules", metavar="RULES]", required=False)
+@click.option("--state", required=True, metavar="DIR", help="The folder that keeps rows, violations and progress.")
+@click.option("--key", metavar="C,..", help="The columns that identify a row. Default: the key in RULES, else numbers.")
+@click.option("--op", metavar="C", help="Where changes say insert, update or delete. Default: all rows are new.")
+@click.option("--order", metavar="C", help="What puts several changes of one key in order.")
+@click.option("--bootstrap", metavar="PATH", help="A table that was there before the first file arrived.")
+@click.option("--once", is_flag=True, help="Take the files that are there, and end.")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0),
+    default=_EVERY,
+    show_default=True,
+    metavar="S",
+    help="Look for new files every S seconds.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per batch.")
+@click.option("--webhook", metavar="URL", help="Post a rule whenever it breaks or holds again.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warn"]),
+    help="End when a rule of this severity breaks (warn: any rule).",
+)
+@click.option(
+    "--serve",
+    metavar="PORT",
+    help="Show a page at http://127.0.0.1:PORT/ (HOST:PORT: to other machines too). Without SOURCE, only that.",
+)
+@file_options
+@shared
+def command(
+    options: SharedOptions,
+    source: str | None,
+    rules: str | None,
+    state: str,
+    key: str | None,
+    op: str | None,
+    order: str | None,
+    bootstrap: str | None,
+    once: bool,
+    every: float,
+    as_json: bool,
+    webhook: str | None,
+    fail_on: str | None,
+    serve: str | None,
+    schema: str | None,
+    header: bool,
+    csv: dict[str, Any] | None,
+) -> Exit:
+    """Watch the rows of files as they arrive in SOURCE, and print a line per batch.
+
+    SOURCE is a folder or glob of CSV, JSON or Parquet files on this machine; a file must appear whole, as by a rename,
+    and is read once. RULES is a file of rules, or the text of one rule. DIR/violations is a table of all violations,
+    open and resolved, that Spark and Arrow read at any time. When called again, the command goes on where it ended,
+    even if it was killed; RULES may be others then. Ctrl-C ends it. The exit code is that of a check of all rows.
+    """
+    if source is None or rules is None:
+        return _show(state, source, serve, options.quiet)
+    address = None if serve is None else address_of(serve)
+    book = refute.RuleBook.of(rules)
+    book = book if options.nulls is None else book.with_nulls(Nulls.of(options.nulls))
+    folder = local_path(state, "--state needs a folder on this machine").absolute()
+    place = local_path(source, "SOURCE must be on this machine; for other streams, use refute.watch").absolute()
+    _refuse(source, place, folder, op, order)
+    names = tuple(name.strip() for name in key.split(",")) if key else tuple(book.key) or None
+
+    from refute.cli.watch import words  # with the loops that a monitor runs, which help does not need
+    from refute.cli.watch.webhook import Webhook
+    from refute.relation.read.csv_options import CsvOptions
+    from refute.relation.read.schema import Schema
+
+    given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
+
+    posting = None if webhook is None else Webhook(webhook, folder / "posted.json", lambda text: say(text, err=True))
+    with waiting("Starting", options.quiet):
+        session = start_spark(options, brief=once and size_of(str(place)) <= SMALL)
+
+    from refute.api.watch import begin
+    from refute.spark.source.files import literally
+    from refute.spark.watch.files import FileReader, arriving
+    from refute.watching.watcher import WatchOptions
+
+    with _unlogged(options.verbose):
+        watch = begin(
+            folder,
+            arriving(session, literally(str(place)) if place.is_dir() else str(place)),
+            WatchOptions(tuple(book), names, op, order),
+            FileReader(str(place), given, written),
+            bootstrap=bootstrap,
+            once=once,
+            every=None if once else every,
+            fail_on=fail_on,
+        )
+        page = None
+        try:
+            if address is not None:
+                page = PageServer(watch, *address)
+                say(f"page: {page.address}", err=True)
+            for record in watch.follow():
+                _tell(record, as_json, options.quiet)
+                if posting is not None:
+                    posting.tell(record.batch, record.time, words.states(watch.rules, record))
+        except KeyboardInterrupt:
+            pass  # the way to end it
+        finally:
+            watch.stop()
+            if page is not None:
+                page.close()
+            if posting is not None:
+                posting.close()
+    report = watch.report() if watch.batches else None
+    return Exit.HOLDS if report is None else Exit(report.exit_code)
+
+
+def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str | None) -> None:
+    if order is not None and op is None:
+        raise OptionError("--order needs --op: without operations, no row changes another", option="--order")
+    if not place.is_dir() and not glob.has_magic(str(place)):
+        if place.exists():
+            raise OptionError(
+                f"{source!r} is a file; name its folder, or a glob such as '{place.parent}/*{place.suffix}'",
+                path=source,
+            )
+        raise missing_file(source)
+    if place == folder or place in folder.parents:
+        raise OptionError(
+            f"--state {folder} is inside SOURCE, where its own files would arrive; name a folder elsewhere",
+            option="--state",
+            path=str(folder),
+        )
+
+
+def _show(state: str, source: str | None, serve: str | None, quiet: bool) -> Exit:
+    """Shows the page of what is kept, until Ctrl-C."""
+    if serve is None or source is not None:
+        raise click.UsageError("Give SOURCE and RULES, or only --state and --serve to show the page of what is kept.")
+    page = PageServer(refute.Watch(state), *address_of(serve))
+    if not quiet:
+        say(f"page: {page.address}", err=True)
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        page.close()
+    return Exit.HOLDS
+
+
+def _tell(record: BatchRecord, as_json: bool, quiet: bool) -> None:
+    from refute.cli.watch import words
+
+    if as_json:
+        hand_over(words.json_line(record) + "\n")
+    elif not quiet:
+        say(words.line(record))
+
+
+@contextmanager
+def _unlogged(verbose: bool) -> Iterator[None]:
+    """Meanwhile Py4J does not write to stderr what a batch raises, which the command says itself."""
+    logger = logging.getLogger("py4j")
+    before = logger.level
+    if not verbose:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,100 @@
+"""The page of a watch, served to browsers on this machine. Nothing can be changed through it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from refute.errors import OptionError
+
+if TYPE_CHECKING:
+    import refute
+
+_LOOPBACK = "127.0.0.1"
+_HERE = ("localhost", "127.0.0.1", "[::1]")
+_REFRESH = 5  # seconds after which a browser asks again
+_NOTHING = "<!doctype html><meta charset=utf-8><title>refute watch</title><p>No batch has come yet.</p>"
+
+
+class PageServer:
+    """Serves the page of a watch at `/`, made anew when a batch has come. Close it to end."""
+
+    def __init__(self, watch: refute.Watch, host: str, port: int) -> None:
+        self._watch = watch
+        self._lock = threading.Lock()
+        self._made: tuple[object, bytes] | None = None
+        is_here = host == _LOOPBACK
+        try:
+            self._server = ThreadingHTTPServer((host, port), _handler(self._page, is_here=is_here))
+        except OSError as error:
+            raise OptionError(
+                f"--serve {host}:{port}: {error.strerror or error}", option="--serve", value=f"{host}:{port}"
+            ) from error
+        self._server.daemon_threads = True
+        self.address = f"http://{host}:{self._server.server_port}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, name="refute page", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _page(self) -> bytes:
+        with self._lock:
+            newest = self._watch.batches[-1:]
+            seen = newest, tuple(self._watch.counts.items())
+            if self._made is None or self._made[0] != seen:
+                self._made = seen, (self._watch.page() if newest else _NOTHING).encode("utf-8", "replace")
+            return self._made[1]
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """The host and port of `PORT` or `HOST:PORT`; without a host, only this machine sees it."""
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise OptionError(
+            f"--serve {text}: give a port such as 8080, or HOST:PORT for other machines", option="--serve", value=text
+        )
+    return host or _LOOPBACK, int(port)
+
+
+def _handler(page: Callable[[], bytes], *, is_here: bool) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        server_version, sys_version = "refute", ""
+
+        def do_GET(self) -> None:
+            self._answer(with_body=True)
+
+        def do_HEAD(self) -> None:
+            self._answer(with_body=False)
+
+        def _answer(self, *, with_body: bool) -> None:
+            host = self.headers.get("Host", "").rpartition(":")
+            if is_here and (host[0] or host[2]) not in _HERE:  # a page elsewhere that leads its name to this machine
+                self.send_error(403)
+                return
+            if self.path.partition("?")[0] != "/":
+                self.send_error(404)
+                return
+            body = page()
+            self.send_response(200)
+            for name, value in (
+                ("Content-Type", "text/html; charset=utf-8"),
+                ("Content-Length", str(len(body))),
+                ("Refresh", str(_REFRESH)),
+                ("Cache-Control", "no-store"),
+                ("X-Frame-Options", "DENY"),
+                ("X-Content-Type-Options", "nosniff"),
+            ):
+                self.send_header(name, value)
+            self.end_headers()
+            if with_body:
+                self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: only the command speaks."""
+
+    return Handler

@@ -1,0 +1,103 @@
+"""Posts to an address when the state of a rule changes. It never keeps the stream waiting."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from refute.errors import OptionError
+from refute.writing import write_text
+
+TRIES = 4
+_PATIENCE = 5.0  # seconds for an answer
+_PAUSE = 0.5  # seconds before the second try; twice as many before each further one
+_WAITING = 256  # changes that may wait; the oldest are dropped for newer ones
+
+States = dict[str, dict[str, Any]]
+
+
+class Webhook:
+    """A thread that posts changes, one after the other.
+
+    What was posted last is kept in a file, so a change that a killed process could not post is posted by the next one.
+    """
+
+    def __init__(
+        self, url: str, kept: Path, warn: Callable[[str], None], *, pause: float = _PAUSE, patience: float = _PATIENCE
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise OptionError(
+                f"--webhook {url}: give an address such as https://host/path", option="--webhook", value=url
+            )
+        self._url = url
+        self._kept = kept
+        self._warn = warn
+        self._pause = pause
+        self._patience = patience
+        self._known = _read(kept)
+        self._waiting: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="refute webhook", daemon=True)
+        self._thread.start()
+
+    def tell(self, batch: int, time_of: str, states: States) -> None:
+        """Posts the rules whose state is another than the one that was posted last; returns at once."""
+        for name, state in states.items():
+            if self._known.get(name, "ok") != state["state"]:
+                self._known[name] = state["state"]
+                if self._waiting.qsize() >= _WAITING:
+                    self._waiting.get_nowait()
+                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait, and the oldest is dropped")
+                self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
+
+    def close(self, patience: float = 10.0) -> None:
+        """Waits some seconds until all is posted, and ends."""
+        self._waiting.put(None)
+        self._thread.join(patience)
+        self._stopping.set()
+        self._thread.join(self._patience)
+
+    def _run(self) -> None:
+        told = _read(self._kept)
+        while (change := self._waiting.get()) is not None:
+            name, body = change
+            problem = self._posted(json.dumps(body).encode())
+            if problem is not None:
+                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r} after {TRIES} tries")
+                continue
+            told[name] = body["state"]
+            write_text(self._kept, json.dumps(told) + "\n")
+
+    def _posted(self, body: bytes) -> str | None:
+        """None once it is posted; else what kept it from being."""
+        problem = "the command ended"
+        for number in range(TRIES):
+            if number and self._stopping.wait(self._pause * 2 ** (number - 1)):
+                return problem
+            request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
+            try:
+                with urllib.request.urlopen(request, timeout=self._patience):
+                    return None
+            except urllib.error.HTTPError as error:
+                problem = f"the server answered {error.code}"
+                if error.code < 500 and error.code != 429:
+                    return problem
+            except (OSError, ValueError) as error:
+                problem = str(getattr(error, "reason", None) or error)
+        return problem
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

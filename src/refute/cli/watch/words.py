@@ -1,0 +1,38 @@
+"""What `refute watch` says of a batch: a line for people, or one of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from refute.display import in_json, in_one_line
+
+if TYPE_CHECKING:
+    from refute.language.rulebook import Rule
+    from refute.watching.records import BatchRecord
+
+
+def line(record: BatchRecord) -> str:
+    """`batch 3: 1,000 rows in 0.12 s; zip_fixes_city: 2 new, 0 resolved, 14 open; rate: holds`."""
+    name = "bootstrap" if record.batch < 0 else f"batch {record.batch:,}"
+    parts = [f"{name}: {record.rows:,} row{'' if record.rows == 1 else 's'} in {record.seconds:.2f} s"]
+    for rule in record.rules:
+        counts = f"{rule.added:,} new, {rule.resolved:,} resolved, {rule.open:,} open"
+        quiet = not (rule.added or rule.resolved or rule.open)
+        parts.append(f"{in_one_line(rule.name)}: {'holds' if quiet else counts}")
+    return "; ".join(parts)
+
+
+def json_line(record: BatchRecord) -> str:
+    """The same for machines."""
+    return in_json(json.dumps(record.to_dict(), ensure_ascii=False))
+
+
+def states(rules: Sequence[Rule], record: BatchRecord) -> dict[str, dict[str, Any]]:
+    """The state of each rule after a batch, as a webhook gets it."""
+    severity = {rule.name: rule.severity.value for rule in rules}
+    return {
+        one.name: {"state": "broken" if one.broken else "ok", "severity": severity.get(one.name), "open": one.open}
+        for one in record.rules
+    }

@@ -1,0 +1,57 @@
+"""What is wrong with a text that is not YAML, in words for people who write rules, not parsers."""
+
+from __future__ import annotations
+
+import re
+
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+_TAB = "a tab cannot stand here: indent with blanks"
+_MEANT = (
+    (r"character '\\t' that cannot start", _TAB),
+    (r"found a tab", _TAB),
+    (r"character (?P<what>'.+') that cannot start", "a text cannot begin with {what}: put it in quotes"),
+    (
+        r"unknown escape character (?P<what>.+)",
+        r"{what} cannot follow \ between double quotes: write the text between single quotes, where \ is a letter",
+    ),
+    (r"escape sequence of", r"a \ between double quotes is not followed by what it asks for: use single quotes"),
+    (r"unexpected end of stream", "a quote is opened{begin} and never closed"),
+    (r"unexpected document separator", "a quote is opened{begin} and not closed before ---"),
+    (r"mapping values are not allowed", "a colon and a blank start a new key here: put the text in quotes"),
+    (
+        r"expected ',' or '(?P<what>[}\]])'",
+        "the brackets that are opened{begin} lack a comma before this, or the closing {what}",
+    ),
+    (r"could not find expected ':'", "a colon is missing after a key, or a text of several lines needs quotes"),
+    (r"expected <block end>", "this line is indented unlike those before it"),
+    (r"expected the node content", "a value is missing here"),
+    (r"sequence entries are not allowed", "a list cannot start here: begin a new line for each -"),
+    (r"block sequence entries|expected alphabetic", "this is not written as YAML asks: put the text in quotes"),
+    (r"undefined alias (?P<what>.+)", "the alias {what} is not defined before it is used"),
+    (r"duplicate anchor", "an anchor of this name was defined before"),
+    (r"undefined tag handle|constructor for the tag|while scanning a tag", "rule files have no tags such as !name"),
+    (r"another document|single document", "a rule file is one document: remove the line ---"),
+    (r"duplicate key", "a key is written twice"),
+    (r"special characters are not allowed", "the file has a character that text cannot have, such as a zero byte"),
+    (r"directive|%YAML|version", "rule files have no lines that begin with %"),
+)
+_OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"
+
+
+def explained(error: YAMLError) -> str:
+    """What is wrong, in our words; what we found wrong ourselves as it is."""
+    if not isinstance(error, MarkedYAMLError):
+        return _said(str(error), "")
+    if error.context is None and error.problem is not None and error.problem.startswith(("this ", "the aliases")):
+        return str(error.problem)
+    begin = error.context_mark
+    return _said(f"{error.context or ''} {error.problem or ''}", "" if begin is None else f" on line {begin.line + 1}")
+
+
+def _said(text: str, begin: str) -> str:
+    for pattern, words in _MEANT:
+        found = re.search(pattern, text)
+        if found is not None:
+            return words.format(begin=begin, **found.groupdict())
+    return _OTHERWISE

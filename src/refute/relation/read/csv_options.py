@@ -1,0 +1,167 @@
+"""How a CSV file is written, where it is not written as most are: one set of options for every reader."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from refute.errors import DataError, OptionError, did_you_mean
+from refute.faults import short, wrong_value
+
+_UTF8 = ("utf-8", "utf-8-sig", "ascii")
+_NAMED = {"\\t": "\t", "tab": "\t"}
+_USUAL = (",", ";", "\t", "|")  # delimiters, the likeliest first
+_SIGNS = frozenset(("\t", *map(chr, range(32, 127))))
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for bytes that an encoding does not have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvOptions:
+    """What separates cells, what stands around them, how letters are bytes, and which cells are null beside empty ones.
+
+    `delimiter` None is that of the file's name: a comma, or a tab for .tsv. `quote` None is none. A cell that is one of
+    `null_values` is null, in quotes or not. An encoding is UTF-8 or one of a byte per letter, such as cp1252.
+    """
+
+    delimiter: str | None = None
+    quote: str | None = '"'
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "delimiter", _NAMED.get(self.delimiter or "", self.delimiter))
+        set_(self, "quote", self.quote or None)
+        nulls: Any = self.null_values
+        given = (nulls,) if isinstance(nulls, str) else tuple(nulls or ())
+        set_(self, "null_values", given)
+        for name, sign in (("delimiter", self.delimiter), ("quote", self.quote)):
+            if sign is not None and (not isinstance(sign, str) or sign not in _SIGNS):
+                raise wrong_value(name, "one character, such as ';' or a tab", sign)
+        if self.delimiter is not None and (self.delimiter == self.quote or self.delimiter.isalnum()):
+            raise wrong_value("delimiter", "a sign that is not the quote, a letter or a digit", self.delimiter)
+        for value in given:
+            if not isinstance(value, str):
+                raise wrong_value("null_values", "a text or a list of them", value)
+        if not isinstance(self.encoding, str):
+            raise wrong_value("encoding", "the name of an encoding, such as 'cp1252'", self.encoding)
+        set_(self, "encoding", _encoding(self.encoding))
+
+    @classmethod
+    def of(cls, given: Any) -> CsvOptions:
+        """The options of a mapping; those of most files where nothing is given."""
+        if given is None or isinstance(given, cls):
+            return given or USUAL
+        names = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            raise wrong_value("csv", f"a mapping with {', '.join(names)}", given)
+        for name in given:
+            if name not in names:
+                hint = did_you_mean(str(name), names) or f" They are {', '.join(names)}."
+                raise OptionError(f"csv= has no option {name!r}.{hint}", option="csv", value=str(name))
+        return cls(**given)
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether letters are written as UTF-8."""
+        return self.encoding == "utf-8"
+
+    @property
+    def upper_letters(self) -> str:
+        """The letters of the bytes from 128 to 255."""
+        return "".join(_letter(bytes((byte,)), self.encoding) for byte in range(128, 256))
+
+    def separates(self, usual: str) -> str:
+        """What separates cells in files whose names ask for the `usual`."""
+        return self.delimiter or usual
+
+    def check_delimiter(self, names: tuple[str, ...], lines: list[str], used: str, file: str, *, header: bool) -> None:
+        """Raises DataError where cells seem to be separated by another sign than the one in use.
+
+        That is where a file has a single column, whose name and rows another sign cuts into as many cells; without a
+        header, where another sign cuts rows into as many cells as there are names. `lines` are the first rows. Whoever
+        names the delimiter is believed.
+        """
+        filled = [line for line in lines if line.strip("\r\n")]
+        if self.delimiter is not None or (len(names) != 1 if header else not filled or len(names) == 1):
+            return
+        for likely in _USUAL:
+            cells = 1 + names[0].count(likely) if header else len(names)
+            if likely == used or cells == 1 or any(self._cells(line, likely) != cells for line in filled):
+                continue
+            if not header and any(self._cells(line, used) == cells for line in filled):
+                continue
+            shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
+            given = "\\t" if likely == "\t" else likely
+            found = f"has a single column, {names[0]!r}" if header else f"has rows such as {short(filled[0].strip())!r}"
+            raise DataError(
+                f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; pass "
+                f"csv={{'delimiter': {given!r}}} (--delimiter '{given}')",
+                path=file,
+                expected=likely,
+            )
+
+    def _cells(self, line: str, delimiter: str) -> int:
+        """How many cells a line has."""
+        rules: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        return len(next(csv.reader([line], delimiter=delimiter, **rules), []))
+
+
+def not_csv(kind: str, path: str) -> OptionError:
+    """The error for options about CSV and files of another format."""
+    return OptionError(f"{path!r} is {kind}, and csv= says how CSV files are written; leave it out", option="csv")
+
+
+def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
+    """The error for a file whose bytes are not text of its encoding, with the one that it likely has."""
+    if encoding != "utf-8":
+        return DataError(
+            f"cannot read {path!r}: it has bytes that {encoding} does not have; pass another encoding",
+            path=path,
+            value=encoding,
+        )
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        hint = "it seems to be UTF-16: convert it first, as by iconv -f utf-16 -t utf-8"
+        return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected="utf-16")
+    likely = "cp1252" if _UNKNOWN not in "".join(_letter(bytes((b,)), "cp1252") for b in set(sample)) else "latin-1"
+    return DataError(
+        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: pass csv={{'encoding': {likely!r}}} "
+        f"(--encoding {likely})",
+        path=path,
+        expected=likely,
+    )
+
+
+@lru_cache(maxsize=64)
+def _encoding(name: str) -> str:
+    """The one name of an encoding; raises OptionError for what is not one of a byte per letter."""
+    try:
+        found = codecs.lookup(name).name
+        plain = bytes(range(128)).decode(found) == "".join(map(chr, range(128)))
+    except (LookupError, UnicodeError, ValueError):
+        found, plain = "", False
+    if found in _UTF8:
+        return "utf-8"
+    if not found:
+        raise OptionError(f"there is no encoding {name!r}; use utf-8, cp1252 or latin-1", option="encoding", value=name)
+    if not plain or any(
+        len(bytes((first, second)).decode(found, "replace")) == 1 for first in range(128, 256) for second in (64, 161)
+    ):
+        raise OptionError(
+            f"files in {name} cannot be read, only such as have a byte for each letter; convert them first, as by "
+            f"iconv -f {name} -t utf-8",
+            option="encoding",
+            value=name,
+        )
+    return found
+
+
+def _letter(byte: bytes, encoding: str) -> str:
+    return byte.decode(encoding, "replace")
+
+
+USUAL = CsvOptions()

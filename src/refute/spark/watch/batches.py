@@ -1,0 +1,116 @@
+"""What Spark calls with each batch of a stream: the rows come to this process, and a watcher takes them in.
+
+With Connect, that is a process of the server, which needs Refute and the folder.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from refute.errors import RefuteError
+from refute.language.rulebook import Severity
+from refute.relation import Relation
+from refute.relation.read.files import read_local
+from refute.spark.session.failures import plain_failures
+from refute.spark.session.warning import calm
+from refute.spark.source.types import arrow_type
+from refute.watching.watcher import Watcher, WatchOptions
+
+_watchers: dict[str, Watcher] = {}  # of this process, by folder
+_lock = threading.Lock()
+
+
+STOPPED = "the stream was stopped: "  # how the message begins where that was asked for
+
+
+class StoppedError(RefuteError):
+    """A stream was stopped because a rule broke, as it was asked to be. The batch is committed."""
+
+
+def watcher_in(folder: str, options: WatchOptions, *, fresh: bool = False) -> Watcher:
+    """The watcher of a folder, which is opened unless this process has it open; raises what keeps it from being.
+
+    One that is `fresh` is opened anyway, which fails where the folder is in use.
+    """
+    with _lock:
+        found = _watchers.get(folder)
+        if found is None or not found.is_open or fresh:
+            found = _watchers[folder] = Watcher.open(Path(folder), options)
+        return found
+
+
+class BatchReader(ABC):
+    """How the rows of a batch come to this process."""
+
+    @abstractmethod
+    def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
+        """The rows of a batch."""
+
+    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+        """The rows of a table that was there first: a DataFrame, one in memory, or files that this process reads."""
+        if isinstance(table, str | Path):
+            return read_local(table)
+        return rows_of(table) if hasattr(table, "sparkSession") else Relation.of(table).arrow
+
+
+class ColumnReader(BatchReader):
+    """Rows as Spark has them, with moments in UTC."""
+
+    def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
+        """The rows of a batch, which Spark evaluates once."""
+        return rows_of(frame)
+
+
+def rows_of(frame: DataFrame) -> pa.Table:
+    """All rows of a DataFrame, with moments in UTC."""
+    with calm():
+        table = frame.toArrow()
+    wanted = pa.schema([pa.field(one.name, arrow_type(one.dataType)) for one in frame.schema.fields])
+    return table if table.schema.equals(wanted) else table.cast(wanted)
+
+
+@dataclass(slots=True)
+class BatchTaker:
+    """Takes each batch of a stream into a folder, once."""
+
+    folder: str
+    options: WatchOptions
+    reader: BatchReader
+    fail_on: Severity | None = None
+    error: Exception | None = field(default=None, compare=False)  # what has ended the stream, in this process
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Takes a batch; what it raises ends the stream."""
+        try:
+            watcher = watcher_in(self.folder, self.options)
+            query = watcher.places.query()
+            if watcher.expects(batch, query):
+                with plain_failures("the stream"):
+                    table = self.reader.read(frame, watcher)
+                watcher.take(batch, query, table)
+                self._stop_if_broken(watcher, batch)
+        except Exception as error:
+            self.error = error
+            raise
+
+    def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
+        if self.fail_on is None:
+            return
+        for rule in watcher.state.rules:
+            if self.fail_on in (Severity.WARN, rule.severity) and watcher.is_broken(rule):
+                told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
+                raise StoppedError(told, rule=rule.name, count=batch)
+
+    def close(self) -> None:
+        """Lets the folder go, where this process has it."""
+        with _lock:
+            found = _watchers.pop(self.folder, None)
+        if found is not None:
+            found.close()

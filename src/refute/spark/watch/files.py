@@ -1,0 +1,67 @@
+"""Files as they arrive: Spark says which are new, once each, and this process reads them as any table is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.files import local_files, read_files
+from refute.relation.read.formats import format_of, in_order
+from refute.relation.read.like import read_like
+from refute.relation.read.schema import Schema
+from refute.spark.session.failures import plain_failures
+from refute.spark.watch.batches import BatchReader
+from refute.watching.intake import read_by
+from refute.watching.watcher import Watcher
+
+BATCH_BYTES = 1 << 28  # of files in one batch, if they are more than one
+_COLUMNS = "path string, modificationTime timestamp, length bigint, content binary"
+
+
+def arriving(session: SparkSession, path: str, batch_bytes: int = BATCH_BYTES) -> DataFrame:
+    """The stream of names of files in a folder, below it, or that match a glob; contents are not read."""
+    with plain_failures(path):
+        reader = session.readStream.format("binaryFile").schema(_COLUMNS)
+        options = {"recursiveFileLookup": "true", "maxBytesPerTrigger": str(batch_bytes)}
+        return reader.options(**options).load(path).select("path")
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader(BatchReader):
+    """Rows of files whose names a batch has: under a schema, else with the types that the first ones had."""
+
+    path: str
+    schema: Schema | None = None
+    csv: CsvOptions = USUAL
+
+    def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
+        """The rows of the files of a batch, in the order of their names."""
+        names = [re.sub(r"^file:/+", "/", str(row[0])) for row in frame.collect()]
+        files = [Path(name) for name in sorted(names, key=in_order) if format_of(name) is not None]
+        return self._read(files, self.path, self.schema, watcher)
+
+    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+        """The table that was there first, whose files are read as those that arrive are."""
+        if not isinstance(table, str | Path):
+            return BatchReader.bootstrap(self, table, watcher)
+        op, schema = watcher.options.op, self.schema
+        if schema is not None and op is not None:  # which a table that was there first need not have
+            schema = Schema({name: kind for name, kind in schema.types.items() if name != op}, schema.header)
+        return self._read(local_files(str(table)), str(table), schema, watcher)
+
+    def _read(self, files: list[Path], path: str, schema: Schema | None, watcher: Watcher) -> pa.Table:
+        known = watcher.state.schema
+        if not files:
+            return pa.table({}) if known is None else known.empty_table()
+        if schema is not None or known is None:
+            return read_files(files, path, schema, self.csv)
+        options = watcher.options
+        needed = {*read_by(watcher.state.rules, watcher.state.key), options.op, options.order}
+        spare = [one for one in known.names if one not in needed]
+        return read_like(files, path, known, options.op, spare=spare, csv=self.csv)

@@ -1,0 +1,138 @@
+"""The feed of a watch: violations that came and went with each batch, by pair and by row, a file each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from refute.durable.log import sync_folder
+from refute.live.changes import clashes_table
+from refute.live.rows import Rows
+from refute.live.state import Change
+from refute.watching.pieces import Longs, write_parquet
+from refute.watching.places import WatchPlaces
+
+Clashes = dict[str, tuple[pa.Table, pa.Table]]  # by rule
+
+ADDED, RESOLVED = "added", "resolved"
+MOST_FILES = 1000  # of each feed: the newest
+_SPARSE = 16  # rows for each that has changed, from which counts of all rows are not made
+_FEW = 64  # files beyond that are removed at once
+
+
+class Feeds:
+    """Files by batch, which are written before the batch is committed and get their names after it."""
+
+    def __init__(self, places: WatchPlaces, key: Sequence[str]) -> None:
+        self._folders = (places.pairs, places.rows)
+        self._key = tuple(key)
+
+    def open(self, batch: int | None) -> None:
+        """Names the files of the batch that was committed last; those of one that was not are removed."""
+        for folder in self._folders:
+            for path in list(folder.glob(".batch-*.part")):
+                if batch is not None and path.name == _draft(folder, batch).name:
+                    os.replace(path, folder / _name(batch))
+                else:
+                    path.unlink()
+
+    def write(
+        self, batch: int, change: Change, clashes: Clashes, schema: pa.Schema, moved: tuple[Longs, Longs]
+    ) -> None:
+        """Writes what a batch changed, which readers do not see yet."""
+        lines, rows = [], []
+        for rule, (new, old) in change.pairs.items():
+            for word, table in zip((ADDED, RESOLVED), clashes[rule], strict=True):
+                if len(table):
+                    lines.append(_lines(batch, rule, word, table, schema))
+            if len(new[0]) or len(old[0]):
+                rows.append(self._by_row(batch, rule, new, _named(old, change.gone, moved), change.rows))
+        for folder, tables in zip(self._folders, (lines, rows), strict=True):
+            if tables:
+                write_parquet(_draft(folder, batch), pa.concat_tables(tables))
+
+    def show(self, batch: int) -> None:
+        """Lets readers see the files of a batch."""
+        for folder in self._folders:
+            with contextlib.suppress(FileNotFoundError):  # nothing has changed
+                os.replace(_draft(folder, batch), folder / _name(batch))
+                sync_folder(folder)
+                self._sweep(folder)
+
+    def _by_row(self, batch: int, rule: str, new: tuple[Longs, ...], lost: Longs, rows: tuple[Rows, Rows]) -> pa.Table:
+        """How many violations each row has got and lost."""
+        slots, counts = _counted(np.concatenate(new), lost)
+        went, stays = ~slots[slots < 0], slots[slots >= 0]
+        named = pa.concat_tables(
+            [clashes_table((went,), rows[0], self._key, ()), clashes_table((stays,), rows[1], self._key, ())]
+        )
+        told = {"batch": _repeat(batch, len(slots)), "rule": pa.repeat(rule, len(slots)), "id": named.column("s")}
+        told |= {name: named.column(f"s_{name}") for name in self._key}
+        return pa.table({**told, ADDED: counts[0], RESOLVED: counts[1]})
+
+    def _sweep(self, folder: Path) -> None:
+        names = sorted(name for name in os.listdir(folder) if name.startswith("batch-"))
+        for name in names[: max(len(names) - MOST_FILES, 0)][:_FEW]:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _named(old: tuple[Longs, ...], gone: Longs, moved: tuple[Longs, Longs]) -> Longs:
+    """The rows of violations that went: by the slots that they have now, or `~slot` for rows that are gone."""
+    lost = np.concatenate(old)
+    found = np.where(np.isin(lost, gone), ~lost, lost)
+    before, after = moved
+    if len(before) and len(lost):
+        order = np.argsort(before)
+        place = order[np.minimum(np.searchsorted(before, lost, sorter=order), len(order) - 1)]
+        found = np.where(before[place] == lost, after[place], found)
+    return found
+
+
+def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
+    """The distinct rows of both, in order, and how often each is in the one and in the other."""
+    least = int(min(lost.min(initial=0), 0))
+    wide = int(max(got.max(initial=0), lost.max(initial=0))) + 1 - least
+    if wide > _SPARSE * (len(got) + len(lost)):  # a sort takes less than a look at all rows
+        slots, where = np.unique(np.concatenate([got, lost]), return_inverse=True)
+        parts = where[: len(got)], where[len(got) :]
+        return slots, (np.bincount(parts[0], minlength=len(slots)), np.bincount(parts[1], minlength=len(slots)))
+    came, went = (np.bincount(side - least, minlength=wide) for side in (got, lost))
+    places = np.flatnonzero(came + went)
+    return places + least, (came[places], went[places])
+
+
+def clashes_of(change: Change, key: Sequence[str]) -> Clashes:
+    """The violations that a change added and resolved, by rule."""
+    before, after = change.rows
+    return {
+        rule: (clashes_table(new, after, key, ()), clashes_table(old, before, key, ()))
+        for rule, (new, old) in change.pairs.items()
+    }
+
+
+def _lines(batch: int, rule: str, word: str, clashes: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Violations as lines of the feed, with the columns of the table of violations but for `since` and `until`."""
+    count = len(clashes)
+    told = {"batch": _repeat(batch, count), "rule": pa.repeat(rule, count), "change": pa.repeat(word, count)}
+    for one in schema:
+        if one.name not in ("rule", "since", "until"):
+            known = one.name in clashes.column_names
+            told[one.name] = clashes.column(one.name).cast(one.type) if known else pa.nulls(count, one.type)
+    return pa.table(told)
+
+
+def _repeat(number: int, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(number, pa.int64()), count)
+
+
+def _name(batch: int) -> str:
+    return f"batch-{batch:012}.parquet" if batch >= 0 else "batch--00000000001.parquet"
+
+
+def _draft(folder: Path, batch: int) -> Path:
+    return folder / f".{_name(batch)}.part"

@@ -1,0 +1,82 @@
+"""The columns of a batch that a watch keeps: those of the first one. Others are let go, unless a rule reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from refute.errors import SchemaError, did_you_mean
+from refute.language.conditions import columns_of
+from refute.language.rulebook import Rule
+from refute.live.arrivals import arrow_of
+
+
+def read_by(rules: Sequence[Rule], key: Sequence[str]) -> dict[str, str]:
+    """The columns that rules and the key read, each with what reads it."""
+    found = dict.fromkeys(key, "the key")
+    for rule in rules:
+        names = [*rule.constraint.columns, *(() if rule.where is None else columns_of(rule.where))]
+        for name in names:
+            found.setdefault(name, f"rule {rule.name!r}")
+    return found
+
+
+def fitted(
+    table: pa.Table, schema: pa.Schema | None, read: Mapping[str, str], lost: Mapping[str, int], batch: int
+) -> tuple[pa.Table, dict[str, int]]:
+    """A batch with the columns and types of a watch, and the columns that it no longer has, each since a batch.
+
+    A column that nothing reads may be missing, or hold what its type cannot: it is null from then on. Raises
+    SchemaError for one that is read.
+    """
+    if schema is None:
+        first = arrow_of(table, None)
+        return first.select([field.name for field in first.schema if field.name in read or is_plain(field.type)]), {}
+    if table.schema.equals(schema):
+        return table, dict(lost)
+    gone = dict(lost)
+    columns = []
+    for field in schema:
+        column = None
+        if field.name in table.column_names:
+            try:
+                column = arrow_of(table.select([field.name]), pa.schema([field])).column(0)
+            except SchemaError as error:
+                if field.name in read:
+                    raise SchemaError(
+                        f"batch {batch:,} has another type than before in a column that {read[field.name]} reads: "
+                        f"{error}",
+                        column=field.name,
+                        type=error.facts.get("type"),
+                        expected=str(field.type),
+                    ) from error
+        elif field.name in read:
+            raise SchemaError(
+                f"batch {batch:,} lacks the column {field.name!r}, which {read[field.name]} reads."
+                f"{did_you_mean(field.name, table.column_names)}",
+                column=field.name,
+                known=tuple(table.column_names),
+            )
+        if column is None:
+            gone.setdefault(field.name, batch)
+            column = pa.chunked_array([pa.nulls(len(table), field.type)])
+        columns.append(column)
+    return pa.table(columns, [field.name for field in schema]), gone
+
+
+def refuse_lost(rules: Sequence[Rule], key: Sequence[str], lost: Mapping[str, int]) -> None:
+    """Raises SchemaError for a rule that reads a column which rows of some batches did not have."""
+    for name, reader in read_by(rules, key).items():
+        if name in lost:
+            raise SchemaError(
+                f"{reader} reads the column {name!r}, which the rows since batch {lost[name]:,} do not have; start a "
+                "new state for this rule",
+                column=name,
+            )
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether a column of this type is kept although nothing reads it."""
+    return not (pt.is_nested(kind) or pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind))

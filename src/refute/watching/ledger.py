@@ -1,0 +1,226 @@
+"""The table of violations: those that are open and those that were, in folders of files that never change.
+
+Each state of the table is a folder. Files that two states share are one file with two names, so a state costs what has
+changed. A reader who opens one of these folders sees one moment, whatever happens meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from refute.durable.log import sync_folder
+from refute.errors import DataError
+from refute.watching.pieces import Find, Longs, PairMarks, Piece, picked, with_until
+
+OPEN, CLOSED = "open", "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTuning:
+    """Sizes of the table and its files."""
+
+    piece: int = 1 << 16  # lines of a file of open violations: what one that is resolved has to rewrite
+    closed_piece: int = 1 << 18
+    most_closed: int = 1 << 22  # resolved violations that are kept, the newest
+    states: int = 8  # older states of the table that are kept for readers
+    seconds: float = 600.0  # for which states are kept beside, as long as they are not too many
+    most_states: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a batch does to the table: lines that come, with their marks, violations that go, rows that go or move."""
+
+    batch: int
+    added: Sequence[tuple[pa.Table, PairMarks]]
+    resolved: PairMarks
+    gone: Longs
+    moved: tuple[Longs, Longs]
+    slots: int  # all slots are below
+    dropped: Sequence[str] = ()  # rules of which nothing is kept any more
+
+
+class Ledger:
+    """The table of violations in a folder of its states."""
+
+    def __init__(self, folder: Path, link: Path, rules: Sequence[str], tuning: LedgerTuning | None = None) -> None:
+        self._folder = folder
+        self._link = link
+        self._rules = {name: number for number, name in enumerate(rules)}
+        self._tuning = tuning or LedgerTuning()
+        self.state: str | None = None  # the name of the folder that is the table
+        self._pieces: dict[str, list[Piece]] = {OPEN: [], CLOSED: []}
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each rule in marks."""
+        return self._rules
+
+    def open(self, state: str | None) -> None:
+        """Takes the state that was committed; what a killed process left behind goes, and readers see this one."""
+        number = -1 if state is None else int(state)
+        for path in self._folder.iterdir():
+            if path.name.startswith(".") or not path.name.isdigit() or int(path.name) > number:
+                shutil.rmtree(path, ignore_errors=True)
+        if state is None:
+            return
+        folder = self._folder / state
+        if not folder.is_dir():
+            raise DataError(f"{folder} is missing; the table of violations cannot be continued", path=str(folder))
+        self.state = state
+        for path in sorted(folder.iterdir(), key=lambda path: path.name):
+            kind = path.name.partition("-")[0]
+            rows = parquet.read_metadata(path).num_rows
+            if rows:
+                self._pieces[kind].append(Piece(rows, path.name))
+        self.show(state)
+
+    def rename_rules(self, rules: Sequence[str]) -> None:
+        """Takes the rules of a watch that has others now; marks are made anew when they are asked for."""
+        self._rules = {name: number for number, name in enumerate(rules)}
+        for piece in self._pieces[OPEN]:
+            piece.marks = None
+
+    def locate(self, find: Find) -> None:
+        """Finds out which rows the open violations are about, as long as all of these rows are where they were."""
+        for piece in self._pieces[OPEN]:
+            piece.known_marks(self._current(), self._rules, find)
+
+    def write(self, turn: Turn, schema: pa.Schema, find: Find) -> str:
+        """Writes the state after a batch, which readers do not see yet; its name, the same one if nothing changes."""
+        before = self._names
+        closing = self._taken_out(turn, find)
+        came = PairMarks.joined([marks for _, marks in turn.added])
+        lines = [table for table, _ in turn.added if len(table)]
+        if lines:
+            self._put(OPEN, Piece.of(pa.concat_tables(lines), came), self._tuning.piece)
+        if closing:
+            self._put(CLOSED, Piece.of(pa.concat_tables(closing)), self._tuning.closed_piece)
+            while self._n_closed - self._pieces[CLOSED][0].n_rows >= self._tuning.most_closed:
+                self._pieces[CLOSED].pop(0)
+        self._thin_out()
+        if self.state is not None and before == self._names:
+            return self.state
+        return self._written(schema)
+
+    def show(self, state: str) -> None:
+        """Lets readers see a state, and removes old ones."""
+        self.state = state
+        target = os.path.join(self._folder.name, state)
+        if not self._link.is_symlink() or os.readlink(self._link) != target:
+            draft = self._link.with_name(f".{self._link.name}.part")
+            with contextlib.suppress(FileNotFoundError):
+                draft.unlink()
+            os.symlink(target, draft)
+            os.replace(draft, self._link)
+            sync_folder(self._link.parent)
+        self._sweep(int(state))
+
+    @property
+    def _n_closed(self) -> int:
+        return sum(piece.n_rows for piece in self._pieces[CLOSED])
+
+    @property
+    def _names(self) -> dict[str, list[str | None]]:
+        return {kind: [piece.name for piece in pieces] for kind, pieces in self._pieces.items()}
+
+    def _current(self) -> Path:
+        return self._folder / str(self.state)
+
+    def _taken_out(self, turn: Turn, find: Find) -> list[pa.Table]:
+        """Takes resolved violations out of the open ones; their lines, closed by the batch."""
+        dropped = [self._rules[name] for name in turn.dropped if name in self._rules]
+        if not len(turn.gone) and not dropped:
+            return []
+        closing, kept = [], []
+        left = len(turn.resolved.s)
+        for piece in self._pieces[OPEN]:
+            marks = piece.known_marks(self._current(), self._rules, find)
+            places = marks.going(turn.gone, turn.slots)
+            touched = marks.chosen(places)
+            away = np.zeros(piece.n_rows, np.bool_)
+            away[places[touched.among(turn.resolved)]] = True
+            left -= int(np.count_nonzero(away))
+            unlisted = np.isin(marks.rules, dropped) if dropped else np.zeros(0, np.bool_)
+            if len(places):
+                marks = marks.moved(*turn.moved)
+            if not away.any() and not unlisted.any():
+                kept.append(Piece(piece.n_rows, piece.name, piece.table, marks))
+                continue
+            table = piece.read(self._current())
+            if away.any():
+                closing.append(with_until(picked(table, away), turn.batch))
+            stays = ~away & ~unlisted if len(unlisted) else ~away
+            if stays.any():
+                kept.append(Piece.of(picked(table, stays), marks.chosen(stays)))
+        assert left == 0 or dropped, "what is resolved was open"
+        self._pieces[OPEN] = kept
+        return closing
+
+    def _put(self, kind: str, new: Piece, most: int) -> None:
+        """Takes lines in at the end, joined with small pieces before them, and in pieces that are not too large."""
+        pieces = self._pieces[kind]
+        while pieces and pieces[-1].n_rows <= 2 * new.n_rows and pieces[-1].n_rows + new.n_rows <= most:
+            new = self._joined(pieces.pop(), new)
+        for start in range(0, new.n_rows, most):
+            part = slice(start, start + most)
+            assert new.table is not None
+            marks = None if new.marks is None else PairMarks(*(side[part] for side in new.marks))
+            pieces.append(Piece.of(new.table.slice(start, most), marks))
+
+    def _thin_out(self) -> None:
+        """Joins neighbours as long as there are many pieces for their lines."""
+        for kind, most in ((OPEN, self._tuning.piece), (CLOSED, self._tuning.closed_piece)):
+            pieces = self._pieces[kind]
+            while len(pieces) > 16 + 8 * (sum(piece.n_rows for piece in pieces) // most):
+                sizes = [one.n_rows + two.n_rows for one, two in itertools.pairwise(pieces)]
+                place = int(np.argmin(sizes))
+                pieces[place : place + 2] = [self._joined(pieces[place], pieces[place + 1])]
+
+    def _joined(self, one: Piece, two: Piece) -> Piece:
+        known = one.marks is not None and two.marks is not None
+        marks = PairMarks.joined([one.marks, two.marks]) if known else None  # type: ignore[list-item]
+        return Piece.of(pa.concat_tables([one.read(self._current()), two.read(self._current())]), marks)
+
+    def _written(self, schema: pa.Schema) -> str:
+        """Writes the pieces that are new, beside names for those that are not."""
+        state = f"{0 if self.state is None else int(self.state) + 1:08}"
+        target, draft = self._folder / state, self._folder / f".{state}"
+        for path in (target, draft):
+            shutil.rmtree(path, ignore_errors=True)
+        draft.mkdir()
+        number = 0
+        for kind, pieces in self._pieces.items():
+            for piece in pieces:
+                if piece.name is not None:
+                    os.link(self._current() / piece.name, draft / piece.name)
+                else:
+                    piece.write(draft, f"{kind}-{state}-{number:04}.parquet")
+                    number += 1
+        if not any(self._pieces.values()):  # so there are columns to be read
+            Piece.of(schema.empty_table()).write(draft, f"{OPEN}-{state}-none.parquet")
+        sync_folder(draft)
+        os.rename(draft, target)
+        sync_folder(self._folder)
+        return state
+
+    def _sweep(self, newest: int) -> None:
+        """Removes states that are old, or too many."""
+        now = time.time()
+        for path in self._folder.iterdir():
+            age = newest - int(path.name) if path.name.isdigit() else 0
+            if age > self._tuning.states:
+                with contextlib.suppress(OSError):
+                    if age > self._tuning.most_states or now - path.stat().st_mtime > self._tuning.seconds:
+                        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,153 @@
+"""Parts of the table of violations: a file each, which never changes, and which rows of a state its lines are about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from refute.kernels.runs.pairs import bits_of, touched
+from refute.relation.arrays import row_numbers
+
+Longs = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Find = Callable[[pa.Table, str], Longs]  # the slots of the rows on one side of some violations
+
+
+class PairMarks(NamedTuple):
+    """Violations by numbers: of the rule, of the row `s`, and of the row `t`, or `s` again where there is none."""
+
+    rules: Longs
+    s: Longs
+    t: Longs
+
+    @classmethod
+    def joined(cls, parts: Sequence[PairMarks]) -> PairMarks:
+        """All of these."""
+        nothing = np.empty(0, np.int64)
+        return cls(*(np.concatenate([nothing, *(part[side] for part in parts)]) for side in range(3)))
+
+    def chosen(self, which: Longs | Mask) -> PairMarks:
+        """Some of them."""
+        return PairMarks(self.rules[which], self.s[which], self.t[which])
+
+    def going(self, gone: Longs, slots: int) -> Longs:
+        """The places of those of which a row is going; all slots are below `slots`."""
+        bits = np.zeros((slots >> 6) + 1, np.uint64)
+        bits_of(gone, bits)
+        places = np.empty(len(self.s), np.int64)
+        return places[: touched(self.s, self.t, bits, np.ones(slots, np.uint8), places)]
+
+    def among(self, others: PairMarks) -> Mask:
+        """Which of them are among others; none is twice in either."""
+        columns = [np.concatenate(sides) for sides in zip(self, others, strict=True)]
+        order = np.lexsort(columns)
+        same = np.ones(max(len(order) - 1, 0), np.bool_)
+        for column in columns:
+            same &= column[order[1:]] == column[order[:-1]]
+        found = np.zeros(len(order), np.bool_)
+        found[order[1:][same]] = True
+        found[order[:-1][same]] = True
+        return found[: len(self.s)]
+
+    def moved(self, before: Longs, after: Longs) -> PairMarks:
+        """The same violations, once some rows have other slots."""
+        if not len(before):
+            return self
+        order = np.argsort(before)
+
+        def renamed(side: Longs) -> Longs:
+            place = np.minimum(np.searchsorted(before, side, sorter=order), len(order) - 1)
+            found = order[place]
+            return np.where(before[found] == side, after[found], side)
+
+        return PairMarks(self.rules, renamed(self.s), renamed(self.t))
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """Some violations: in a file, in memory until they are written, or both."""
+
+    n_rows: int
+    name: str | None = None
+    table: pa.Table | None = field(default=None, repr=False)
+    marks: PairMarks | None = field(default=None, repr=False)  # of open ones, once they are known
+
+    @classmethod
+    def of(cls, table: pa.Table, marks: PairMarks | None = None) -> Piece:
+        """A piece that is not written yet."""
+        return cls(len(table), None, table, marks)
+
+    def read(self, folder: Path) -> pa.Table:
+        """Its lines."""
+        return self.table if self.table is not None else parquet.read_table(folder / str(self.name), partitioning=None)
+
+    def known_marks(self, folder: Path, rules: dict[str, int], find: Find) -> PairMarks:
+        """Which rows its lines are about, looked up by their keys when that is first asked."""
+        if self.marks is None:
+            table = self.read(folder)
+            numbers = pc.index_in(table.column("rule").cast(pa.string()), pa.array(list(rules), pa.string()))
+            s, t = find(table, "s"), find(table, "t")
+            self.marks = PairMarks(np.asarray(numbers).astype(np.int64), s, np.where(t < 0, s, t))
+        return self.marks
+
+    def write(self, folder: Path, name: str) -> None:
+        """Writes its lines to a new file, which is on the disk when this returns."""
+        assert self.table is not None
+        write_parquet(folder / name, self.table)
+        self.name, self.table = name, None
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Writes a table to a new file, which is on the disk when this returns."""
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    parquet.write_table(table, path, compression="snappy", use_dictionary=texts, write_statistics=["since", "until"])
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def lines_schema(kinds: dict[str, pa.DataType]) -> pa.Schema:
+    """The columns of the table of violations, whose rows have a key of these types, or numbers."""
+    each = [pa.field(name, kind) for name, kind in kinds.items()]
+    row = pa.int64() if not each else each[0].type if len(each) == 1 else pa.struct(each)
+    sides = [pa.field(f"{side}_{one.name}", one.type) for side in "st" for one in each]
+    numbers = [pa.field("since", pa.int64()), pa.field("until", pa.int64())]
+    return pa.schema([pa.field("rule", pa.string()), pa.field("s", row), pa.field("t", row), *sides, *numbers])
+
+
+def lines_of(rule: str, clashes: pa.Table, schema: pa.Schema, since: int) -> pa.Table:
+    """Violations of a rule, by the ids of their rows, as lines of the table, open since a batch."""
+    count = len(clashes)
+    columns: list[pa.Array | pa.ChunkedArray] = []
+    for one in schema:
+        if one.name == "rule":
+            columns.append(pa.repeat(rule, count))
+        elif one.name == "since":
+            columns.append(pa.repeat(pa.scalar(since, pa.int64()), count))
+        elif one.name in clashes.column_names and one.name != "until":
+            columns.append(clashes.column(one.name).cast(one.type))
+        else:
+            columns.append(pa.nulls(count, one.type))
+    return pa.table(columns, schema=schema)
+
+
+def with_until(table: pa.Table, batch: int) -> pa.Table:
+    """Lines of violations that a batch has resolved."""
+    place = table.schema.get_field_index("until")
+    return table.set_column(place, table.schema.field(place), pa.repeat(pa.scalar(batch, pa.int64()), len(table)))
+
+
+def picked(table: pa.Table, which: Mask) -> pa.Table:
+    """Some lines."""
+    return table.take(row_numbers(np.flatnonzero(which)))

@@ -1,0 +1,143 @@
+"""What a batch did: to each rule, and in how much time; and the history of all batches, a line each."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from refute.writing import replacing
+
+MOST_LINES = 20_000  # of a history; half as many are left when there are more
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """What a batch did to one rule."""
+
+    name: str
+    added: int
+    resolved: int
+    open: int
+    broken: bool  # more than its tolerance allows
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """What one batch did: rows that came in it, rows that there are, and violations by rule."""
+
+    batch: int  # -1 for the table that was there first
+    time: str
+    rows: int
+    n_rows: int
+    seconds: float
+    rules: tuple[RuleRecord, ...]
+
+    @property
+    def added(self) -> int:
+        """How many violations appeared."""
+        return sum(rule.added for rule in self.rules)
+
+    @property
+    def resolved(self) -> int:
+        """How many violations vanished."""
+        return sum(rule.resolved for rule in self.rules)
+
+    @property
+    def open(self) -> int:
+        """How many violations there are."""
+        return sum(rule.open for rule in self.rules)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as what JSON holds."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> BatchRecord:
+        """The record that was written."""
+        rules = tuple(RuleRecord(**rule) for rule in told["rules"])
+        return cls(told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules)
+
+
+class BatchHistory:
+    """A file with a line for each batch, the newest last. A line that was not written to its end is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = 0
+
+    def mend(self, last: dict[str, Any] | None) -> None:
+        """Brings the file to where the last commit is, whose record this is."""
+        known = read_history(self._path)
+        self._lines = len(known)
+        if last is not None and (not known or known[-1].batch < last["batch"]):
+            known.append(BatchRecord.of(last))
+            self._write(known)
+        elif known and not self._path.read_bytes().endswith(b"\n"):
+            self._write(known)
+
+    def append(self, record: BatchRecord) -> None:
+        """Takes a record in."""
+        with open(self._path, "a", encoding="utf-8") as stream:
+            stream.write(_line(record))
+        self._lines += 1
+        if self._lines > MOST_LINES:
+            self._write(read_history(self._path)[-MOST_LINES // 2 :])
+
+    def _write(self, records: Sequence[BatchRecord]) -> None:
+        with replacing(self._path) as draft, open(draft, "w", encoding="utf-8") as stream:
+            stream.writelines(map(_line, records))
+        self._lines = len(records)
+
+
+def read_history(path: Path, newest: int | None = None) -> list[BatchRecord]:
+    """The records of a history, or the newest of them, in order; none where there is no file."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            lines = deque(stream, newest)
+    except FileNotFoundError:
+        return []
+    return list(_records(lines))
+
+
+class Following:
+    """Reads what is appended to a history since it was last asked."""
+
+    def __init__(self, path: Path, after: int | None) -> None:
+        self._path = path
+        self._after = after
+        self._place = 0
+        self._file: tuple[int, int] | None = None
+
+    def read(self) -> list[BatchRecord]:
+        """The records that are new."""
+        try:
+            with open(self._path, "rb") as stream:
+                now = os.fstat(stream.fileno())
+                if self._file != (now.st_dev, now.st_ino) or now.st_size < self._place:  # another was put in its place
+                    self._file, self._place = (now.st_dev, now.st_ino), 0
+                stream.seek(self._place)
+                held = stream.read()
+        except FileNotFoundError:
+            return []
+        whole = held[: held.rfind(b"\n") + 1]
+        self._place += len(whole)
+        found = list(_records(whole.decode().splitlines(keepends=True)))
+        new = [one for one in found if self._after is None or one.batch > self._after]
+        self._after = new[-1].batch if new else self._after
+        return new
+
+
+def _records(lines: Iterable[str]) -> Iterator[BatchRecord]:
+    """The records of lines that were written to their ends, which is not all where a machine stopped."""
+    for line in lines:
+        if line.startswith("{") and line.endswith("}\n"):
+            yield BatchRecord.of(json.loads(line))
+
+
+def _line(record: BatchRecord) -> str:
+    return json.dumps(record.to_dict()) + "\n"

@@ -1,0 +1,52 @@
+"""What a watch does not begin with: a folder, a key or a checkpoint that are not its own."""
+
+from __future__ import annotations
+
+import os
+
+from refute.errors import DataError, OptionError
+from refute.live.saved import STREAM, KeptState
+from refute.watching.places import WatchPlaces
+
+
+def refuse_others(places: WatchPlaces, kept: KeptState, given: tuple[str, ...] | None) -> None:
+    """Raises an error where the key is another, or where the stream of the checkpoint is not the one of the state."""
+    key, query = kept.state.key, kept.told[STREAM]["query"]
+    if given is not None and given != key:
+        raise OptionError(
+            f"the watch in {places.folder} has the key {', '.join(key) or 'none'}; leave key= out",
+            option="key",
+            value=given,
+            key=key,
+        )
+    if query is not None and places.query() != query:
+        raise foreign(places, query, places.query())
+
+
+def refuse_remains(places: WatchPlaces) -> None:
+    """Raises DataError for a folder that a watch cannot begin in: one with other files, or with half of a watch."""
+    names = sorted(os.listdir(places.folder)) if places.folder.is_dir() else []
+    if places.checkpoint.name in names:
+        raise DataError(
+            f"{places.checkpoint} is there, but {places.state} is gone: the rows that the stream has brought so far "
+            "are lost. Restore the state, or start in a new folder",
+            path=str(places.state),
+        )
+    for name in names:
+        if name != places.state.name:
+            raise DataError(
+                f"{places.folder} is not empty and does not hold a watch: it contains {name!r}",
+                path=str(places.folder / name),
+            )
+
+
+def foreign(places: WatchPlaces, known: str, found: str | None) -> DataError:
+    """The error for a checkpoint that is not the one of the state."""
+    what = "is gone" if found is None else "is that of another stream"
+    return DataError(
+        f"the checkpoint in {places.checkpoint} {what}, so it is not known which rows of the stream the state in "
+        f"{places.folder} already has. Restore the checkpoint, or start in a new folder",
+        path=str(places.checkpoint),
+        value=found,
+        expected=known,
+    )

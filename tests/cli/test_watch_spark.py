@@ -1,0 +1,164 @@
+"""`refute watch`: files as they arrive, a line per batch, exit codes, and who is told of broken rules."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyarrow import parquet
+
+import refute as rf
+from refute.cli.app import run
+from refute.cli.exits import Exit
+from refute.cli.watch.webhook import TRIES, Webhook
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RULE = "zip -> city"
+
+
+def arrive(folder: Path, name: str, text: str) -> None:
+    """A file that arrives whole."""
+    folder.mkdir(exist_ok=True)
+    draft = folder / f".{name}"
+    draft.write_text(text)
+    draft.rename(folder / name)
+
+
+def watch(*arguments: object) -> int:
+    """What a call gives."""
+    return run(["watch", *map(str, arguments), "--once"])
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_files_are_taken_as_they_arrive(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, state = tmp_path / "in", tmp_path / "kept"
+    before = tmp_path / "before.csv"
+    before.write_text("id,zip,city,note\n1,10115,Berlin,7\n")
+    arrive(source, "a.csv", "op,id,zip,city,note\ninsert,2,10115,Bernau,8\ninsert,3,04109,Leipzig,9\n")
+    common = [source, RULE, "--state", state, "--key", "id", "--op", "op", "--order", "at"]
+    assert run(["watch", *map(str, common), "--once"]) == Exit.FAILED  # no column `at`
+    assert "'at'" in capfd.readouterr().err
+    common = common[:-2]
+    assert watch(*common, "--bootstrap", before) == Exit.ERROR
+    told = capfd.readouterr()
+    assert "bootstrap: 1 row in " in told.out
+    assert "batch 0: 2 rows in " in told.out
+    assert "zip_fixes_city: 2 new, 0 resolved, 2 open" in told.out
+    # cells that look like numbers, a note that is none, a column that nobody knows: only what rules read matters
+    arrive(source, "b.csv", "op,id,zip,city,note,more\nupdate,2,10115,Berlin,none,x\ninsert,4,10117,0,12,y\n")
+    assert watch(*common, "--bootstrap", before, "--json") == Exit.HOLDS
+    told = capfd.readouterr()
+    (line,) = map(json.loads, told.out.splitlines())
+    assert (line["batch"], line["rows"], line["n_rows"]) == (1, 2, 4)
+    assert line["rules"] == [{"name": "zip_fixes_city", "added": 0, "resolved": 2, "open": 0, "broken": False}]
+    lines = parquet.read_table(state / "violations").to_pylist()
+    assert sorted((one["s"], one["t"], one["since"], one["until"]) for one in lines) == [(1, 2, 0, 1), (2, 1, 0, 1)]
+    arrive(source, "c.csv", "op,id,zip,town\ninsert,5,10115,Berlin\n")
+    assert watch(*common) == Exit.FAILED
+    assert "batch 2 lacks the column 'city', which rule 'zip_fixes_city' reads" in capfd.readouterr().err
+    with pytest.raises(rf.errors.DataError, match="does not hold a watch"):
+        rf.Watch(tmp_path / "nowhere")
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_files_are_read_as_they_are_written(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, state, before = tmp_path / "in", tmp_path / "kept", tmp_path / "before.csv"
+    before.write_text("id;zip;city\n1;010;Berlin\n")
+    arrive(source / "", "a.csv", "id;op;zip;city\n2;insert;010;Bernau\n3;insert;NA;Leipzig\n")
+    written = ["--schema", "id bigint, op string, zip string, city string", "--delimiter", ";", "--null-values", "NA"]
+    common = [f"{source}/*.csv", RULE, "--state", state, "--key", "id", "--op", "op", *written, "--bootstrap", before]
+    assert watch(*common, "--fail-on", "error") == Exit.ERROR
+    assert "batch 0: 2 rows in" in capfd.readouterr().out
+    assert rf.Watch(state).table().column("zip").to_pylist() == ["010", "010", None]
+    for wrong, why in (
+        ([f"{source}/a.csv"], "is a file; name its folder"),
+        ([tmp_path / "no"], "there is no file or folder"),
+        ([tmp_path], "is inside SOURCE"),
+        ([source, "--order", "id"], "--order needs --op"),
+    ):
+        assert run(["watch", str(wrong[0]), RULE, "--state", str(state), *map(str, wrong[1:])]) == Exit.FAILED
+        assert why in capfd.readouterr().err
+
+
+class Listener:
+    """A server on this machine that keeps what is posted to it, and refuses the first posts."""
+
+    def __init__(self, refusals: int) -> None:
+        self.posts: list[dict[str, Any]] = []
+        left = [refusals]
+        posts = self.posts
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                refused = left[0] > 0
+                left[0] -= 1
+                self.send_response(503 if refused else 204)
+                self.end_headers()
+                if not refused:
+                    posts.append(json.loads(body))
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def listeners() -> Iterator[list[Listener]]:
+    found: list[Listener] = []
+    yield found
+    for one in found:
+        one.server.shutdown()
+        one.server.server_close()
+
+
+def states(**words: str) -> dict[str, dict[str, Any]]:
+    return {name: {"state": word, "severity": "error", "open": 1} for name, word in words.items()}
+
+
+def test_a_webhook_is_told_of_changes_alone(listeners: list[Listener], tmp_path: Path) -> None:
+    listeners.append(Listener(refusals=TRIES - 1))
+    warned: list[str] = []
+    hook = Webhook(listeners[0].url, tmp_path / "posted.json", warned.append, pause=0.01)
+    for batch, word in enumerate(["ok", "broken", "broken", "ok", "ok"]):
+        hook.tell(batch, "now", states(a=word, b="broken"))
+    hook.close()
+    assert [(one["rule"], one["batch"], one["state"]) for one in listeners[0].posts] == [
+        ("b", 0, "broken"),
+        ("a", 1, "broken"),
+        ("a", 3, "ok"),
+    ]
+    again = Webhook(listeners[0].url, tmp_path / "posted.json", warned.append)
+    again.tell(5, "now", states(a="ok", b="ok"))
+    again.close()
+    assert [(one["rule"], one["batch"], one["state"]) for one in listeners[0].posts[3:]] == [("b", 5, "ok")]
+    assert not warned
+
+
+def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(
+    listeners: list[Listener], tmp_path: Path
+) -> None:
+    listeners.append(Listener(refusals=TRIES))
+    warned: list[str] = []
+    hook = Webhook(listeners[0].url, tmp_path / "posted.json", warned.append, pause=0.01)
+    hook.tell(0, "now", states(a="broken"))
+    hook.tell(1, "now", states(a="ok"))
+    hook.close()
+    assert warned == [f"--webhook {listeners[0].url}: the server answered 503; gave up on 'a' after {TRIES} tries"]
+    assert [one["state"] for one in listeners[0].posts] == ["ok"]
+    with pytest.raises(rf.errors.OptionError, match="give an address such as"):
+        Webhook("ftp://x", tmp_path / "posted.json", warned.append)

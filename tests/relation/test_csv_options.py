@@ -1,0 +1,119 @@
+"""CSV files that are written in another way than most: delimiter, quote, encoding and spellings of null."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import refute as rf
+from refute.errors import DataError, OptionError
+from refute.relation import read_local
+from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.schema import Schema
+
+CELL = st.text("ab;,|\t'\"\n é€ NA0", max_size=4)
+
+
+@given(
+    st.lists(st.tuples(CELL, CELL), max_size=5),
+    st.sampled_from((",", ";", "|", "\t")),
+    st.sampled_from(('"', "'")),
+    st.sampled_from(("utf-8", "cp1252", "iso8859-15")),
+    st.sampled_from(((), ("NA",), ("NA", "0", "a"))),
+)
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, str]],
+    delimiter: str,
+    quote: str,
+    encoding: str,
+    nulls: tuple[str, ...],
+) -> None:
+    file = tmp_path_factory.mktemp("csv") / "t.csv"
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, quotechar=quote, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows([("né", "b"), *rows])
+    file.write_bytes(text.getvalue().encode(encoding))
+    options = CsvOptions(delimiter=delimiter, quote=quote, encoding=encoding, null_values=nulls)
+    found = read_local(file, None, options)
+    assert found.column_names == ["né", "b"]
+    wanted = [tuple(None if cell in nulls else cell for cell in row) for row in rows]
+    if all(str(kind) == "string" for kind in found.schema.types):
+        assert list(zip(*(column.to_pylist() for column in found.columns), strict=True)) == wanted
+
+
+def test_options_reach_every_question(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes("ort;n\nKöln;1\nKöln;NA\n'a;b';2\n".encode("cp1252"))
+    options: dict[str, Any] = {"delimiter": ";", "quote": "'", "encoding": "windows-1252", "null_values": "NA"}
+    asked: dict[str, Any] = {"engine": "local", "csv": options}
+    assert rf.count(str(file), "unique(ort)", **asked) == 2
+    assert rf.check(str(file), {"rules": [{"name": "r", "not_null": "n"}]}, **asked).results[0].finding.violations == 1
+    assert len(rf.discover(str(file), **asked).rules) > 0
+    assert [str(kind) for kind in read_local(file, None, CsvOptions.of(options)).schema.types] == ["string", "int64"]
+
+
+def test_without_quotes_a_quote_is_a_letter(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n"x,1\ny",2\n')
+    assert read_local(tmp_path / "t.csv", None, CsvOptions(quote="")).to_pydict() == {"a": ['"x', 'y"'], "b": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"id;zip\n1;a\n2;b\n", r"single column, 'id;zip': its cells seem to be separated by ';', not by ','"),
+        (b"id;price\n1;2,5\n", r"separated by ';', not by ','; pass csv=\{'delimiter': ';'\} \(--delimiter ';'\)"),
+        (b"id\tzip\n1\ta\n", r"separated by a tab, not by ','; pass csv=\{'delimiter': '\\\\t'\}"),
+        ("id,ort\n1,Köln\n".encode("cp1252"), r"not UTF-8 text; it may be cp1252: pass csv=\{'encoding': 'cp1252'\}"),
+        (b"id,ort\n1,\x81\n", r"it may be latin-1"),
+        ("id,ort\n1,x\n".encode("utf-16"), r"it seems to be UTF-16: convert it first"),
+    ],
+)
+def test_a_wrong_delimiter_or_encoding_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError, match=problem):
+        read_local(tmp_path / "t.csv")
+
+
+def test_who_names_a_delimiter_is_believed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    assert read_local(tmp_path / "t.csv", None, CsvOptions(delimiter=",")).column_names == ["a;b"]
+    for one in ("a|b\nx\ny\n", '"a|b"\n"x|y"\n'):  # a name with a sign that rows do not have, or have in quotes
+        (tmp_path / "one.csv").write_text(one)
+        assert read_local(tmp_path / "one.csv").column_names == ["a|b"]
+    (tmp_path / "rows.csv").write_text("1;a\n2;b\n")
+    with pytest.raises(DataError, match="has rows such as '1;a': its cells seem to be separated by ';', not by ','"):
+        read_local(tmp_path / "rows.csv", Schema.of("x bigint, y string", header=False))
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"delimeter": ";"}, "csv= has no option 'delimeter'. Did you mean 'delimiter'"),
+        ({"delimiter": ";;"}, "delimiter must be one character"),
+        ({"delimiter": '"'}, "delimiter must be a sign that is not the quote"),
+        ({"encoding": "utf-9"}, "there is no encoding 'utf-9'"),
+        ({"encoding": "utf-16"}, "files in utf-16 cannot be read"),
+        ({"encoding": "gbk"}, "files in gbk cannot be read"),
+        ({"null_values": [1]}, "null_values must be a text or a list of them"),
+        (";", "csv must be a mapping"),
+    ],
+)
+def test_wrong_options_are_explained(given: Any, problem: str) -> None:
+    with pytest.raises(OptionError, match=problem):
+        CsvOptions.of(given)
+
+
+def test_options_are_for_files_and_for_csv(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="csv= applies to files only"):
+        rf.count(pa.table({"a": [1]}), "unique(a)", csv={"quote": "'"})
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(OptionError, match="is JSON lines, and csv= says how CSV files are written"):
+        rf.count(str(tmp_path / "t.jsonl"), "unique(a)", engine="local", csv={"delimiter": ";"})

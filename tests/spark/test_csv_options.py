@@ -1,0 +1,64 @@
+"""CSV files that are written in another way than most: Spark reads what one process reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import refute as rf
+from refute.errors import DataError
+from refute.relation import read_local
+from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.schema import Schema
+from refute.spark.source.opening import open_source
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")]
+
+FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "signs": (b"a;b;c\n1;'x;y';2020-01-01\n2;'it''s';\n3;'';2020-01-02\n", {"delimiter": ";", "quote": "'"}),
+    "letters": ('ört,n\nKöln,1\n€,2\n"a\nb",3\n'.encode("cp1252"), {"encoding": "cp1252"}),
+    "cyrillic": ("город|n\nМосква|1\nnull|\n".encode("cp1251"), {"encoding": "cp1251", "delimiter": "|"}),
+    "nulls": (b'a,b\n1,NA\nNA,"NA"\nNULL,x\n,""\n', {"null_values": ["NA", "NULL"]}),
+    "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
+    "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_spark_reads_what_one_process_reads(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    content, given = FILES[name]
+    (tmp_path / "t.csv").write_bytes(content)
+    options = CsvOptions.of(given)
+    here = read_local(tmp_path / "t.csv", None, options)
+    source = open_source(str(tmp_path / "t.csv"), session=spark, csv=options)
+    there = source.identified().orderBy("__row").drop("__row").toArrow()
+    assert there.cast(here.schema).to_pydict() == here.to_pydict()
+    texts = Schema.of(", ".join(f"`{column}` string" for column in here.column_names))
+    typed = open_source(str(tmp_path / "t.csv"), session=spark, schema=texts, csv=options, split_bytes=1).frame
+    wanted = read_local(tmp_path / "t.csv", texts, options).to_pylist()
+    assert sorted(map(repr, typed.toArrow().to_pylist())) == sorted(map(repr, wanted))
+
+
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        (b"id;zip\n1;a\n", None),
+        ("id,ort\n1,Köln\n".encode("cp1252"), None),
+        (b"id,ort\n1,\x81\n", {"encoding": "cp1252"}),
+        (b"id,ort\n1,\x81\n", None),
+        (b"id;ort\n1\n", {"delimiter": ";"}),
+    ],
+)
+def test_both_engines_refuse_in_the_same_words(
+    spark: SparkSession, tmp_path: Path, content: bytes, given: dict[str, Any] | None
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    said = []
+    for engine in ("local", "spark"):
+        with pytest.raises(DataError) as caught:
+            rf.check(str(tmp_path / "t.csv"), "unique(id)", engine=engine, csv=given)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
