@@ -119,8 +119,8 @@ def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
 
     choices = list(contexts)
     given = tuple(choices[one] if choices else () for one in joined("given").tolist())
-    parts = (joined(name) for name in ("column", "donor", "agree", "among", "on_right"))
-    return NamedCells(rows[order], *parts, given).grounded()
+    figures = (joined("agree"), joined("among"), joined("on_right").astype(np.bool_))
+    return NamedCells(rows[order], joined("column"), joined("donor"), *figures, given).grounded()
 
 
 class _Naming:
