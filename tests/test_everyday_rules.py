@@ -97,7 +97,7 @@ def test_not_null_is_a_rule_in_words_too() -> None:
         ("zip_n_not_null[n]", 1),
         ("unique_n", 2),
     ]
-    with pytest.raises(RuleError, match="no denial constraint says not_null"):
+    with pytest.raises(RuleError, match="not_null cannot be written as a denial constraint"):
         rf.parse("not_null(zip)")
     assert str(rf.parse("unique(not_null)")) == "not (s.not_null = t.not_null)"
 
