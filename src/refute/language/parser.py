@@ -75,7 +75,9 @@ def parse_rule(text: str, columns: Collection[str] | None = None) -> tuple[Denia
     """The constraints that a text stands for, be it a denial constraint or a short form."""
     found = parse_statement(text, columns)
     if isinstance(found, NotNull):
-        raise RuleSyntaxError("not_null cannot be written as a denial constraint; use it as a rule", text=text, position=0)
+        raise RuleSyntaxError(
+            "not_null cannot be written as a denial constraint; use it as a rule", text=text, position=0
+        )
     return (found,) if isinstance(found, DenialConstraint) else found.constraints()
 
 
