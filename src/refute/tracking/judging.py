@@ -113,8 +113,11 @@ class Judging(ABC):
     @property
     def is_whole(self) -> bool:
         """Whether all points of pairs are known, counted or not."""
-        if self.is_counted:
-            return True
+        return self.is_counted or self.is_plain
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each point is a box of its own, so a point that is not known would be in the way of some rule."""
         kinds = [slot.kind for slot in self.space.slots]
         alone = all(1 << state in kind.conjunctions for kind in kinds for state in range(len(kind.states)))
         return alone and self.options.max_predicates is None
@@ -253,7 +256,7 @@ class Judging(ABC):
             if not len(around):  # no box separates it from the others: whether it is there makes no difference
                 resolved[open_ones.argmax()] = True
                 continue
-            box, pair = searching.cheapest(around)
+            box, pair = searching.cheapest(_settling_most(around, self.known.points[open_ones]))
             if pair is None:
                 resolved |= self.known.suspects & ~(self.known.points & ~box).any(axis=1)
                 continue
@@ -318,6 +321,13 @@ class Judging(ABC):
         inside = np.empty(len(left), np.int64)
         first_around(np.ascontiguousarray(left), np.ascontiguousarray(free), inside)
         return left[inside < 0]
+
+
+def _settling_most(boxes: Words, points: Words) -> Words:
+    """The boxes that hold the most of these points, or half as many at least: if none is there, all are settled."""
+    held: Longs = np.array([np.count_nonzero(~(points & ~box).any(axis=1)) for box in boxes], np.int64)
+    most: Words = boxes[2 * held >= held.max()]
+    return most
 
 
 def _points(space: PredicateSpace, parts: list[Evidence]) -> Words:

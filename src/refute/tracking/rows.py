@@ -22,6 +22,9 @@ from refute.relation.keys.encoding import Encoding
 from refute.tracking.codes import NULL, Codes, Ints, Longs
 
 _ROOM = 1 << 10
+_MANY = 1 << 15  # rows from which texts that repeat are numbered first
+_SAMPLE = 1 << 12  # rows that say whether they do
+_REPEATED = 4  # times, there
 
 
 class Coded(NamedTuple):
@@ -80,6 +83,7 @@ class TrackedRows:
         self.states: NDArray[np.uint8] = np.zeros((_ROOM, len(self._single)), np.uint8)
         self.null_counts: dict[str, int] = dict.fromkeys(self._read, 0)
         self._missing: NDArray[np.bool_] = np.zeros((_ROOM, len(self._read)), np.bool_)
+        self._ever_null: set[str] = set()
         self._lay(space)
 
     @property
@@ -105,7 +109,7 @@ class TrackedRows:
         """
         generations = [encoding.generation for encoding in self.encodings.values()]
         found = [
-            self.encodings[group].codes(_in_one(relation.column(name)), ordered=self._ordered[group], extend=True)
+            self.encodings[group].codes(_with_few(relation.column(name)), ordered=self._ordered[group], extend=True)
             for name, group in self._groups.items()
         ]
         if generations != [encoding.generation for encoding in self.encodings.values()]:
@@ -150,6 +154,10 @@ class TrackedRows:
         """Whether a row that is there is null in a column of codes."""
         return bool(self.null_counts[self.names[column]])
 
+    def may_be_null(self, column: int) -> bool:
+        """Whether a row that is there, or has gone, may be null in a column of codes."""
+        return self.names[column] in self._ever_null
+
     def widen(self, space: PredicateSpace) -> None:
         """Changes to the layout of a widened space."""
         self._lay(space)
@@ -165,6 +173,7 @@ class TrackedRows:
         self.slots[first:last] = slots
         self.alive[first:last] = True
         self.n_alive += len(slots)
+        self._ever_null |= coded.nulls
         for name in coded.nulls:
             self.null_counts[name] += int(np.count_nonzero(coded.missing[:, self._read_at[name]]))
         self.n = last
@@ -271,9 +280,16 @@ def _ranks(relation: Relation, name: str) -> Longs:
     return relation.encode(name, ordered=True, dense=True).values.astype(np.int64, copy=False)
 
 
-def _in_one(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """The column in one piece, in which values are looked up once, and not first learnt and then looked up."""
-    return column.combine_chunks() if column.num_chunks > 1 else column
+def _with_few(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The column in one piece, in which values are looked up once, and not first learnt and then looked up.
+
+    Texts of many rows that repeat are numbered before that.
+    """
+    whole = column.combine_chunks() if column.num_chunks > 1 else column
+    if len(whole) < _MANY or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return whole
+    repeat = _REPEATED * len(whole.slice(0, _SAMPLE).unique()) < _SAMPLE
+    return whole.dictionary_encode() if repeat else whole
 
 
 def _compared(pairs: list[Slot], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -136,9 +136,10 @@ class Tracking(Judging):
         """Whether rows had better meet those alone that agree with them, though all pairs are counted; then they do.
 
         A row that comes or goes costs a look at all those that it meets. Where it is in the only pair that is known of
-        a point, one that goes costs a search too, which it does not where all pairs are counted.
+        a point, one that goes costs a search too, which it does not where all pairs are counted; nor does then each
+        rule that grows where points need not be known.
         """
-        if self._ways.counted is not None or self.options.error or self.options.almost:
+        if self._ways.counted is not None or self.options.error or self.options.almost or not self.is_plain:
             return False
         plan = planned(self.space, self.rows, self.boxes)
         if plan is None:

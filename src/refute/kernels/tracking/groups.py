@@ -66,31 +66,36 @@ def drop_members(pool: Pool, rows: Array, groups: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def number_keys(asked: Array, keys: Array, known: Scalar, cells: Array, out: Array) -> Scalar:
-    """Write the number of each asked key, new ones behind those known; how many are known then.
+def number_keys(
+    codes: Array, rows: Array, columns: Array, keys: Array, known: Scalar, cells: Array, out: Array
+) -> Scalar:
+    """Write the number of the key of each row, new ones behind those known; how many are known then.
 
-    asked: (n, K) int32. keys: (R, K) int32, of which the first `known` are known; there must be room for n more. cells:
-    a hash table, as long as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
+    codes: (N, C) int32, of which the key of a row is what it has in the `columns` (K,). keys: (R, K) int32, of which
+    the first `known` are known; there must be room for one more for each of the rows (n,). cells: a hash table, as long
+    as a power of two and twice as long as there may be keys: numbers plus one, 0 in empty cells.
     """
     mask = np.uint64(cells.shape[0] - 1)
-    for n in range(asked.shape[0]):
+    width = columns.shape[0]
+    for n in range(rows.shape[0]):
+        row = codes[rows[n]]
         mixed = np.uint64(0)
-        for k in range(asked.shape[1]):
-            mixed = (mixed ^ np.uint64(np.uint32(asked[n, k]))) * _SPREAD
+        for k in range(width):
+            mixed = (mixed ^ np.uint64(np.uint32(row[columns[k]]))) * _SPREAD
             mixed ^= mixed >> np.uint64(29)
         at = mixed & mask
         while True:
             cell = cells[at]
             if cell == 0:
-                for k in range(asked.shape[1]):
-                    keys[known, k] = asked[n, k]
+                for k in range(width):
+                    keys[known, k] = row[columns[k]]
                 known += 1
                 cells[at] = known
                 out[n] = known - 1
                 break
             same = True
-            for k in range(asked.shape[1]):
-                if keys[cell - 1, k] != asked[n, k]:
+            for k in range(width):
+                if keys[cell - 1, k] != row[columns[k]]:
                     same = False
                     break
             if same:
@@ -125,27 +130,29 @@ def keep_outermost(kept: Outermost, rows: Array, groups: Array, codes: Array, co
 @njit(cache=True, nogil=True)
 def _keep(kept: Outermost, row: Scalar, g: Scalar, value: Scalar) -> None:
     """Take a row in, among the ends of its group if it is known to belong there."""
-    most = kept.ends.shape[2]
+    ends, values = kept.ends, kept.values
+    last = ends.shape[2] - 1
     for side in range(2):
-        ends, values = kept.ends[g, side], kept.values[g, side]
         own = ~value if side else value  # the complement turns the order round
-        if ends[most - 1] >= 0 and own > values[most - 1]:
+        if ends[g, side, last] >= 0 and own >= values[g, side, last]:
+            if own == values[g, side, last] and last >= 2:
+                ends[g, side, last] = row
             continue
         listed, at = 0, -1
-        while listed < most and ends[listed] >= 0:
-            if at < 0 and (own < values[listed] or (own == values[listed] and listed >= 2)):
+        while listed <= last and ends[g, side, listed] >= 0:
+            if at < 0 and (own < values[g, side, listed] or (own == values[g, side, listed] and listed >= 2)):
                 at = listed
             listed += 1
         if at < 0:
-            whole = listed == kept.size[g] or (listed > 0 and own == values[listed - 1])
-            if listed == most or not whole:
+            whole = listed == kept.size[g] or (listed > 0 and own == values[g, side, listed - 1])
+            if listed > last or not whole:
                 continue
             at = listed
-        for e in range(min(listed, most - 1), at, -1):
-            ends[e] = ends[e - 1]
-            values[e] = values[e - 1]
-        ends[at] = row
-        values[at] = own
+        for e in range(min(listed, last), at, -1):
+            ends[g, side, e] = ends[g, side, e - 1]
+            values[g, side, e] = values[g, side, e - 1]
+        ends[g, side, at] = row
+        values[g, side, at] = own
     kept.size[g] += 1
 
 

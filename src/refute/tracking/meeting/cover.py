@@ -175,7 +175,7 @@ class Cover:
     def _numbered(self, batch: Longs, asked: tuple[int, ...], kept: tuple[int, ...]) -> Longs:
         """The groups that the rows of a batch ask for by some columns, among those by other columns."""
         if (asked, kept) not in self._numbers:
-            self._numbers[asked, kept] = self._groups[kept].numbers(self._rows.codes_of(batch, asked))
+            self._numbers[asked, kept] = self._groups[kept].numbers(batch, asked)
         return self._numbers[asked, kept]
 
     def _asking(self, groups: RowGroups, numbers: Longs) -> tuple[Longs, Rectangles]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,14 +34,15 @@ class KeyNumbers:
         """How many numbers there may be before more room is made."""
         return len(self._keys)
 
-    def of(self, codes: Ints) -> Longs:
-        """The number of each key (n, width), a new one if need be."""
-        found = np.empty(len(codes), np.int64)
-        for first in range(0, len(codes), _AT_ONCE):  # room is made for what comes, which may be little
+    def of(self, codes: Ints, rows: Longs | None = None, columns: Sequence[int] | None = None) -> Longs:
+        """The number of each key, a new one if need be: of all rows and columns of the codes, or of some."""
+        every = np.arange(len(codes)) if rows is None else rows
+        read = np.arange(codes.shape[1]) if columns is None else np.array(columns, np.int64)
+        found = np.empty(len(every), np.int64)
+        for first in range(0, len(every), _AT_ONCE):  # room is made for what comes, which may be little
             part = slice(first, first + _AT_ONCE)
-            some = codes[part]
-            self._reach(self.known + len(some))
-            self.known = int(number_keys(some, self._keys, self.known, self._cells, found[part]))
+            self._reach(self.known + len(every[part]))
+            self.known = int(number_keys(codes, every[part], read, self._keys, self.known, self._cells, found[part]))
         return found
 
     def _reach(self, keys: int) -> None:
@@ -51,7 +54,8 @@ class KeyNumbers:
         if 2 * size > len(self._cells):
             self._cells = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
             again = np.empty(self.known, np.int64)
-            number_keys(self._keys[: self.known].copy(), self._keys, 0, self._cells, again)
+            every, read = np.arange(self.known), np.arange(self._keys.shape[1])
+            number_keys(self._keys[: self.known].copy(), every, read, self._keys, 0, self._cells, again)
 
 
 class RowGroups:
@@ -93,18 +97,16 @@ class RowGroups:
         size = self._pool.size.astype(np.float64)
         return float((size * size).sum() / max(1.0, size.sum()))
 
-    def numbers(self, codes: Ints) -> Longs:
-        """The group of rows with these codes (n, columns), a new one if need be; -1 for those that are in none."""
-        found = self._keys.of(codes)
+    def numbers(self, rows: Longs, columns: tuple[int, ...]) -> Longs:
+        """The group of rows by what they have in these columns, a new one if need be; -1 for those that are in none."""
+        found = self._keys.of(self._rows.codes, rows, columns)
         have = len(self._pool.start)
         if self._keys.room > have:
             more = np.zeros(self._keys.room - have, np.int64)
             start, size, room = (np.concatenate([one, more]) for one in self._pool[:3])
             self._pool = self._pool._replace(start=start, size=size, room=room)
-        if not self._nulls_agree:
-            missing = codes == NULL
-            if missing.any():
-                found[missing.any(axis=1)] = -1
+        if not self._nulls_agree and any(map(self._rows.may_be_null, columns)):
+            found[(self._rows.codes_of(rows, columns) == NULL).any(axis=1)] = -1
         return found
 
     def spans(self, groups: Longs) -> tuple[Longs, Longs]:
@@ -117,7 +119,7 @@ class RowGroups:
         if not len(rows):
             return
         if groups is None:
-            groups = self.numbers(self._rows.codes_of(rows, self.columns))
+            groups = self.numbers(rows, self.columns)
         needed = int(rows[-1]) + 1
         if needed > len(self._of):
             size = max(needed, len(self._of) * 5 // 4)

@@ -126,11 +126,11 @@ class StandIns:
     def _take_in(self, rows: Longs) -> None:
         if not len(rows):
             return
-        codes = self._rows.codes_of(rows, self._columns)
         if len(self._states):
             states = self._rows.states[rows[:, None], self._states].astype(np.int32)
-            codes = np.concatenate([codes, states], axis=1)
-        groups = self._keys.of(codes)
+            groups = self._keys.of(np.concatenate([self._rows.codes_of(rows, self._columns), states], axis=1))
+        else:
+            groups = self._keys.of(self._rows.codes, rows, self._columns)
         if self._keys.known > len(self._hurt):
             more = max(self._keys.known, len(self._hurt) * 5 // 4) - len(self._hurt)
             none = np.full((more, 2, _ENDS), -1, np.int32)
