@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.live import rows as kept
-from refute.live.rows import Rows
+from refute.live.rows import Rows, Segment
 
 SCHEMA = pa.schema([("x", pa.int64())])
 
@@ -43,11 +45,14 @@ def test_joining_small_segments_loses_no_living_row(sizes: list[int], data: st.D
 
 @pytest.mark.parametrize("size", [600, 1000, 1100])
 def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied = []
+    copied: list[int] = []
     join = kept._joined
-    monkeypatch.setattr(
-        kept, "_joined", lambda parts, alive: copied.append(sum(len(p.slots) for p in parts)) or join(parts, alive)
-    )
+
+    def joined(parts: Sequence[Segment], alive: kept.Alive) -> Segment:
+        copied.append(sum(len(part.slots) for part in parts))
+        return join(parts, alive)
+
+    monkeypatch.setattr(kept, "_joined", joined)
     batches = 3 * kept.FULL // size
     filled([size] * batches, np.ones(batches * size, np.uint8))
     assert 0 < sum(copied) <= batches * size
