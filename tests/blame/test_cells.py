@@ -206,7 +206,7 @@ def test_several_rows_that_one_left_hand_cell_explains_name_that_cell() -> None:
     lines = lines_of({"code": codes, "name": names, "kind": kinds}, ["code -> name", "code -> kind"])
     told = {(line.row, cell.column, cell.suggestion) for line in lines for cell in line.cells}
     assert told == {(3, "code", "1")}
-    assert lines[0].cells[0].support == "7 of 7 rows with kind x and name a say 1"
+    assert lines[0].cells[0].support == "7 of 7 rows with kind x and name a that stay say 1"
 
 
 def test_a_value_that_rests_on_one_that_is_withheld_is_withheld_too() -> None:

@@ -194,7 +194,7 @@ def test_the_fewest_rows_out_of_order_are_blamed(rows: list[tuple[int, int, int]
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=9))
 def test_the_fewest_spans_that_overlap_are_blamed(rows: list[tuple[int, int, int]]) -> None:
-    rows = sorted((by, start, start + length) for by, start, length in rows)
+    rows = sorted(((by, start, start + length) for by, start, length in rows), key=lambda row: row[0])
     starts, ends = (np.array(column, np.int64) for column in list(zip(*rows, strict=True))[1:])
     bounds = np.searchsorted([by for by, _, _ in rows], [0, 1, 2]).astype(np.int64)
     expected = 0

@@ -168,7 +168,7 @@ def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed
 
 
 def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
-    rules = [*RULES, "unique(city, rate)"]
+    rules = [*RULES, "unique(city, rate)", "not (s.salary < t.salary and s.rate > t.rate and s.city != t.city)"]
     here = rf.suspects(TABLE, rules, key="id")
     there = rf.suspects(connect.createDataFrame(TABLE), rules, key="id", driver_bytes=0)
     assert here.count > 0

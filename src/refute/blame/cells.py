@@ -28,7 +28,8 @@ LEFT_MAJORITY = 0.6  # of rows that agree in all else, for a value on the left
 class NamedCells:
     """Cells in question, with a row to take the value from, or -1 where there is none to suggest.
 
-    `agree` of `among` rows that have the values of the donor in the columns `given` say what it says.
+    `agree` of `among` rows that have the values of the donor in the columns `given` say what it says: of all rows
+    that the rule is about for a cell `on_right`, of those that stay for one on the left.
     """
 
     rows: Longs
@@ -36,6 +37,7 @@ class NamedCells:
     donors: Longs
     agree: Longs
     among: Longs
+    on_right: Flags
     given: tuple[tuple[int, ...], ...]
 
     def grounded(self) -> NamedCells:
@@ -107,7 +109,7 @@ def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
         found.append((active, picked))
     if not found:
         none = np.zeros(0, np.int64)
-        return NamedCells(none, none, none, none, none, ())
+        return NamedCells(none, none, none, none, none, none > 0, ())
     rows = np.concatenate([suspects[at] for at, _ in found])
     order = np.argsort(rows, kind="stable")
 
@@ -117,8 +119,8 @@ def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
 
     choices = list(contexts)
     given = tuple(choices[one] if choices else () for one in joined("given").tolist())
-    named = NamedCells(rows[order], joined("column"), joined("donor"), joined("agree"), joined("among"), given)
-    return named.grounded()
+    figures = (joined("agree"), joined("among"), joined("on_right").astype(np.bool_))
+    return NamedCells(rows[order], joined("column"), joined("donor"), *figures, given).grounded()
 
 
 class _Naming:

@@ -101,7 +101,8 @@ class CellSayings:
             context = self._with([self._known.names[at] for at in columns], donors)
             for place, cell, words in zip(places, chosen.tolist(), context, strict=True):
                 agree, among = int(self._named.agree[cell]), int(self._named.among[cell])
-                said[place] = f"{agree:,} of {among:,} rows{words} say {_said(suggested[place])}"
+                stay = "" if self._named.on_right[cell] else " that stay"
+                said[place] = f"{agree:,} of {among:,} rows{words}{stay} say {_said(suggested[place])}"
         return said
 
     def _add_own(

@@ -124,7 +124,7 @@ def repeats_rows(differ: int, n_rows: int) -> bool:
 
 
 def distinct_rows(relation: Relation, columns: Sequence[CodedColumn]) -> Ids | None:
-    """One of all rows that are equal, ascending, where fewer than half of the rows differ; None elsewhere.
+    """One of all rows that are equal, ascending, where at most half of the rows differ; None elsewhere.
 
     It is the one with the lowest values in the columns that do not count.
     """

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType
+from pyspark.sql.types import BooleanType, StructField, StructType
 
 from refute.blame.trust import FULL
 from refute.kernels.blame.groups import EXPECTED, KNOWN, RARE, UNLIKELY
@@ -133,7 +133,7 @@ class MarkedTable:
         if condition is not None:
             return condition
         chosen = f"{name}_chosen"
-        schema = self.frame.schema.add(chosen, BooleanType())
+        schema = StructType([*self.frame.schema.fields, StructField(chosen, BooleanType())])
         self.frame = self.frame.mapInArrow(_Admit(pairing.rule, chosen), schema)
         return F.col(chosen)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, LongType
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
 from refute.blame.binding import contest_of
 from refute.blame.contest import Flags, Longs
@@ -73,9 +73,10 @@ class SparkInOrder(SparkContest):
         apart = F.when(~marked, F.xxhash64(ROW_COLUMN)).alias("apart")
         keys = [F.when(marked, own).alias(f"k{at}") for at, own in enumerate(self.shape.keys(self.pairing))]
         sent = frame.withColumn(_APART, F.struct(apart, *keys)).repartition(_APART).drop(_APART)
-        schema = frame.schema.add(into, BooleanType() if asked is OrderQuestion.KEPT else LongType())
+        added = [StructField(into, BooleanType() if asked is OrderQuestion.KEPT else LongType())]
         if asked is OrderQuestion.FEWEST:
-            schema = schema.add(_FEWEST, LongType())
+            added.append(StructField(_FEWEST, LongType()))
+        schema = StructType([*frame.schema.fields, *added])
         return sent.mapInArrow(OrderTask(self.plain, self.flag, asked, given, into), schema)
 
 

@@ -89,7 +89,7 @@ class Voting:
             self._spare(broken, F.col(_TRUST))
         elif broken and not broken[0][1].exact:
             self._frame = broken[0][1].violations(self._frame, _ALIVE, _BUSY)
-            self._set({})
+            self._evaluate()
             self._spare(broken, -F.col(_BUSY))
             self._frame = self._frame.drop(_BUSY)
         self._count()
@@ -112,8 +112,12 @@ class Voting:
         return frame.localCheckpoint(), int(total)
 
     def _set(self, columns: dict[str, SparkColumn]) -> None:
-        """Have the frame evaluated with some columns, so that plans do not grow."""
-        self._frame = self._frame.withColumns(columns).localCheckpoint()
+        self._frame = self._frame.withColumns(columns)
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Have the frame evaluated once and for all, so plans do not grow."""
+        self._frame = self._frame.localCheckpoint()
 
     def _weighed(self, weight: SparkColumn) -> SparkColumn:
         return F.when(F.col(_ALIVE), weight * F.col(TIMES)).otherwise(F.lit(0)).cast("bigint")
@@ -122,7 +126,7 @@ class Voting:
         """Have each contest keep the most rows; how many go by each."""
         frame = self._frame.withColumn(_WEIGHT, self._weighed(F.lit(FULL)))
         for number, contest in _counting_first(list(enumerate(self._contests))):
-            frame = contest.keep(frame, _WEIGHT, f"{_KEPT}_{number}")
+            frame = contest.keep(frame, _WEIGHT, f"{_KEPT}_{number}").localCheckpoint()
         self._frame = frame.localCheckpoint()
         if not self._contests:
             return []
@@ -145,13 +149,13 @@ class Voting:
                     kept = f"{_KEPT}_{number}"
                     if contest.exact:
                         kept = _NOW
-                        frame = contest.keep(frame, _WEIGHT, kept)
+                        frame = contest.keep(frame, _WEIGHT, kept).localCheckpoint()
                     stays = F.col(_ALIVE) & F.col(kept)
                     voted = frame.withColumn(
                         _SHARE, F.when(stays, F.col(_SHARE)).otherwise(F.least(_SHARE, F.lit(LITTLE)))
                     )
                     voted = voted.drop(_NOW)
-                frame = voted
+                frame = voted.localCheckpoint()  # Connect takes plans of limited depth
             weight = F.greatest(F.expr(f"shiftright({_PRIOR} * {_SHARE}, 16)"), F.lit(1))
             frame = frame.withColumn(_SHARE, weight.cast("bigint")).localCheckpoint()
             ((change,),) = frame.agg(F.max(F.abs(F.col(_SHARE) - F.col(_TRUST)))).collect()
@@ -161,7 +165,7 @@ class Voting:
         frame = self._frame.withColumn(_WEIGHT, self._weighed(F.col(_TRUST)))
         for number, contest in broken:
             if contest.exact:
-                frame = contest.keep(frame.drop(f"{_KEPT}_{number}"), _WEIGHT, f"{_KEPT}_{number}")
+                frame = contest.keep(frame.drop(f"{_KEPT}_{number}"), _WEIGHT, f"{_KEPT}_{number}").localCheckpoint()
         self._frame = frame
 
     def _spare(self, broken: Sequence[tuple[int, SparkContest]], priority: SparkColumn) -> None:
@@ -171,7 +175,7 @@ class Voting:
         """
         frame, clashes = self._frame, [f"{_OTHER}_{number}" for number, _ in broken]
         for number, contest in _counting_first(broken):
-            frame = contest.violations(frame, _NOW, f"{_OTHER}_{number}")
+            frame = contest.violations(frame, _NOW, f"{_OTHER}_{number}").localCheckpoint()
         free = all_of([F.col(_ALIVE), ~F.col(_NOW), *(F.col(name) == 0 for name in clashes)])
         names, flags = self._alike.names, [contest.flag for _, contest in broken]
         asked = frame.where(free).select(*names, *flags, priority.alias(_SHARE), ROW_COLUMN)
@@ -192,15 +196,15 @@ class Voting:
         given = frame_of(pa.table([ids], names=[_OTHER]), self._frame.sparkSession)
         joined = self._frame.join(given, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
         self._frame = joined.withColumn(_NOW, F.col(_NOW) | F.col(_OTHER).isNotNull()).drop(_OTHER)
-        self._set({})
+        self._evaluate()
 
     def _count(self) -> None:
         """Count violations, all and with rows that stay, and say which rows with one key are no better than others."""
         frame = self._frame
         numbers = range(len(self._contests))
         for number, contest in _counting_first(list(enumerate(self._contests))):
-            frame = contest.everywhere(frame, Verdicts.violations(number))
-            frame = contest.violations(frame, _NOW, Verdicts.clears(number))
+            frame = contest.everywhere(frame, Verdicts.violations(number)).localCheckpoint()
+            frame = contest.violations(frame, _NOW, Verdicts.clears(number)).localCheckpoint()
         self._frame = frame.localCheckpoint()
         if self._contests:
             counts = [F.max(F.when(F.col(_NOW), F.col(Verdicts.clears(number)))) for number in numbers]
@@ -228,7 +232,7 @@ class Voting:
             return int(must)
         frame = self._frame.withColumn(_BUSY, F.lit(0).cast("bigint"))
         for _, contest in _counting_first(broken):
-            frame = contest.violations(frame, _ALIVE, _OTHER)
+            frame = contest.violations(frame, _ALIVE, _OTHER).localCheckpoint()
             frame = frame.withColumn(_BUSY, F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)).drop(
                 _OTHER
             )
