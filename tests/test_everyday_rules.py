@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_files_are_written_as_they_are_read(book: rf.RuleBook) -> None:
         assert rf.load_rules(one.to_plain())[0].where == book[name].where
 
 
+def test_not_null_is_a_rule_in_words_too() -> None:
+    assert rf.count(ROWS, "not_null(zip)") == 1
+    report = rf.check(ROWS, ["not_null(zip, n)", "unique(n)"])
+    assert [(one.name, one.finding.violations) for one in report] == [
+        ("zip_n_not_null[zip]", 1),
+        ("zip_n_not_null[n]", 1),
+        ("unique_n", 2),
+    ]
+    with pytest.raises(RuleError, match="not_null cannot be written as a denial constraint"):
+        rf.parse("not_null(zip)")
+    assert str(rf.parse("unique(not_null)")) == "not (s.not_null = t.not_null)"
+
+
 def test_null_mode_of_the_caller_leaves_rules_about_null_as_they_are(book: rf.RuleBook) -> None:
     for nulls in ("sql", "equal"):
         counts = {one.name: one.finding.violations for one in rf.check(ROWS, book, nulls=nulls).results}
@@ -126,6 +140,9 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
         ({"matches": {"zip": "a)|(b"}}, "is not a regular expression that rules can use"),
         ({"matches": {"zip": 5}}, "expected a regular expression for 'zip', not 5; put it in quotes"),
         ({"matches": ["zip"]}, "expected columns, each with a regular expression"),
+        ({"matches": {}}, "not an empty mapping"),
+        ({"one_of": {"status": []}}, "not an empty list"),
+        ({"fd": dt.date(2026, 1, 2)}, "expected text, not the date 2026-01-02"),
         ({"one_of": {"status": "open"}}, "expected a list of values for 'status'"),
         ({"one_of": {"status": [None]}}, "null is not a value for 'status' to have"),
         ({"one_of": {"n": list(range(2000))}}, "a rule may list at most 1,000; put them into a file"),

@@ -128,6 +128,17 @@ def test_rules_with_names_too_long_for_a_file_have_files_of_their_own(data: str,
     assert (folder / "_SUCCESS").read_bytes() == b""
 
 
+def test_violations_of_an_earlier_run_do_not_stay(data: str, tmp_path: Path) -> None:
+    folder, both = tmp_path / "clashes", rules(tmp_path, BROKEN.replace("SEVERITY", "error"))
+    assert check(data, both, "--violations", str(folder)) == 1
+    (folder / "notes.csv").write_text("mine", encoding="utf-8")
+    assert check(data, both, "--violations", str(folder), "--violations-format", "csv") == 1
+    assert sorted(file.name for file in folder.iterdir()) == ["_SUCCESS", "notes.csv", "zip_city.csv"]
+    Path(data).write_text(Path(data).read_text(encoding="utf-8").replace("Bernau", "Berlin"), encoding="utf-8")
+    assert check(data, both, "--violations", str(folder)) == 0
+    assert sorted(file.name for file in folder.iterdir()) == ["_SUCCESS", "notes.csv"]
+
+
 def test_all_violations_are_written_as_parquet(data: str, tmp_path: Path) -> None:
     folder = tmp_path / "clashes"
     assert check(data, rules(tmp_path, BROKEN.replace("SEVERITY", "error")), "--violations", str(folder)) == 1

@@ -183,7 +183,7 @@ def error_of(text: str, **options: list[str]) -> RuleSyntaxError:
         ("unique()", 8, "expected a column name"),
         ("zip city", 5, "expected ',' or '->'; found 'city'"),
         ("unqiue(zip)", 1, "there is no short form 'unqiue'. Did you mean 'unique'?"),
-        (" key(zip)", 2, "The short forms are unique(...), order(...), no_overlap(...) or row(...)"),
+        (" key(zip)", 2, "The short forms are unique(...), order(...), no_overlap(...), row(...) or not_null(...)"),
         ("order(a) by g", 8, "expected ','"),
         ("row(a > 1 and t.b > s.c)", 21, "about one row"),
     ],

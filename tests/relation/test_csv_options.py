@@ -99,6 +99,7 @@ def test_who_names_a_delimiter_is_believed(tmp_path: Path) -> None:
         ({"delimeter": ";"}, "csv= has no option 'delimeter'. Did you mean 'delimiter'"),
         ({"delimiter": ";;"}, "delimiter must be one character"),
         ({"delimiter": '"'}, "delimiter must be a sign that is not the quote"),
+        ({"quote": "ab"}, "quote must be one character, such as '\"'"),
         ({"encoding": "utf-9"}, "there is no encoding 'utf-9'"),
         ({"encoding": "utf-16"}, "files in utf-16 cannot be read"),
         ({"encoding": "gbk"}, "files in gbk cannot be read"),
@@ -117,3 +118,6 @@ def test_options_are_for_files_and_for_csv(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(OptionError, match="is JSON lines, and csv= says how CSV files are written"):
         rf.count(str(tmp_path / "t.jsonl"), "unique(a)", engine="local", csv={"delimiter": ";"})
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(OptionError, match="quote must be another sign than the one that separates cells, not ','"):
+        rf.count(str(tmp_path / "t.csv"), "unique(a)", engine="local", csv={"quote": ","})

@@ -51,7 +51,7 @@ class RuleKind(Enum):
         return self in (RuleKind.NOT_NULL, RuleKind.MATCHES, RuleKind.REFERENCES)
 
 
-_CALLS = (RuleKind.UNIQUE, RuleKind.ORDER, RuleKind.NO_OVERLAP, RuleKind.ROW)
+_CALLS = (RuleKind.UNIQUE, RuleKind.ORDER, RuleKind.NO_OVERLAP, RuleKind.ROW, RuleKind.NOT_NULL)
 
 
 def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint:
@@ -74,6 +74,10 @@ def parse(text: str, columns: Collection[str] | None = None) -> DenialConstraint
 def parse_rule(text: str, columns: Collection[str] | None = None) -> tuple[DenialConstraint, ...]:
     """The constraints that a text stands for, be it a denial constraint or a short form."""
     found = parse_statement(text, columns)
+    if isinstance(found, NotNull):
+        raise RuleSyntaxError(
+            "not_null cannot be written as a denial constraint; use it as a rule", text=text, position=0
+        )
     return (found,) if isinstance(found, DenialConstraint) else found.constraints()
 
 

@@ -12,7 +12,7 @@ from refute.language.conditions import And, Compare, Condition, IsNull, Matches,
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
-from refute.language.sugar import FunctionalDependency, Key, NoOverlap, OrderItem, OrderRule, RowRule, Sugar
+from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Reader:
                 return self._constraint(tree)
             case "unique" | "unique_call":
                 return Key(self._names(_trees(tree)[0]))
+            case "not_null_call":
+                return NotNull(self._names(_trees(tree)[0]))
             case "fd":
                 left, right = _trees(tree)
                 return FunctionalDependency(self._names(left), self._names(right))

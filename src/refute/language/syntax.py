@@ -9,7 +9,9 @@ from refute.errors import RuleError
 _SHOWN = 100  # characters of a long line that are shown around the place
 _COMPARATORS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 _CONSTANTS = frozenset(("INTEGER", "DECIMAL", "FLOAT", "STRING", "TYPED", "TRUE", "FALSE"))
-_NAMES = frozenset(("NAME", "QUOTED", "UNIQUE", "ORDER", "NO_OVERLAP", "ROW_WORD", "BY", "ASC", "DESC", "MATCHES"))
+_NAMES = frozenset(
+    ("NAME", "QUOTED", "UNIQUE", "ORDER", "NO_OVERLAP", "ROW_WORD", "NOT_NULL", "BY", "ASC", "DESC", "MATCHES")
+)
 _GROUPS = (
     (_COMPARATORS, "a comparison (= != < <= > >=)"),
     (_CONSTANTS, "a constant"),
@@ -32,6 +34,7 @@ _WORDS = {
     "ORDER": "'order'",
     "NO_OVERLAP": "'no_overlap'",
     "ROW_WORD": "'row'",
+    "NOT_NULL": "'not_null'",
     "ARROW": "'->'",
     "COMMA": "','",
     "LPAR": "'('",

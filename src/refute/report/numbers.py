@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 def counted(result: RuleResult) -> str:
     """The extent of a result in words, with what lets it pass: `12 violations in 7 rows (tolerated: 1% rows)`."""
     said = extent(result)
-    if result.compared is not None:
-        said += f", {len(result.compared.new):,} of them new"
+    if result.compared is not None and not result.finding.holds:
+        orders = 2 if result.rule.constraint.is_symmetric else 1  # a baseline names both of its pairs at once
+        said += f", {orders * len(result.compared.new):,} of them new"
     return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
+from refute.display.differences import shortened
 from refute.report.numbers import plural
 
 if TYPE_CHECKING:
     from refute.report.suspects import Suspect, SuspectCell, Suspects
 
 SHOWN = 20
+_CELL = 80  # characters of a value; its file has the whole of it
 NOT_LOOKED_FOR = "not looked for unasked, as that may take longer than the check; ask report.suspects, or --suspects F"
 
 
@@ -51,8 +53,8 @@ def said(line: Suspect) -> str:
 
 def cell_said(cell: SuspectCell) -> str:
     """What is said of a cell."""
-    value = "null" if cell.value is None else repr(cell.value)
+    value = "null" if cell.value is None else shortened(repr(cell.value), _CELL)
     words = f"{cell.column} is {value}"
     if cell.suggestion is not None:
-        words += f", should be {cell.suggestion!r}"
+        words += f", should be {shortened(repr(cell.suggestion), _CELL)}"
     return words if cell.support is None else f"{words} ({cell.support})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ def write_violations(data: Opened, report: refute.Report, place: Place, form: st
     """Write all violations of every broken rule to one table, or below a folder, without ever holding them all.
 
     On this machine each file or folder of a rule appears whole, or stays as it was; an empty file `_SUCCESS` says that
-    all are there. Elsewhere Spark leaves such a file in the folder of each rule.
+    all are there; what an earlier run left there of these rules is gone then, also where they now hold. Elsewhere Spark
+    leaves such a file in the folder of each rule.
     """
     if place.table is not None:
         from refute.spark.source.places import write_table
@@ -61,15 +63,28 @@ def write_violations(data: Opened, report: refute.Report, place: Place, form: st
         return
     folder = _made(place)
     finished = folder / _FINISHED
+    earlier = finished.exists()
     finished.unlink(missing_ok=True)
-    for result in _broken(report):
+    for result in report:
         name = _file_name(result.name, taken)
-        if data.session is None:
-            _write(report.violations(result), str(folder / f"{name}.{form}"), form)
-        else:
-            with replacing_folder(folder / name) as draft:
+        written = folder / (f"{name}.{form}" if data.session is None else name)
+        if not result.finding.holds and data.session is None:
+            _write(report.violations(result), str(written), form)
+        elif not result.finding.holds:
+            with replacing_folder(written) as draft:
                 _write(report.violations(result), f"file://{draft}", form)
+        if earlier:
+            _clear(folder, name, None if result.finding.holds else written)
     write_text(finished, "")
+
+
+def _clear(folder: Path, name: str, written: Path | None) -> None:
+    """Remove what an earlier run wrote for a rule, by whichever engine and in whichever format, but for `written`."""
+    for old in (folder / f"{name}.parquet", folder / f"{name}.csv"):
+        if old != written:
+            old.unlink(missing_ok=True)
+    if folder / name != written and (folder / name / _FINISHED).exists():
+        shutil.rmtree(folder / name)
 
 
 def _write(violations: refute.Violations, path: str, form: str) -> None:

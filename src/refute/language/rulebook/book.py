@@ -20,7 +20,7 @@ from refute.language.rulebook.dumping import yaml_text
 from refute.language.rulebook.entry import Entry
 from refute.language.rulebook.expand import classify
 from refute.language.rulebook.fields import VERSION
-from refute.language.rulebook.naming import distinct, suggest_name
+from refute.language.rulebook.naming import distinct, slug, suggest_name
 from refute.language.rulebook.rule import Rule, nulls_of
 from refute.writing import write_text
 
@@ -237,9 +237,10 @@ def _drafts(item: object) -> list[_Draft]:
         kind, source = classify(item)
         entry = Entry(name="rule", kind=kind, source=source)
         rules = entry.rules()
-        if len(rules) > 1:
+        if len(rules) > 1 and not kind.adds:
             return [draft for rule in rules for draft in _drafts(rule.constraint)]
-        name = suggest_name(rules[0].constraint)
+        columns = dict.fromkeys(name for rule in rules for name in rule.constraint.columns)
+        name = slug((*columns, kind.value)) if kind.adds else suggest_name(rules[0].constraint)
         return [_Draft(name, False, lambda name: _of_entry(replace(entry, name=name)))]
     if isinstance(item, RuleBook | str | os.PathLike | Mapping):
         book = RuleBook.of(item)

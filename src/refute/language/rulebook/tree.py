@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -51,9 +52,11 @@ class BookNode:
     def kind(self) -> str:
         """What it is, in a word for a message."""
         if isinstance(self.value, dict):
-            return "a mapping"
+            return "a mapping" if self.value else "an empty mapping"
         if isinstance(self.value, list):
-            return "a list"
+            return "a list" if self.value else "an empty list"
+        if isinstance(self.value, dt.date):
+            return f"the date {self.value}"
         return "nothing" if self.value is None else f"{self.value!r}"
 
 

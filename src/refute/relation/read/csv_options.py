@@ -41,7 +41,8 @@ class CsvOptions:
         set_(self, "null_values", given)
         for name, sign in (("delimiter", self.delimiter), ("quote", self.quote)):
             if sign is not None and (not isinstance(sign, str) or sign not in _SIGNS):
-                raise wrong_value(name, "one character, such as ';' or a tab", sign)
+                usual = "';' or a tab" if name == "delimiter" else "'\"'"
+                raise wrong_value(name, f"one character, such as {usual}", sign)
         if self.delimiter is not None and (self.delimiter == self.quote or self.delimiter.isalnum()):
             raise wrong_value("delimiter", "a sign that is not the quote, a letter or a digit", self.delimiter)
         for value in given:
@@ -76,8 +77,11 @@ class CsvOptions:
         return "".join(_letter(bytes((byte,)), self.encoding) for byte in range(128, 256))
 
     def separates(self, usual: str) -> str:
-        """What separates cells in files whose names ask for the `usual`."""
-        return self.delimiter or usual
+        """What separates cells in files whose names ask for the `usual`; raises OptionError where that is the quote."""
+        used = self.delimiter or usual
+        if used == self.quote:
+            raise wrong_value("quote", "another sign than the one that separates cells", self.quote)
+        return used
 
     def check_delimiter(self, names: tuple[str, ...], lines: list[str], used: str, file: str, *, header: bool) -> None:
         """Raises DataError where cells seem to be separated by another sign than the one in use.
