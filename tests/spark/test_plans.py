@@ -47,12 +47,12 @@ class Planned:
         return cls(shape, place, int(bytes_.replace(",", "")) if bytes_ else None, rule, "\n".join(plan))
 
     def planned(self, session: SparkSession, folder: Path) -> str:
-        """What is printed for it, without the rule."""
+        """What is printed for it, without who answers and the rule."""
         file = folder / f"{self.shape.replace(':', '')}.parquet"
         if not file.exists():
             pq.write_table(table_of(self.shape), file)
         frame = PLACES[self.place](session.read.parquet(str(file)))
-        printed = str(rf.explain(frame, self.rule, driver_bytes=self.driver_bytes))
+        _, _, printed = str(rf.explain(frame, self.rule, driver_bytes=self.driver_bytes)).partition("\n\n")
         return "\n".join(line for line in printed.splitlines()[1:] if line)
 
     def __str__(self) -> str:
