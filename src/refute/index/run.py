@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.runs import places, probe, rows
+from refute.kernels.runs import places, probe, query, rows
 from refute.kernels.runs.places import Places
 from refute.kernels.runs.rows import Arrays, Lines, Longs
 from refute.language.operators import Operator
@@ -27,12 +27,12 @@ _LEAST_ROOM = 32  # pairs beside
 _NO_NETS = np.empty(0, np.int64)
 _NO_RUNS: Places = np.empty((0, places.WIDTH), np.int64)
 _KINDS = {
-    Operator.LT: probe.BELOW,
-    Operator.LE: probe.AT_MOST,
-    Operator.GT: probe.ABOVE,
-    Operator.GE: probe.AT_LEAST,
-    Operator.EQ: probe.SAME,
-    Operator.NE: probe.SAME,
+    Operator.LT: query.BELOW,
+    Operator.LE: query.AT_MOST,
+    Operator.GT: query.ABOVE,
+    Operator.GE: query.AT_LEAST,
+    Operator.EQ: query.SAME,
+    Operator.NE: query.SAME,
 }
 
 

@@ -15,7 +15,8 @@ from refute.relation.arrays import row_numbers
 Longs = NDArray[np.int64]
 Alive = NDArray[np.uint8]
 
-FULL = 1 << 16  # rows from which a segment is not joined with others
+FULL = 1 << 16  # rows of small segments that are joined
+LARGE = FULL >> 1  # rows from which a segment is not joined with others: most rows are then copied once
 SMALL = 64  # segments of less that are let be
 
 
@@ -53,7 +54,7 @@ class Rows:
     @cached_property
     def _tail(self) -> tuple[int, int]:
         """Where the segments begin that are not full yet, and how many rows these have."""
-        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < FULL), len(self.segments))
+        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < LARGE), len(self.segments))
         return first, sum(len(one.slots) for one in self.segments[first:])
 
     def cast(self, schema: pa.Schema) -> Rows:
@@ -68,7 +69,7 @@ class Rows:
         found = Rows(self.schema, (*self.segments, Segment(slots, table)))
         tail, full = found.segments[first:], few + len(slots) >= FULL
         if len(tail) == 1 or not (full or len(tail) > SMALL):
-            if len(tail) > 1 or len(slots) < FULL:
+            if len(tail) > 1 or len(slots) < LARGE:
                 found._tail = first, few + len(slots)
             return found
         small, rows = 1, len(slots)

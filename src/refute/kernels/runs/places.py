@@ -6,35 +6,16 @@ is a line of numbers, the addresses and lengths of its arrays; whoever passes it
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.runs.borrowed import carray, pointer
 from refute.kernels.runs.rows import Arrays
 
 Places = NDArray[np.int64]  # (runs, WIDTH)
 
-_numba: Any = numba
-carray = _numba.carray
-
 LINES, N_LINES, STARTS, N_STARTS, ZONES, N_ZONES, LEVELS, N_LEVELS, NETS, N_NETS, SHIFT, WIDTH = range(12)
-
-
-def _address(context: Any, number: Any) -> Any:
-    """A number as the address that it is; what Numba asks for this."""
-
-    def code(_context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], cgutils.voidptr_t)
-
-    return types.voidptr(number), code
-
-
-_pointer: Any = intrinsic(_address)
 
 
 def place_of(run: Arrays) -> list[int]:
@@ -51,11 +32,11 @@ def run_at(places: Places, k: int, n_equal: int, width: int) -> Arrays:
     """The k-th run, whose lines have so many cells."""
     at = places[k]
     return Arrays(
-        carray(_pointer(at[LINES]), (at[N_LINES], width), np.int64),
-        carray(_pointer(at[STARTS]), (at[N_STARTS],), np.int32),
-        carray(_pointer(at[ZONES]), (at[N_ZONES], 2 * (width - 1 - n_equal)), np.int64),
-        carray(_pointer(at[LEVELS]), (at[N_LEVELS],), np.int64),
-        carray(_pointer(at[NETS]), (at[N_NETS],), np.int64),
+        carray(pointer(at[LINES]), (at[N_LINES], width), np.int64),
+        carray(pointer(at[STARTS]), (at[N_STARTS],), np.int32),
+        carray(pointer(at[ZONES]), (at[N_ZONES], 2 * (width - 1 - n_equal)), np.int64),
+        carray(pointer(at[LEVELS]), (at[N_LEVELS],), np.int64),
+        carray(pointer(at[NETS]), (at[N_NETS],), np.int64),
         n_equal,
         at[SHIFT],
     )

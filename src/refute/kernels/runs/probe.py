@@ -6,44 +6,45 @@ no row can lie within the bounds, taken whole where all do, and looked through o
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.runs.borrowed import borrowed
 from refute.kernels.runs.places import Places, run_at
+from refute.kernels.runs.query import Query, asked, lent
 from refute.kernels.runs.rows import BLOCK_BITS, FAN_BITS, Arrays, Lines, Longs, hashed
 
 FEW = 12  # lines that are looked through one by one
 RULED_OUT, CERTAIN, OPEN = 0, 1, 2
-BELOW, AT_MOST, ABOVE, AT_LEAST, SAME = range(5)
-
-
-class Query(NamedTuple):
-    """Points: lines that begin with the cells of their groups, and bounds for a row's cells in some columns of a run.
-
-    A cell must lie between `low` and `high`; where `differs`, it must not be `low` instead. Points of one group should
-    follow each other: their group is looked up once.
-    """
-
-    lines: Lines  # (points, cells); a row never pairs with itself, which the last cell ensures
-    low: Lines  # (points, bounds)
-    high: Lines  # (points, bounds)
-    columns: Longs
-    differs: Longs
-    turned: int  # points from here on ask in a second way: of a pair, they come after the row
 
 
 @njit(cache=True, nogil=True)
 def count(runs: Places, newest: Lines, points: Lines, n_equal: int, asking: Lines, counts: Longs) -> None:
     """Adds to `counts` the number of rows for each point, its own row too if it is there.
 
-    Rows are in runs and, the newest of them, lines in no order. `asking` is as `_query` takes it.
+    Rows are in runs and, the newest of them, lines in no order. `asking` is as `asked` takes it.
     """
-    nobody, nowhere = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
-    query = _query(points, asking)
+    query = asked(points, asking)
     spans = np.empty((2, len(query.lines)), np.int64)
+    nobody, nowhere = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
+    _count(runs, newest, query, spans, n_equal, counts, nobody, nowhere)
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    runs: Places,
+    kept_newest: Lines,
+    kept_query: Query,
+    kept_spans: Lines,
+    n_equal: int,
+    counts: Longs,
+    kept_nobody: NDArray[np.uint8],
+    kept_nowhere: Lines,
+) -> None:
+    """As `count`, by arrays that its caller keeps."""
+    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_spans)
+    nobody, nowhere = borrowed(kept_nobody), borrowed(kept_nowhere)
     for k in range(len(runs)):
         run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
         _look_ahead(run, query.lines, spans)
@@ -73,9 +74,26 @@ def pairs(
     The point comes first, but where it asks in a second way. Rows and `asking` are as in `count`. Stops once there are
     more than `most`.
     """
-    total = 0
-    query = _query(points, asking)
+    query = asked(points, asking)
     spans = np.empty((2, len(query.lines)), np.int64)
+    return _pairs(runs, newest, query, spans, n_equal, alive, most, out)
+
+
+@njit(cache=True, nogil=True)
+def _pairs(
+    runs: Places,
+    kept_newest: Lines,
+    kept_query: Query,
+    kept_spans: Lines,
+    n_equal: int,
+    kept_alive: NDArray[np.uint8],
+    most: int,
+    kept_out: Lines,
+) -> int:
+    """As `pairs`, by arrays that its caller keeps."""
+    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_spans)
+    alive, out = borrowed(kept_alive), borrowed(kept_out)
+    total = 0
     for k in range(len(runs)):
         run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
         _look_ahead(run, query.lines, spans)
@@ -92,36 +110,6 @@ def pairs(
             if total > most:
                 break
     return total
-
-
-@njit(cache=True, nogil=True)
-def _query(points: Lines, asking: Lines) -> Query:
-    """What points ask, one of whose cells stands in a relation to a row's cell for each column of `asking`.
-
-    Its lines are: which cell of a row, whether that is to differ, and then, for every way in which points ask, which
-    cell of a point and the kind of the relation. All points ask in the first way, then all in the next.
-    """
-    least, greatest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    n, ways, n_bounds = len(points), (len(asking) - 2) // 2, asking.shape[1]
-    low, high = np.empty((ways * n, n_bounds), np.int64), np.empty((ways * n, n_bounds), np.int64)
-    lines = points if ways == 1 else np.empty((ways * n, points.shape[1]), np.int64)
-    for way in range(ways):
-        if ways > 1:
-            lines[way * n : (way + 1) * n] = points
-        for b in range(n_bounds):
-            column, kind = asking[2 + 2 * way, b], asking[3 + 2 * way, b]
-            for point in range(n):
-                p = way * n + point
-                cell = points[point, column]
-                low[p, b] = least if kind in (BELOW, AT_MOST) else cell
-                high[p, b] = greatest if kind in (ABOVE, AT_LEAST) else cell
-                if (kind == BELOW and cell == least) or (kind == ABOVE and cell == greatest):
-                    low[p, b], high[p, b] = 1, 0
-                elif kind == BELOW:
-                    high[p, b] = cell - 1
-                elif kind == ABOVE:
-                    low[p, b] = cell + 1
-    return Query(lines, low, high, asking[0], asking[1], n)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -1,0 +1,58 @@
+"""The rows that a monitor keeps: small segments are joined, nothing is lost, and most rows are copied once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refute.live import rows as kept
+from refute.live.rows import Rows, Segment
+
+SCHEMA = pa.schema([("x", pa.int64())])
+
+
+def filled(sizes: list[int], alive: kept.Alive) -> Rows:
+    """Rows that came in batches of these sizes, each with its slot as its value."""
+    found, first = Rows(SCHEMA), 0
+    for size in sizes:
+        slots = np.arange(first, first + size)
+        found = found.with_more(pa.table({"x": slots}), slots, alive)
+        first += size
+    return found
+
+
+@given(st.lists(st.integers(1, 12), max_size=30), st.data())
+def test_joining_small_segments_loses_no_living_row(sizes: list[int], data: st.DataObject) -> None:
+    alive = np.ones(sum(sizes) + 1, np.uint8)
+    for slot in data.draw(st.sets(st.integers(0, sum(sizes)), max_size=5)):
+        alive[slot] = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "FULL", 16)
+        patch.setattr(kept, "LARGE", 8)
+        patch.setattr(kept, "SMALL", 3)
+        found = filled(sizes, alive)
+        slots, table = found.living(alive)
+        assert found._tail == Rows(SCHEMA, found.segments)._tail
+        assert found._tail[1] < 16 + 12
+    assert slots.tolist() == np.flatnonzero(alive[:-1]).tolist() == table.column("x").to_pylist()
+    assert found.take(slots[::-1]).column("x").to_pylist() == slots[::-1].tolist()
+
+
+@pytest.mark.parametrize("size", [600, 1000, 1100])
+def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[int] = []
+    join = kept._joined
+
+    def joined(parts: Sequence[Segment], alive: kept.Alive) -> Segment:
+        copied.append(sum(len(part.slots) for part in parts))
+        return join(parts, alive)
+
+    monkeypatch.setattr(kept, "_joined", joined)
+    batches = 3 * kept.FULL // size
+    filled([size] * batches, np.ones(batches * size, np.uint8))
+    assert 0 < sum(copied) <= batches * size
