@@ -124,6 +124,15 @@ def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession)
     assert [line._replace(cells=()) for line in there] == [line._replace(cells=()) for line in here]
 
 
+def test_several_dependencies_of_several_columns_do_not_pile_up_plans(spark: SparkSession) -> None:
+    table = pa.table(
+        {"a": [None, 1, 1], "b": [0, 0, 0], "c": [1, 1, 2], "x": [2, 2, 3], "y": [9, 9, 9], "id": [1, 2, 3]}
+    )
+    book = {"rules": [{"name": "r", "fd": "y, b -> x"}, {"name": "q", "fd": "a, y -> c", "nulls": "equal"}]}
+    found = rf.suspects(spark.createDataFrame(table), book, key="id", driver_bytes=1)
+    assert found.rows == rf.suspects(table, book, key="id").rows
+
+
 def test_rows_that_are_alike_all_go(spark: SparkSession, tmp_path: Path) -> None:
     few = pa.table({"zip": ["1", "1", "2"], "city": ["a", "b", "c"], "more": ["x", "x", "x"]})
     table = few.take(pa.array([0] * 400 + [1] * 7 + [2] * 400))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _ID, _COMMON, _LIFT = RESERVED + "id", RESERVED + "common", RESERVED + "lift"
 LIFT = RESERVED + "lifted"  # what a row weighs, as far as rare combinations of its values say
 _WHOLE = "decimal(19,0)"  # whose products hold the pairs of any table
+_SMALL = 100_000  # rows that are sent to every executor
 
 
 class MarkedTable:
@@ -138,10 +139,10 @@ class MarkedTable:
         return F.col(chosen)
 
     def _kept(self, frame: DataFrame) -> DataFrame:
-        """The frame, evaluated and kept: Spark then knows how small it is, and sends it to where the table is."""
-        kept = self._place.keep(frame)
-        kept.count()
-        return kept
+        """The frame, evaluated, so it has no plan: with the plans of all before it, those of several rules would take
+        Spark for ever to read. If it is small, it is sent to where the table is."""
+        kept = frame.localCheckpoint()
+        return F.broadcast(kept) if kept.limit(_SMALL + 1).count() <= _SMALL else kept
 
 
 @dataclass(frozen=True, slots=True)
