@@ -28,6 +28,7 @@ from refute.runtime.threads import chosen_threads, together
 
 if TYPE_CHECKING:
     from refute.blame.lines import SuspectFinding
+    from refute.blame.rows import Blame
 
 
 class LocalEngine:
@@ -146,12 +147,17 @@ class LocalEngine:
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
 
         check_rules(self.relation, rules)
-        share = Share(threads=self._threads)
+        return SuspectFinding.of(self.relation, rules, self._partners, threads=self._threads, **known)
 
-        def partners(problem: Problem) -> tuple[Rows, Rows]:
-            return sweep().partners(problem, share)
+    def blame(self, rules: Sequence[Rule], **known: Any) -> Blame:
+        """The rows alone, without their cells."""
+        from refute.blame.rows import find_blame
 
-        return SuspectFinding.of(self.relation, rules, partners, threads=self._threads, **known)
+        check_rules(self.relation, rules)
+        return find_blame(self.relation, rules, self._partners, threads=self._threads, **known)
+
+    def _partners(self, problem: Problem) -> tuple[Rows, Rows]:
+        return sweep().partners(problem, Share(threads=self._threads))
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is prepared as for an answer, and nothing is searched."""
