@@ -188,6 +188,28 @@ def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
     assert clean.count() == TABLE.num_rows - here.count
 
 
+def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: SparkSession) -> None:
+    table = pa.table(
+        {
+            "id": range(20),
+            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8,
+            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc"],
+            "mark": [8, *range(1, 20)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
+            "rate": [None, *range(14), 2, *range(15, 19)],
+        }
+    )
+    rules = {
+        "rules": [
+            {"name": "city", "fd": "zip -> city", "nulls": "equal"},
+            {"name": "mark", "unique": "city, mark", "where": "rate >= 0 or rate is null"},
+            {"name": "order", "dc": "not (s.mark < t.mark and s.rate > t.rate)"},
+        ]
+    }
+    here = rf.suspects(table, rules, key="id")
+    assert [cell.suggestion for line in here for cell in line.cells if cell.column == "city"] == [None, "a", "c"]
+    assert list(rf.suspects(spark.createDataFrame(table), rules, key="id", driver_bytes=0)) == list(here)
+
+
 def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     salary, rate = list(range(SIZE)), list(range(SIZE))
     rate[10], rate[20], rate[250], rate[290] = 1000, 999, 30, 285

@@ -271,7 +271,10 @@ class _Naming:
         """Fill the offers of rows for which some row that stays has the same values in `others`; which these are."""
         found = self._known.agreement(column, others, self._cells[:, at])
         there = found.there
-        rivals = self._known.rivals(column, alternatives, self._cells[:, at])[there]
+        rivals = np.zeros(len(at), np.int64)
+        told = np.flatnonzero(there & found.is_other)
+        if len(told):
+            rivals[told] = self._known.rivals(column, alternatives, self._cells[:, at[told]])
         chance = np.full(len(at), WRONG ** (len(rights) - 1))
         for right in rights:
             chance *= self._known.common(right, self._cells[right, at]) / self._known.n_rows
@@ -281,7 +284,7 @@ class _Naming:
         offer.agree[spots], offer.among[spots] = agree, among
         offer.value[spots] = np.where(settled, found.value[there], UNKNOWN)
         offer.donor[spots] = np.where(settled, found.donors[there], -1)
-        offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
+        offer.standing[spots] = np.where(other & (np.maximum(rivals[there] - 1, 1) * chance[there] <= SURPRISE), 2, 0)
         offer.given[spots] = self._given(others)
         return there
 

@@ -45,7 +45,7 @@ class OrderFits:
         asked = frame_of(
             rows.append_column(_NUMBER, row_numbers(np.arange(rows.num_rows))), self._staying.frame.sparkSession
         )
-        asked = asked.select(_NUMBER, *keys, other).localCheckpoint()
+        asked = asked.select(_NUMBER, *keys, other)
         raw = F.struct(own.alias("rank"), F.col(operands(self._orders[column])[0]).alias("value"))
         groups = asked.select(*names).distinct()
         there = self._staying.frame.where(about).select(*keys, other, raw.alias(_LEAST))

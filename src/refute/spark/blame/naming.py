@@ -58,7 +58,7 @@ class SparkNaming:
         blame = _taken_apart(blame, own)
         gone = ids.take(row_numbers(blame.rows))
         staying = StayingRows(self._engine, [self._engine.names[name] for name in self._read], gone)
-        dependencies = [rule for rule in self._rules if self._shapes[rule.name].has_groups]
+        dependencies = [rule for rule in self._rules if self._shapes[rule.name].has_groups and blame.suspects.any()]
         known = SparkTestimony(self._engine, dependencies, rows, blame.suspects, staying)
         named = name_cells(known, blame.rows)
         named, rows = self._with_donors(known, named, rows)
