@@ -177,7 +177,7 @@ def _spark(rows: int, driver_bytes: int | None = None) -> Sequence[Contestant]:
 
     def blame() -> Told:
         found = rf.suspects(frame, texts, driver_bytes=driver_bytes)
-        facts = {"suspects": found.count, "bound": found.lower_bound, "lines": len(found)}
+        facts: dict[str, float] = {"suspects": found.count, "bound": found.lower_bound, "lines": len(found)}
         if here is not None:
             facts["other lines"] = sum(ours != theirs for ours, theirs in zip_longest(found, here))
         return Told(None, facts)
