@@ -26,6 +26,7 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
+from refute.spark.blame.fewest import fewest_of_groups
 from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
@@ -239,6 +240,23 @@ class SparkEngine:
             return found
 
         return self._answered("find suspects", ask)
+
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+
+        def ask() -> int | None:
+            (fitted,) = self.fitted([rule])
+            self.prepared(fitted)  # which raises where something is wrong with it
+            names = tuple(_columns(fitted))
+            if self.gathering.fits(names, self.gathering.most_rows(names)):
+                with self.gathering.rows(names, identified=False) as here:
+                    if here is not None:
+                        return here.blamed(fitted)
+            with self._evaluated_once([fitted], named=False) as engine:
+                return fewest_of_groups(engine, fitted)
+
+        found = self._answered(rule.name, ask)
+        return self.suspects([rule]).n_suspects if found is None else found
 
     def holds(self, rules: Sequence[Rule]) -> bool:
         """Whether all that these rules read came to this process before, with the ids of rows."""
