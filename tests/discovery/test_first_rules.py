@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -78,14 +76,6 @@ def test_a_guided_search_without_evidence_is_not_complete() -> None:
             return True
 
     assert not Guided(pairs, Options()).run(Over(Options())).complete
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Ctrl-C as in a terminal: a process that runs tests for another ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")
