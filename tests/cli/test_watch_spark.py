@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -89,6 +90,34 @@ def test_files_are_read_as_they_are_written(
     ):
         assert run(["watch", str(wrong[0]), RULE, "--state", str(state), *map(str, wrong[1:])]) == Exit.FAILED
         assert why in capfd.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, state = tmp_path / "in", tmp_path / "kept"
+    common = [source, RULE, "--state", state, "--key", "id"]
+    arrive(source, "a.csv", "")
+    arrive(source, "a.txt", "no table")
+    assert watch(*common) == Exit.HOLDS
+    arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
+    assert watch(*common) == Exit.FAILED
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert "the key column 'id' is null in 1 row" in told.err
+    assert "Batch 1 is b.csv" in told.err
+    arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")  # which is read again
+    assert watch(*common) == Exit.ERROR
+    arrive(source, "c.csv", "id,zip,city\n1,10115,Berlin\n")
+    assert watch(*common) == Exit.FAILED
+    (source / "c.csv").unlink()
+    arrive(source, "d.csv", "id,zip,city\n3,10115,Berlin\n")
+    os.utime(source / "d.csv", (0, 0))  # much older than files that have come
+    assert watch(*common) == Exit.ERROR
+    assert rf.Watch(state).table().column("id").to_pylist() == [1, 2, 3]
+    assert rf.Watch(state).counts == {"zip_fixes_city": 4}
 
 
 class Listener:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import threading
@@ -54,7 +55,8 @@ class Webhook:
             if self._known.get(name, "ok") != state["state"]:
                 self._known[name] = state["state"]
                 if self._waiting.qsize() >= _WAITING:
-                    self._waiting.get_nowait()
+                    with contextlib.suppress(queue.Empty):
+                        self._waiting.get_nowait()
                     self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait, and the oldest is dropped")
                 self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
 
