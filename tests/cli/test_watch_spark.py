@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -187,7 +188,50 @@ def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(
     hook.tell(0, "now", states(a="broken"))
     hook.tell(1, "now", states(a="ok"))
     hook.close()
-    assert warned == [f"--webhook {listeners[0].url}: the server answered 503; gave up on 'a' after {TRIES} tries"]
+    assert warned == [f"--webhook {listeners[0].url}: the server answered 503 ({TRIES} tries); gave up on 'a'"]
     assert [one["state"] for one in listeners[0].posts] == ["ok"]
     with pytest.raises(rf.errors.OptionError, match="give an address such as"):
         Webhook("ftp://x", tmp_path / "posted.json", warned.append)
+
+
+@pytest.mark.parametrize("answer", [b"", b"no HTTP at all\r\n\r\n", None])
+def test_a_webhook_that_breaks_off_talks_nonsense_or_hangs_is_given_up(tmp_path: Path, answer: bytes | None) -> None:
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                came, _ = server.accept()
+            except OSError:
+                return
+            held.append(came)  # and open
+            if answer is not None:
+                came.recv(10_000)
+                came.sendall(answer)
+                came.close()
+
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        hook = Webhook(url, tmp_path / "no" / "posted.json", warned.append, pause=0.01, patience=0.2)
+        hook.tell(0, "now", states(a="broken"))
+        hook.tell(1, "now", states(a="ok"))
+        hook.close()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    for one in held:
+        one.close()
+    assert len(held) == 2 * TRIES
+    assert [text.endswith(f"({TRIES} tries); gave up on 'a'") for text in warned] == [True, True]
+
+
+def test_a_command_that_ends_says_what_was_not_posted(tmp_path: Path) -> None:
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:  # which answers nobody
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        hook = Webhook(url, tmp_path / "posted.json", warned.append, patience=0.3)
+        hook.tell(0, "now", states(a="broken"))
+        hook.close(patience=0.1)
+    assert warned == [f"--webhook {url}: timed out (1 try); gave up on 'a'"]
