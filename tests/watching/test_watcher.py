@@ -351,6 +351,9 @@ def test_readers_of_an_older_state_still_find_it(tmp_path: Path) -> None:
 
 def test_batches_without_columns_before_the_first_rows_are_passed_over(tmp_path: Path) -> None:
     watcher = opened(tmp_path)
+    with pytest.raises(SchemaError, match="The table has no columns"):
+        watcher.bootstrap(pa.table({}))
+    watcher = opened(tmp_path)
     assert watcher.take(0, QUERY, pa.table({})) is None
     assert watcher.take(1, QUERY, pa.table({})) is None
     watcher.close()

@@ -221,7 +221,7 @@ class Watcher:
         return True
 
     def _taken(self, batch: int, query: str | None, table: pa.Table, *, fed: bool) -> BatchRecord | None:
-        if not table.num_columns and self.state.schema is None:
+        if not table.num_columns and self.state.schema is None and batch != BOOTSTRAP:
             self._pass_over(batch, query)
             return None
         started = time.perf_counter()
