@@ -14,26 +14,26 @@ def refuse_others(places: WatchPlaces, kept: KeptState, given: tuple[str, ...] |
 
     Rows that said what they do to others are not new ones from some batch on, either.
     """
-    key, told = kept.state.key, kept.told[STREAM]
-    query, plan = told["query"], told.get("plan")
+    key, facts = kept.state.key, kept.told[STREAM]
+    query, plan = facts["query"], facts.get("plan")
     if given is not None and given != key:
         has = f"has the key {', '.join(key)}" if key else "has no key"
         raise OptionError(f"the watch in {places.folder} {has}; leave key= out", option="key", value=given, key=key)
-    if op is None and told.get("op") is not None:
+    if op is None and facts.get("op") is not None:
         raise OptionError(
-            f"the watch in {places.folder} has taken changes whose column {told['op']!r} says what each does; give "
-            f"op={told['op']!r}",
+            f"the watch in {places.folder} has taken changes whose column {facts['op']!r} says what each does; give "
+            f"op={facts['op']!r}",
             option="op",
-            column=told["op"],
+            column=facts["op"],
         )
     if query is not None and places.query() != query:
         raise foreign(places, query, places.query())
-    if plan is not None and places.plan(told["batch"]) != plan:
+    if plan is not None and places.plan(facts["batch"]) != plan:
         raise DataError(
-            f"the checkpoint in {places.checkpoint} does not have batch {told['batch']:,} as {places.folder} took it: "
+            f"the checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
             "they are not of the same moment. Restore both from one copy, or start in a new folder",
             path=str(places.checkpoint),
-            count=told["batch"],
+            count=facts["batch"],
         )
 
 
