@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.spark.answer.pairing import Pairing
+from refute.spark.blame.alike import columns_read
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.source.renaming import renamed
 from refute.spark.worker import RESERVED
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 _ROWS, _MOST, _VALUE = (RESERVED + name for name in ("rows", "most", "value"))
+
+
+def fewest_here(engine: SparkEngine, rule: Rule) -> int | None:
+    """The rows to blame for a rule, of a table whose columns come to this process; None where they do not fit."""
+    engine.prepared(rule)  # which raises where something is wrong with it
+    names = columns_read(rule)
+    if not engine.gathering.fits(names, engine.gathering.most_rows(names)):
+        return None
+    with engine.gathering.rows(names, identified=False) as here:
+        return None if here is None else here.blamed(rule)
 
 
 def fewest_of_groups(engine: SparkEngine, rule: Rule) -> int | None:
