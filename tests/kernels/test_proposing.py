@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from refute.kernels.proposing.chance import dealt_blame, pool_blame
 from refute.kernels.proposing.groups import UNIT, blamed_by, refine, to_blame
-from refute.kernels.proposing.orders import (
-    by_rank,
-    clashing_pairs,
-    most_by_chance,
-    order_blame,
-    sketched,
-    sorted_groups,
-    sure_blame,
-)
+from refute.kernels.proposing.orders import by_rank, most_by_chance, order_blame, sketched, sorted_groups
 from refute.kernels.proposing.spans import overlap_blame
+from refute.kernels.proposing.sure import clashing_pairs, sure_blame
 
 NEVER = np.iinfo(np.int64).max
 SEED = np.uint64(7)
