@@ -312,13 +312,14 @@ class Watcher:
             store = self.state.stores[self.state.rules.index(rule)]
             if not store.count or not rule.tolerance:
                 return store.count > 0
-            rows = 0
-            if rule.tolerance.rows is not None and store.is_listed:
+            rows, tolerance, engine = 0, rule.tolerance, LiveEngine.of(self.state)
+            if tolerance.rows is not None and store.is_listed:
                 rows = len(np.unique(np.concatenate(store.pairs(self.state.alive))))
-            elif rule.tolerance.rows is not None:
-                (found,) = LiveEngine.of(self.state).measure([rule], counts=True)
+            elif tolerance.rows is not None:
+                (found,) = engine.measure([rule], counts=True)
                 rows = found.finding.rows or 0
-            return not rule.allows(store.count, rows, self.state.n_rows)
+            suspects = None if tolerance.suspects is None else engine.blamed(rule)
+            return not rule.allows(store.count, rows, self.state.n_rows, suspects)
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
         """Watches other rules from now on: new ones are checked on the rows that are there."""
