@@ -20,7 +20,7 @@ _DEALS = 256  # at least, shared by all pools
 _CARDS = 20_000  # at most, that are dealt to find out about groups of one size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def mixed(state: np.uint64) -> np.uint64:
     """A number that looks random, for each number (SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,14 +28,14 @@ def mixed(state: np.uint64) -> np.uint64:
     return state ^ (state >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def drawn(state: np.uint64, below: int) -> int:
     """A whole number from 0 on and below another, for the state of a generator."""
     return np.int64((mixed(state) >> np.uint64(11)) % np.uint64(below))  # type: ignore[return-value]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pool_blame(sizes: Longs, values: Longs, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
+def pool_blame(sizes: Ids, values: Ids, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
     """The rows to blame that are expected where `values` are dealt to groups of these sizes, in parts of UNIT.
 
     Pools of so many `rows` in all share deals, as their errors cancel out. `sizes` and `values` ascend and have the
@@ -109,7 +109,7 @@ def dealt_blame(
     """
     half = len(counts) // 2
     deck = np.empty(len(order), np.int32)
-    sizes, values = np.empty(len(starts), np.int64), np.empty(half, np.int64)
+    sizes, values = np.empty(len(starts), np.int32), np.empty(half, np.int32)
     seen = counts[:half]
     totals = counts[half:]
     expected = 0

@@ -36,14 +36,14 @@ def overlap_blame(ends: Longs, starts: Longs, bounds: Longs, limit: int) -> int:
     return blame
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def sort_parts(values: Longs, bounds: Longs) -> None:
     """Sorts the values between each two bounds. O(n log n)."""
     for part in range(len(bounds) - 1):
         sort_part(values, bounds[part], bounds[part + 1])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def deal(values: Longs, seed: np.uint64) -> None:
     """Puts values into a random order that depends on what they are, and not on where they were."""
     sort_part(values, 0, len(values))

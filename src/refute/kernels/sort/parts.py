@@ -11,19 +11,19 @@ _FEW = 16  # values that are sorted by inserting one after the other
 _DEEP = 64  # halvings of an array: the smaller side waits, so no more of them ever do
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def sort_part(values: NDArray[np.signedinteger], first: int, last: int) -> None:
     """Sorts `values[first:last]` by quicksort, whose pivots are drawn, as no order of values is then a bad one.
 
     O(n log n) expected.
     """
     waiting = np.empty((_DEEP, 2), np.int64)
-    held, state = 0, np.uint32(last - first)
+    held, state = 0, last - first
     low, high = first, last
     while True:
         while high - low > _FEW:
-            state = np.uint32(state * np.uint32(1664525) + np.uint32(1013904223))
-            pivot = values[low + np.int64(state >> np.uint32(8)) % (high - low)]
+            state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+            pivot = values[low + (state >> 8) % (high - low)]
             left, right = low, high - 1
             while left <= right:
                 while values[left] < pivot:
