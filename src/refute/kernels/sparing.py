@@ -7,6 +7,7 @@ any size, so no sum is too large, and a number that does not fit where it is sto
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -14,10 +15,10 @@ from typing import Any, cast
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
-FEW = 1 << 15  # values of a call
-_BUDGET = 1 << 17  # values of all calls: Python takes about as long for them as the compiler for a kernel
-_CALL = 64  # values that a call as such takes as long as
-_BY_NUMPY = 16  # values that NumPy is done with as fast as Python with one
+FEW = 1 << 14  # values of a call
+_BUDGET = 1 << 18  # microseconds of all calls: about what the compiler takes for a large kernel
+_CALL = 64  # of a call as such
+_BY_NUMPY = 16  # values a microsecond
 
 
 class Sparing:
@@ -26,17 +27,16 @@ class Sparing:
     def __init__(self, few: int = FEW, budget: int = _BUDGET) -> None:
         self._few = few
         self._budget = budget
-        self._left: dict[object, int] = {}  # of the budget of each kernel; 0 where it is compiled
+        self._left: dict[object, int] = {}  # of the budget of each kernel, in microseconds; 0 where it is compiled
 
-    def spares(self, kernel: object, values: int, *, by_numpy: bool) -> bool:
-        """Whether the kernel is not worth compiling for so many values, in one more call."""
+    def spares(self, kernel: object, values: int) -> bool:
+        """Whether the kernel is not worth compiling for so many values; what NumPy takes for them is on its account."""
         if values > self._few:
             return False
         left = self._left.get(kernel)
         if left is None:
             left = 0 if _is_at_hand(kernel) else self._budget
-        price = _CALL + (values // _BY_NUMPY if by_numpy else values)
-        self._left[kernel] = left = max(0, left - price)
+        self._left[kernel] = left = max(0, left - _CALL - values // _BY_NUMPY)
         return left > 0
 
     def call(self, kernel: SparedKernel, args: tuple[Any, ...]) -> Any:
@@ -44,8 +44,12 @@ class Sparing:
         if self._left.get(kernel) == 0:
             return kernel.compiled(*args)
         sizes = (max(arg.shape) for arg in args if isinstance(arg, np.ndarray) and arg.dtype.char != _BYTES)
-        spared = self.spares(kernel, max(sizes, default=0), by_numpy=kernel.standin is not None)
-        return kernel.uncompiled(*args) if spared else kernel.compiled(*args)
+        if not self.spares(kernel, max(sizes, default=0)):
+            return kernel.compiled(*args)
+        started = time.thread_time_ns()
+        found = kernel.uncompiled(*args)
+        self._left[kernel] = max(0, self._left[kernel] - (time.thread_time_ns() - started) // 1000)
+        return found
 
 
 _BYTES = np.dtype(np.uint8).char  # of strings, of which a few may have many
@@ -54,7 +58,7 @@ _now = Sparing()
 
 def is_spared(kernel: object, values: int) -> bool:
     """Whether NumPy is to do what several kernels would do, this one among them, with so many values."""
-    return _now.spares(kernel, values, by_numpy=True)
+    return _now.spares(kernel, values)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ _DEALS = 256  # at least, shared by all pools
 _CARDS = 20_000  # at most, that are dealt to find out about groups of one size
 
 
-@njit(cache=True, nogil=True, plain=True)
+@njit(cache=True, nogil=True)
 def mixed(state: np.uint64) -> np.uint64:
     """A number that looks random, for each number (SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,7 +28,7 @@ def mixed(state: np.uint64) -> np.uint64:
     return state ^ (state >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, plain=True)
+@njit(cache=True, nogil=True)
 def drawn(state: np.uint64, below: int) -> int:
     """A whole number from 0 on and below another, for the state of a generator."""
     return np.int64((mixed(state) >> np.uint64(11)) % np.uint64(below))  # type: ignore[return-value]

@@ -11,7 +11,7 @@ _FEW = 16  # values that are sorted by inserting one after the other
 _DEEP = 64  # halvings of an array: the smaller side waits, so no more of them ever do
 
 
-@njit(cache=True, nogil=True, plain=True)
+@njit(cache=True, nogil=True)
 def sort_part(values: NDArray[np.signedinteger], first: int, last: int) -> None:
     """Sorts `values[first:last]` by quicksort, whose pivots are drawn, as no order of values is then a bad one.
 
