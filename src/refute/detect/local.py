@@ -147,17 +147,21 @@ class LocalEngine:
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
 
         check_rules(self.relation, rules)
-        return SuspectFinding.of(self.relation, rules, self._partners, threads=self._threads, **known)
+        return SuspectFinding.of(self.relation, rules, self._partners_of, threads=self._threads, **known)
 
     def blame(self, rules: Sequence[Rule], **known: Any) -> Blame:
         """The rows alone, without their cells."""
-        from refute.blame.rows import find_blame
+        from refute.blame.rows import find_blame  # which loads kernels that few questions need
 
         check_rules(self.relation, rules)
-        return find_blame(self.relation, rules, self._partners, threads=self._threads, **known)
+        return find_blame(self.relation, rules, self._partners_of, threads=self._threads, **known)
 
-    def _partners(self, problem: Problem) -> tuple[Rows, Rows]:
-        return sweep().partners(problem, Share(threads=self._threads))
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+        from refute.blame.rows import fewest_to_blame  # which loads kernels that few questions need
+
+        check_rules(self.relation, [rule])
+        return fewest_to_blame(self.relation, rule, self._partners_of)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is prepared as for an answer, and nothing is searched."""
@@ -166,6 +170,9 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is kept but the table itself."""
+
+    def _partners_of(self, problem: Problem) -> tuple[Rows, Rows]:
+        return sweep().partners(problem, Share(threads=self._threads))
 
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))

@@ -22,7 +22,7 @@ from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.engine import LiveEngine
-from refute.live.feed import Turns, net_changes
+from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import STREAM, WATCH, KeptState, logged
 from refute.live.state import Change, State
 from refute.watching.feeds import Clashes, Feeds, clashes_of
@@ -39,11 +39,13 @@ _NOTHING: Longs = np.empty(0, np.int64)
 _NEW: dict[str, Any] = {
     "batch": None,
     "query": None,
+    "plan": None,
     "table": None,
     "last": None,
     "lost": {},
     "feed": None,
     "began": False,
+    "op": None,
 }
 
 
@@ -106,7 +108,7 @@ class Watcher:
             kept = KeptState(state, {STREAM: dict(_NEW)})
             directory = Directory.create(places.state, WATCH, kept, log_rows=options.log_rows)
         try:
-            refuse_others(places, kept, options.key)
+            refuse_others(places, kept, options.key, options.op)
             found = cls(places, options, directory, kept)
         except BaseException:
             directory.close()
@@ -167,11 +169,11 @@ class Watcher:
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
-            found: BatchRecord = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
+            found: BatchRecord | None = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
             return found
 
     def take(self, batch: int, query: str | None, table: pa.Table) -> BatchRecord | None:
-        """Takes the rows of a batch in, and commits them; None where that was done before.
+        """Takes the rows of a batch in, and commits them; None where that was done before, or there is nothing in it.
 
         Raises DataError where this is not the batch that comes next. After any error, the watcher is closed, and the
         folder is as of the batch before.
@@ -218,7 +220,10 @@ class Watcher:
             )
         return True
 
-    def _taken(self, batch: int, query: str | None, table: pa.Table, *, fed: bool) -> BatchRecord:
+    def _taken(self, batch: int, query: str | None, table: pa.Table, *, fed: bool) -> BatchRecord | None:
+        if not table.num_columns and self.state.schema is None and batch != BOOTSTRAP:
+            self._pass_over(batch, query)
+            return None
         started = time.perf_counter()
         state, told = self.state, dict(self._told)
         read = read_by(state.rules, state.key)
@@ -231,7 +236,8 @@ class Watcher:
         self._directory.note(logged(change), state.version)
         moved = _moved(change, state.next_slot)
         schema = self._lines_schema()
-        told |= {"batch": batch, "query": query, "feed": batch, "began": told["began"] or batch == BOOTSTRAP}
+        told |= self._come(batch, query) | {"feed": batch}
+        told |= {"began": told["began"] or batch == BOOTSTRAP, "op": self.options.op if fed else told.get("op")}
         clashes = clashes_of(change, state.key)
         told["table"] = self._ledger.write(self._turn(batch, change, clashes, moved, schema), schema, self._find)
         self._feeds.write(batch, change, clashes, schema, moved)
@@ -242,6 +248,16 @@ class Watcher:
         self._show(told)
         self._history.append(record)
         return record
+
+    def _come(self, batch: int, query: str | None) -> dict[str, Any]:
+        """How far the stream has come with a batch."""
+        return {"batch": batch, "query": query, "plan": self.places.plan(batch)}
+
+    def _pass_over(self, batch: int, query: str | None) -> None:
+        """Notes that a batch has come, before all rows, of which not even the columns are known: empty files."""
+        self._kept.state = self.state.with_rules(self.state.rules)  # which is another version
+        self._kept.told = {STREAM: {**self._told, **self._come(batch, query)}}
+        self._directory.commit(self._kept)
 
     def _show(self, told: dict[str, Any]) -> None:
         if told["table"] is not None:
@@ -263,6 +279,8 @@ class Watcher:
         if len(table) == 0 and state.schema is None:
             fit, lost = fitted(table.drop_columns([op]), None, read, {}, batch)
             return state.inserting(fit), lost
+        if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
+            return net_changes(state, table, op, Turns(self.options.order)), dict(self._told["lost"])
         fit, lost = fitted(table.drop_columns([op]), state.schema, read, self._told["lost"], batch)
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(self.options.order)), lost
@@ -294,13 +312,14 @@ class Watcher:
             store = self.state.stores[self.state.rules.index(rule)]
             if not store.count or not rule.tolerance:
                 return store.count > 0
-            rows = 0
-            if rule.tolerance.rows is not None and store.is_listed:
+            rows, tolerance, engine = 0, rule.tolerance, LiveEngine.of(self.state)
+            if tolerance.rows is not None and store.is_listed:
                 rows = len(np.unique(np.concatenate(store.pairs(self.state.alive))))
-            elif rule.tolerance.rows is not None:
-                (found,) = LiveEngine.of(self.state).measure([rule], counts=True)
+            elif tolerance.rows is not None:
+                (found,) = engine.measure([rule], counts=True)
                 rows = found.finding.rows or 0
-            return not rule.allows(store.count, rows, self.state.n_rows)
+            suspects = None if tolerance.suspects is None else engine.blamed(rule)
+            return not rule.allows(store.count, rows, self.state.n_rows, suspects)
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
         """Watches other rules from now on: new ones are checked on the rows that are there."""

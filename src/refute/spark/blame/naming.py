@@ -25,7 +25,7 @@ from refute.language.form import operands
 from refute.language.rulebook import Rule
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
-from refute.spark.blame.alike import Representatives, columns_read, in_order
+from refute.spark.blame.alike import Representatives, all_columns_read, in_order
 from refute.spark.blame.fits import OrderFits
 from refute.spark.blame.rivals import SparkRival
 from refute.spark.blame.shapes import BlameShape
@@ -44,7 +44,7 @@ class SparkNaming:
         self._engine = alike.engine
         self._alike = alike
         self._rules = rules
-        self._read = list(dict.fromkeys(name for rule in rules for name in columns_read(rule)))
+        self._read = list(all_columns_read(rules))
         self._shapes = {rule.name: BlameShape.of(rule) for rule in rules}
 
     def finding(self, blame: Blame, ids: pa.ChunkedArray, n_rows: int) -> tuple[SuspectFinding, pa.ChunkedArray]:
