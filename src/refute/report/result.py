@@ -10,7 +10,6 @@ from typing import Any
 from refute.detect.results import Finding, Timed, Witness
 from refute.display import in_one_line
 from refute.display.markup import table_part
-from refute.language.conditions import columns_of
 from refute.language.render import render_condition, render_text
 from refute.language.rulebook import Rule, Severity
 from refute.report.discretion import Discretion
@@ -66,8 +65,7 @@ class RuleResult:
         passed = finding.holds
         if not passed and finding.violations is not None and finding.rows is not None:
             passed = rule.allows(finding.violations, finding.rows, n_rows)
-        read = () if rule.where is None else columns_of(rule.where)
-        shown = dict.fromkeys((*key, *rule.constraint.columns, *read))
+        shown = dict.fromkeys((*key, *rule.columns))
         values = timed.values
         if values is not None:
             values = {

@@ -15,7 +15,8 @@ from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
 from refute.errors import EngineError, SchemaError
 from refute.faults import no_row_ids
-from refute.language.conditions import Condition, InTable, columns_of
+from refute.language.arithmetic import formula_of, refuse_formulas
+from refute.language.conditions import Condition, InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -87,6 +88,7 @@ class SparkEngine:
 
         def opened() -> None:
             source = open_source(table, key=key, session=self._session, schema=schema, csv=csv)
+            refuse_formulas(source.own_columns)
             needed = _needed(source, reads)
             self.source = source.kept(self._place, needed) if persist else source.settled(needed)
             self.key = self.source.key
@@ -122,16 +124,16 @@ class SparkEngine:
         """The rules with the table's own spelling of names; fields of structs that they name become columns."""
         with plain_failures(self.source.name):
             known = len(self.source.frame.columns)
-            names = {name: self.source.spelled(name) for rule in rules for name in _columns(rule)}
+            names = {name: self.source.spelled(name) for rule in rules for name in rule.read}
             if len(self.source.frame.columns) > known:
                 self._know_columns()
         changed = {name for name, spelled in names.items() if name != spelled}
-        return [renamed(rule, names) if changed.intersection(_columns(rule)) else rule for rule in rules]
+        return [renamed(rule, names) if changed.intersection(rule.read) else rule for rule in rules]
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns that rules can read: the table's own, and the fields inside them named so far."""
-        return list(self.source.frame.columns)
+        return [name for name in self.source.frame.columns if name not in self.source.computed]
 
     @property
     def own_columns(self) -> list[str]:
@@ -186,6 +188,8 @@ class SparkEngine:
     def scene(self, rule: Rule, limit: int) -> Scene | None:
         """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
         (fitted,) = self.fitted([rule])
+        if rule.constraint.computes:  # which has no axes to draw
+            return None
         here = self.gathering.here(self.prepared(fitted).columns)
         if here is not None:
             return here.scene(fitted, limit)
@@ -217,7 +221,7 @@ class SparkEngine:
 
     def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
-        here = SparkSuspects.here(self, rules, tuple(dict.fromkeys(name for rule in rules for name in _columns(rule))))
+        here = SparkSuspects.here(self, rules, tuple(dict.fromkeys(name for rule in rules for name in rule.read)))
         if here is not None:
             return here
 
@@ -231,7 +235,7 @@ class SparkEngine:
                     )
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
-            names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
+            names = dict.fromkeys(name for rule in fitted for name in rule.read)
             found = SparkSuspects.fetched(self, fitted, tuple(names))
             if found is None:
                 with self._evaluated_once(fitted, named=True) as engine:
@@ -244,7 +248,7 @@ class SparkEngine:
         """Whether all that these rules read came to this process before, with the ids of rows."""
         if not self.source.has_identity:
             return False
-        names = dict.fromkeys(name for rule in rules for name in _columns(rule))
+        names = dict.fromkeys(name for rule in rules for name in rule.read)
         return self.gathering.known(tuple(names)) is not None
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
@@ -386,13 +390,9 @@ class SparkEngine:
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
     """The columns to keep for these rules; all of them where one is missing, which is reported later."""
     columns = source.frame.columns
-    wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
-    if wanted is None or not wanted <= set(columns):
+    if rules is None:
+        return columns
+    wanted = {name for rule in rules for name in rule.read if name in columns or formula_of(name) is None}
+    if not wanted <= set(columns):
         return columns
     return [name for name in columns if name in wanted or name in source.key] or columns
-
-
-def _columns(rule: Rule) -> tuple[str, ...]:
-    """The columns that a rule and its `where` read."""
-    chosen = () if rule.where is None else columns_of(rule.where)
-    return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))

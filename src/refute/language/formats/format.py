@@ -116,4 +116,6 @@ def plain_constraint(rule: Rule) -> DenialConstraint:
         raise UnwritableError("it has a `where`")
     if rule.nulls is not Nulls.SQL:
         raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
+    if rule.constraint.computes:
+        raise UnwritableError("it has arithmetic, and this format compares columns and constants only")
     return rule.constraint
