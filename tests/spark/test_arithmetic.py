@@ -55,14 +55,14 @@ ROWS = pa.table(
         "qty": [1, 2, 3, 4],
         "total": [Decimal("1.50"), Decimal("4.00"), Decimal("9.70"), Decimal("1.00")],
         "at": pa.array([dt.datetime(2024, 3, 31, hour) for hour in (0, 1, 2, 3)], pa.timestamp("us", "UTC")),
-        "where": [{"x": 1}, {"x": 2}, {"x": 3}, {"x": 9}],
+        "place": [{"x": 1}, {"x": 2}, {"x": 3}, {"x": 9}],
     }
 )
 RULES = {
     "version": 1,
     "rules": [
         {"name": "total", "row": "total = price * qty"},
-        {"name": "field", "row": "where.x + 1 = qty + 1", "where": "qty - 1 < 3"},
+        {"name": "field", "row": "`place.x` + 1 = qty + 1", "where": "qty - 1 < 3"},
         {"name": "pairs", "dc": "not (s.qty + 1 = t.qty and s.Price * 2 > t.total)"},
         {"name": "hours", "dc": "not (s.at + 1 hour = t.at)", "severity": "warn"},
     ],

@@ -62,3 +62,14 @@ def test_both_engines_refuse_in_the_same_words(
             rf.check(str(tmp_path / "t.csv"), "unique(id)", engine=engine, csv=given)
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
+def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_path: Path, options: Any) -> None:
+    closed, unclosed = 'a,b\n1,"x\ny"\n2,z\n', 'a,b\n1,"x\ny"\n2,"z\n3,w\n'
+    (tmp_path / "1.csv").write_text(closed)
+    assert rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options) == 0
+    (tmp_path / "2.csv").write_text(unclosed)
+    with pytest.raises(DataError, match="never closed") as caught:
+        rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options)
+    assert (caught.value.facts["path"], caught.value.facts["line"]) == (str(tmp_path / "2.csv"), 4)
