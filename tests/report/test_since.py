@@ -162,4 +162,6 @@ def test_a_baseline_of_references_does_not_depend_on_the_folder(tmp_path: Path) 
     known = Baseline.of(reports[0])
     assert known.text() == Baseline.of(reports[1]).text()
     (result,) = reports[1].against(known)
-    assert result.passed and result.compared is not None and not result.compared.changed
+    assert result.passed
+    assert result.compared is not None
+    assert not result.compared.changed

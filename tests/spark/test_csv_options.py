@@ -73,3 +73,13 @@ def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_pat
     with pytest.raises(DataError, match="never closed") as caught:
         rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options)
     assert (caught.value.facts["path"], caught.value.facts["line"]) == (str(tmp_path / "2.csv"), 4)
+
+
+def test_a_file_with_a_header_alone_satisfies_every_rule(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n")
+    rules = ["row(a < 5)", "row(a + 1 = b)", "not (s.a < t.a and s.b > t.b)", "a -> b", "row(b = 'x')"]
+    for engine in ("local", "spark"):
+        report = rf.check(str(tmp_path / "t.csv"), rules, engine=engine)
+        assert [one.finding.violations for one in report.results] == [0] * len(rules)
+        assert report.ok
+        assert len(rf.violations(str(tmp_path / "t.csv"), rules[2], engine=engine).to_arrow()) == 0

@@ -51,7 +51,9 @@ def read_csv(
         typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
-    if 0 < len(whole) <= FEW:
+    if not len(whole):  # no cell says of which type a column is, so it compares with all
+        return [pa.schema([(name, pa.null()) for name in names]).empty_table() for _ in files]
+    if len(whole) <= FEW:
         whole = typed_cells(whole, names)
     else:
         whole = whole.cast(pa.schema(list(zip(names, map(column_type, whole.columns), strict=True))))

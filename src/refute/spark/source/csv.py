@@ -82,6 +82,8 @@ def open_csv(
         rows = cells.groupBy(FILE, BLOCK).agg(*facts, *_fits(possible)).collect()
     check_text(session, listing, rows, options)
     check_closed(listing, rows, names, options, has_header=header)
+    if not rows:
+        return Scan(text.untyped(), FileLayout.of(rows))
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
     return Scan(text.typed(types), FileLayout.of(rows))
@@ -139,6 +141,12 @@ class _Text:
         frame = self.frame()
         cells = [self._cell(name, kind) for name, kind in types.items()]
         return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
+
+    def untyped(self) -> DataFrame:
+        """The columns of files without rows: no cell says of which type one is, so it compares with all."""
+        frame = self.frame()
+        nothing = (F.lit(None).alias(name) for name in self.names)
+        return frame.select(*nothing, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
 
     def _cell(self, name: str, kind: CellType) -> Column:
         if kind.pattern is not None or self.split:
