@@ -218,6 +218,23 @@ def test_duckdb_counts_the_same_by_the_sql_of_a_rule(seed: int) -> None:
         assert database.execute(query).fetchall() == [(len(case.truth),)]
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "not (s.a + s.b = t.a + t.b and s.c != t.c)",
+        "not (s.a * 2 = t.a * 2)",
+        "not (s.a + 1 = t.a + 1 and s.b < t.b and s.c > t.c)",
+        "order(a + 1 asc, b desc) by c",
+        "no_overlap(a, b + 1 day) by c",
+        "row(a + 1 > b)",
+    ],
+)
+def test_rules_are_written_in_forms_that_can_be_read(rule: str) -> None:
+    book = RuleBook.of([parse(rule)])
+    for text in (book.to_yaml(), write_rules(book, "text")):
+        assert [one.constraint for one in rf.load_rules(text)] == [one.constraint for one in book]
+
+
 def test_a_rule_file_holds_arithmetic(tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
     path.write_text('version: 1\nrules:\n  - {name: total, row: "total = price * qty", where: "qty - 1 < 3"}\n')
