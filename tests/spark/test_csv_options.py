@@ -23,6 +23,7 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "cyrillic": ("город|n\nМосква|1\nnull|\n".encode("cp1251"), {"encoding": "cp1251", "delimiter": "|"}),
     "nulls": (b'a,b\n1,NA\nNA,"NA"\nNULL,x\n,""\n', {"null_values": ["NA", "NULL"]}),
     "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
+    "the end": (b'a,b\n1,"x"\n"y",', {}),
     "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
 }
 

@@ -13,9 +13,9 @@ from pyarrow import csv
 
 from refute.errors import DataError
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
+from refute.relation.read.csv_ends import refuse_unclosed, with_last_null
 from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
-from refute.relation.read.csv_quotes import refuse_unclosed
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
@@ -130,8 +130,10 @@ def _parsed(
         options.block_size = block
         try:
             text = csv.read_csv(file, options, parsing, converting)
-            refuse_unclosed(file, text.column(-1)[-1].as_py() if len(text) else None, given)
-            return text
+            if not len(text):
+                return text
+            refuse_unclosed(file, text.column(-1)[-1].as_py(), given)
+            return with_last_null(text, file, given.separates(delimiter), given.encoding)
         except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
             if "straddl" not in str(error) or block == _BLOCKS[-1]:
                 raise

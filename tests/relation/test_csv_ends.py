@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import refute as rf
 from refute.errors import DataError
+from refute.relation.read.csv_ends import refuse_unclosed
 from refute.relation.read.csv_options import CsvOptions
-from refute.relation.read.csv_quotes import refuse_unclosed
 from refute.relation.read.files import read_local
 
 pytestmark = pytest.mark.filterwarnings("ignore::refute.errors.InferredTypesWarning")
@@ -60,3 +60,12 @@ def test_what_is_closed_is_never_refused(tmp_path_factory: pytest.TempPathFactor
     if "\n" in cell or "\r" in cell:
         with pytest.raises(DataError, match="never closed"):
             refuse_unclosed(file, cell, CsvOptions())
+
+
+@pytest.mark.parametrize("text", ['a,b\n1,"x"\n"y",', 'a,b\n"1",', 'a,b,c\n,,""\n1,"x",'])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_an_empty_cell_at_the_end_is_null_without_a_line_break_too(tmp_path: Path, text: str, end: str) -> None:
+    (tmp_path / "data.csv").write_text(text + end)
+    (tmp_path / "quoted.csv").write_text(text + '""' + end)
+    assert read_local(tmp_path / "data.csv").column(-1)[-1].as_py() is None
+    assert read_local(tmp_path / "quoted.csv").column(-1)[-1].as_py() == ""
