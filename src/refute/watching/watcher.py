@@ -39,11 +39,13 @@ _NOTHING: Longs = np.empty(0, np.int64)
 _NEW: dict[str, Any] = {
     "batch": None,
     "query": None,
+    "plan": None,
     "table": None,
     "last": None,
     "lost": {},
     "feed": None,
     "began": False,
+    "op": None,
 }
 
 
@@ -106,7 +108,7 @@ class Watcher:
             kept = KeptState(state, {STREAM: dict(_NEW)})
             directory = Directory.create(places.state, WATCH, kept, log_rows=options.log_rows)
         try:
-            refuse_others(places, kept, options.key)
+            refuse_others(places, kept, options.key, options.op)
             found = cls(places, options, directory, kept)
         except BaseException:
             directory.close()
@@ -167,11 +169,11 @@ class Watcher:
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
-            found: BatchRecord = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
+            found: BatchRecord | None = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
             return found
 
     def take(self, batch: int, query: str | None, table: pa.Table) -> BatchRecord | None:
-        """Takes the rows of a batch in, and commits them; None where that was done before.
+        """Takes the rows of a batch in, and commits them; None where that was done before, or there is nothing in it.
 
         Raises DataError where this is not the batch that comes next. After any error, the watcher is closed, and the
         folder is as of the batch before.
@@ -218,7 +220,10 @@ class Watcher:
             )
         return True
 
-    def _taken(self, batch: int, query: str | None, table: pa.Table, *, fed: bool) -> BatchRecord:
+    def _taken(self, batch: int, query: str | None, table: pa.Table, *, fed: bool) -> BatchRecord | None:
+        if not table.num_columns and self.state.schema is None and batch != BOOTSTRAP:
+            self._pass_over(batch, query)
+            return None
         started = time.perf_counter()
         state, told = self.state, dict(self._told)
         read = read_by(state.rules, state.key)
@@ -231,7 +236,8 @@ class Watcher:
         self._directory.note(logged(change), state.version)
         moved = _moved(change, state.next_slot)
         schema = self._lines_schema()
-        told |= {"batch": batch, "query": query, "feed": batch, "began": told["began"] or batch == BOOTSTRAP}
+        told |= self._come(batch, query) | {"feed": batch}
+        told |= {"began": told["began"] or batch == BOOTSTRAP, "op": self.options.op if fed else told.get("op")}
         clashes = clashes_of(change, state.key)
         told["table"] = self._ledger.write(self._turn(batch, change, clashes, moved, schema), schema, self._find)
         self._feeds.write(batch, change, clashes, schema, moved)
@@ -242,6 +248,16 @@ class Watcher:
         self._show(told)
         self._history.append(record)
         return record
+
+    def _come(self, batch: int, query: str | None) -> dict[str, Any]:
+        """How far the stream has come with a batch."""
+        return {"batch": batch, "query": query, "plan": self.places.plan(batch)}
+
+    def _pass_over(self, batch: int, query: str | None) -> None:
+        """Notes that a batch has come, before all rows, of which not even the columns are known: empty files."""
+        self._kept.state = self.state.with_rules(self.state.rules)  # which is another version
+        self._kept.told = {STREAM: {**self._told, **self._come(batch, query)}}
+        self._directory.commit(self._kept)
 
     def _show(self, told: dict[str, Any]) -> None:
         if told["table"] is not None:
