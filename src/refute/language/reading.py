@@ -220,7 +220,7 @@ class Reader:
         name = _unquoted(token) if token.type == "QUOTED" else str(token)
         name = f"{within}.{name}" if within else name
         if formula_of(name) is not None:
-            self._fail(token, "a column of this name cannot be told from arithmetic; rename it.")
+            self._fail(token, "a column of this name would be taken for arithmetic; rename it.")
         if self._columns is not None and name not in self._columns:
             self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
         return name

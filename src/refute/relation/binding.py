@@ -112,7 +112,7 @@ def _check_formula(relation: Relation, name: str, rule: str | None, where: str) 
     try:
         return relation.type_of(name)
     except SchemaError as error:
-        raise SchemaError(f"{error}{where}", **{**error.facts, "rule": rule}) from None
+        raise SchemaError(f"{error}{where}", columns=sources_of(name), rule=rule) from None
 
 
 def _written(value: Value) -> str:

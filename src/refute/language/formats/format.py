@@ -122,5 +122,7 @@ def plain_constraint(rule: Rule, *, computes: bool = False) -> DenialConstraint:
     if rule.nulls is not Nulls.SQL:
         raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
     if rule.constraint.computes and not computes:
-        raise UnwritableError("it has arithmetic, and this format compares columns and constants only")
+        raise UnwritableError(
+            "it has arithmetic, and this format compares columns and constants only", columns=rule.constraint.columns
+        )
     return rule.constraint
