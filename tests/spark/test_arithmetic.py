@@ -77,7 +77,7 @@ def test_checks_rows_and_suspects_keep_the_tables_own_columns(
     frame = spark_kind.read.parquet(str(tmp_path / "rows.parquet"))
     report = rf.check(frame, RULES, key="id", **budget)
     found = {one.name: one.finding.violations for one in report.results}
-    assert found == {"total": 2, "field": 0, "pairs": 1, "hours": 3}
+    assert found == {"total": 1, "field": 0, "pairs": 1, "hours": 3}
     assert report.results[0].columns == ("Price", "qty", "total")
     assert set((report.results[0].values or {})["s"] or {}) == {"id", "Price", "qty", "total"}
     assert report.rows.columns == [*frame.columns, "refute"]

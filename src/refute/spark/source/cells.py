@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from refute.errors import InferredTypesWarning
 from refute.faults import not_utf8
+from refute.language.addresses import is_local_address, local_path
 from refute.relation.read.csv import check_quotes
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.schema import CellType, Schema
@@ -91,7 +92,9 @@ def check_closed(
 
 
 def _path(found: object) -> str:
-    return unquote(str(found)).removeprefix("file://")
+    """The path of a file on this machine, or an address as Spark has it."""
+    text = str(found)
+    return str(local_path(text)) if is_local_address(text) else unquote(text)
 
 
 def _sample(path: str) -> bytes:
