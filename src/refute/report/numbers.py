@@ -14,6 +14,8 @@ def counted(result: RuleResult) -> str:
     if result.compared is not None and not result.finding.holds:
         orders = 2 if result.rule.constraint.is_symmetric else 1  # a baseline names both of its pairs at once
         said += f", {orders * len(result.compared.new):,} of them new"
+    if result.suspects is not None:
+        said += f", {plural(result.suspects, 'row')} to blame"
     return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said
 
 
@@ -25,6 +27,11 @@ def extent(result: RuleResult) -> str:
     if finding.violations is None or finding.rows is None:
         return "violated"
     return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
+
+
+def percent(share: float) -> str:
+    """A share in words, as rules write it: `1.5%`, `less than 0.001%`."""
+    return "less than 0.001%" if 0 < share < 1e-5 else f"{100 * share:.3g}%"
 
 
 def plural(number: int, noun: str, several: str | None = None) -> str:

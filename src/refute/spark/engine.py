@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
-from refute.errors import EngineError, SchemaError
+from refute.errors import SchemaError
 from refute.faults import no_row_ids
-from refute.language.arithmetic import formula_of, refuse_formulas
+from refute.language.arithmetic import refuse_formulas
 from refute.language.conditions import Condition, InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
@@ -27,6 +27,8 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
+from refute.spark.blame.alike import all_columns_read
+from refute.spark.blame.fewest import fewest_here, fewest_of_groups
 from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
@@ -34,7 +36,7 @@ from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
-from refute.spark.referring import OtherTables, reads_another
+from refute.spark.referring import OtherTables, refuse_references
 from refute.spark.rule import SparkRule
 from refute.spark.scenes import scene_of, tally_of
 from refute.spark.session import is_connect
@@ -89,7 +91,7 @@ class SparkEngine:
         def opened() -> None:
             source = open_source(table, key=key, session=self._session, schema=schema, csv=csv)
             refuse_formulas(source.own_columns)
-            needed = _needed(source, reads)
+            needed = source.needed(reads)
             self.source = source.kept(self._place, needed) if persist else source.settled(needed)
             self.key = self.source.key
             self._know_columns()
@@ -221,22 +223,15 @@ class SparkEngine:
 
     def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
-        here = SparkSuspects.here(self, rules, tuple(dict.fromkeys(name for rule in rules for name in rule.read)))
+        here = SparkSuspects.here(self, rules, all_columns_read(rules))
         if here is not None:
             return here
 
         def ask() -> SparkSuspects:
-            for rule in rules:
-                if reads_another(rule):
-                    raise EngineError(
-                        f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
-                        "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
-                        rule=rule.name,
-                    )
+            refuse_references(rules)
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
-            names = dict.fromkeys(name for rule in fitted for name in rule.read)
-            found = SparkSuspects.fetched(self, fitted, tuple(names))
+            found = SparkSuspects.fetched(self, fitted, all_columns_read(fitted))
             if found is None:
                 with self._evaluated_once(fitted, named=True) as engine:
                     found = SparkSuspects.of(self, engine, fitted)
@@ -244,12 +239,24 @@ class SparkEngine:
 
         return self._answered("find suspects", ask)
 
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+
+        def ask() -> int | None:
+            (fitted,) = self.fitted([rule])
+            if (here := fewest_here(self, fitted)) is not None:
+                return here
+            with self._evaluated_once([fitted], named=False) as engine:
+                return fewest_of_groups(engine, fitted)
+
+        found = self._answered(rule.name, ask)
+        return self.suspects([rule]).n_suspects if found is None else found
+
     def holds(self, rules: Sequence[Rule]) -> bool:
         """Whether all that these rules read came to this process before, with the ids of rows."""
         if not self.source.has_identity:
             return False
-        names = dict.fromkeys(name for rule in rules for name in rule.read)
-        return self.gathering.known(tuple(names)) is not None
+        return self.gathering.known(all_columns_read(rules)) is not None
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; nothing but a count of the rows is run."""
@@ -306,7 +313,7 @@ class SparkEngine:
             yield self
             return
         with kept() as place:
-            narrow = self.over(self.source.kept(place, _needed(self.source, fitted), named=named))
+            narrow = self.over(self.source.kept(place, self.source.needed(fitted), named=named))
             try:
                 yield narrow
             finally:
@@ -385,14 +392,3 @@ class SparkEngine:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
             raise no_row_ids(what, self.source.name)
-
-
-def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
-    """The columns to keep for these rules; all of them where one is missing, which is reported later."""
-    columns = source.frame.columns
-    if rules is None:
-        return columns
-    wanted = {name for rule in rules for name in rule.read if name in columns or formula_of(name) is None}
-    if not wanted <= set(columns):
-        return columns
-    return [name for name in columns if name in wanted or name in source.key] or columns

@@ -22,7 +22,7 @@ from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.engine import LiveEngine
-from refute.live.feed import Turns, net_changes
+from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import STREAM, WATCH, KeptState, logged
 from refute.live.state import Change, State
 from refute.watching.feeds import Clashes, Feeds, clashes_of
@@ -279,6 +279,8 @@ class Watcher:
         if len(table) == 0 and state.schema is None:
             fit, lost = fitted(table.drop_columns([op]), None, read, {}, batch)
             return state.inserting(fit), lost
+        if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
+            return net_changes(state, table, op, Turns(self.options.order)), dict(self._told["lost"])
         fit, lost = fitted(table.drop_columns([op]), state.schema, read, self._told["lost"], batch)
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(self.options.order)), lost
@@ -310,13 +312,14 @@ class Watcher:
             store = self.state.stores[self.state.rules.index(rule)]
             if not store.count or not rule.tolerance:
                 return store.count > 0
-            rows = 0
-            if rule.tolerance.rows is not None and store.is_listed:
+            rows, tolerance, engine = 0, rule.tolerance, LiveEngine.of(self.state)
+            if tolerance.rows is not None and store.is_listed:
                 rows = len(np.unique(np.concatenate(store.pairs(self.state.alive))))
-            elif rule.tolerance.rows is not None:
-                (found,) = LiveEngine.of(self.state).measure([rule], counts=True)
+            elif tolerance.rows is not None:
+                (found,) = engine.measure([rule], counts=True)
                 rows = found.finding.rows or 0
-            return not rule.allows(store.count, rows, self.state.n_rows)
+            suspects = None if tolerance.suspects is None else engine.blamed(rule)
+            return not rule.allows(store.count, rows, self.state.n_rows, suspects)
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
         """Watches other rules from now on: new ones are checked on the rows that are there."""

@@ -194,6 +194,11 @@ def any_of(flags: Iterable[SparkColumn]) -> SparkColumn:
     return reduce(or_, flags, F.lit(False))
 
 
+def all_columns_read(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """What some of the rules compare, and the columns behind that."""
+    return tuple(dict.fromkeys(name for rule in rules for name in rule.read))
+
+
 def in_order(table: pa.Table) -> pa.Table:
     """The rows by their ids, so that the first of equal rows is the same each time: that of the file, by positions."""
     order = id_order(table.column(ROW_COLUMN))

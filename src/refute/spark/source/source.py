@@ -25,6 +25,7 @@ from refute.faults import (
     unusable_key,
 )
 from refute.language.arithmetic import formula_of, renamed_column
+from refute.language.rulebook import Rule
 from refute.relation.shown import shown_row
 from refute.spark.expressions import quoted
 from refute.spark.formulas import formula_expression
@@ -86,6 +87,16 @@ class SparkSource:
         if spelled(path) not in self.frame.columns:
             self._widen(lambda frame: with_fields(frame, [path]))
         return spelled(path)
+
+    def needed(self, rules: Sequence[Rule] | None) -> list[str]:
+        """The columns to keep for these rules; all of them where one is missing, which is reported later."""
+        columns = self.frame.columns
+        if rules is None:
+            return columns
+        wanted = {name for rule in rules for name in rule.read if name in columns or formula_of(name) is None}
+        if not wanted <= set(columns):
+            return columns
+        return [name for name in columns if name in wanted or name in self.key] or columns
 
     def _with_formula(self, name: str) -> str:
         """The name of a formula, which then is a column of `frame`, if the types of its columns admit that."""
