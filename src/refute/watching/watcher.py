@@ -22,7 +22,7 @@ from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.engine import LiveEngine
-from refute.live.feed import Turns, net_changes
+from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import STREAM, WATCH, KeptState, logged
 from refute.live.state import Change, State
 from refute.watching.feeds import Clashes, Feeds, clashes_of
@@ -279,6 +279,8 @@ class Watcher:
         if len(table) == 0 and state.schema is None:
             fit, lost = fitted(table.drop_columns([op]), None, read, {}, batch)
             return state.inserting(fit), lost
+        if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
+            return net_changes(state, table, op, Turns(self.options.order)), dict(self._told["lost"])
         fit, lost = fitted(table.drop_columns([op]), state.schema, read, self._told["lost"], batch)
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(self.options.order)), lost
