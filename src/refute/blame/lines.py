@@ -128,7 +128,7 @@ class SuspectFinding:
 
 
 def _own_cells(contest: Contest, kept: Flags) -> OwnCells:
-    if isinstance(contest, Chain):
+    if isinstance(contest, Chain) and not contest.rule.constraint.computes:
         return OwnCells(contest.rule, (), lambda rows: fitting(contest, rows, kept))
     return OwnCells(contest.rule, () if isinstance(contest, Loose) else contest.rule.constraint.columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 from refute.blame.cells import NamedCells
 from refute.blame.contest import Contest, Flags, Longs
 from refute.blame.testimony import VIOLATED, Testimony
+from refute.language.arithmetic import all_sources
 from refute.language.conditions import columns_of
 from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
@@ -59,7 +60,11 @@ def without_harm(
         harm.append((frozenset(known.names[place] for place in one.columns), now & ~was))
     for rival in rivals:
         read = frozenset(rival.rule.constraint.columns)
-        if read & changed:
+        if not read & changed:
+            continue
+        if rival.rule.constraint.computes:  # what it compares is in no cell that another row could give
+            harm.append((read, moved_cells(rows, sources, read)))
+        else:
             harm.append((read, rival.harmed(rows, sources)))
     for rule in rules:
         if not rule.constraint.is_single_row:
@@ -87,13 +92,21 @@ def _newly_meant(
     conditions = set() if rule.where is None else set(columns_of(rule.where))
     for predicate in rule.constraint.predicates:
         if not predicate.is_two_row:
-            conditions.update(column.name for column in predicate.columns)
-    names = [name for name in (*barred, *conditions) if name in sources]
+            conditions.update(all_sources(column.name for column in predicate.columns))
+    names = [name for name in (*all_sources(barred), *conditions) if name in sources]
     found = np.zeros(len(rows), np.bool_)
     for name in names:
         moved = sources[name] != rows
         found |= moved if name in conditions else moved & relation.is_null(name)[rows]
     return frozenset(names), found
+
+
+def moved_cells(rows: Longs, sources: Mapping[str, Longs], names: Collection[str]) -> Flags:
+    """Which rows take a cell of one of these columns from another row."""
+    found = np.zeros(len(rows), np.bool_)
+    for name in names:
+        found |= sources.get(name, rows) != rows
+    return found
 
 
 def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
@@ -107,8 +120,7 @@ def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, L
 
 
 def _read(relation: Relation, rule: Rule) -> list[tuple[str, pa.ChunkedArray]]:
-    where = () if rule.where is None else columns_of(rule.where)
-    return [(name, relation.column(name)) for name in dict.fromkeys((*rule.constraint.columns, *where))]
+    return [(name, relation.column(name)) for name in rule.columns]
 
 
 @dataclass(frozen=True, eq=False)

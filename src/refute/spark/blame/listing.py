@@ -15,7 +15,7 @@ from refute.blame.lines import SuspectFinding
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
-from refute.spark.blame.alike import Representatives, all_columns_read, columns_read, id_order, in_order
+from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
 from refute.spark.blame.naming import SparkNaming
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedBlame
@@ -170,4 +170,4 @@ def _blanks_cells(rules: Sequence[Rule]) -> bool:
     """Whether a value on the right of a dependency might clash, by another rule, with a row that did not come whole."""
     shapes = [BlameShape.of(rule) for rule in rules if not rule.constraint.is_single_row]
     named = {name for shape in shapes if shape.has_groups for name in shape.rule.constraint.columns}
-    return any(not shape.says_alike and not named.isdisjoint(columns_read(shape.rule)) for shape in shapes)
+    return any(not shape.says_alike and not named.isdisjoint(shape.rule.read) for shape in shapes)

@@ -110,7 +110,7 @@ class SparkNaming:
     def _own(self, rule: Rule, blamed: Longs, staying: StayingRows, rows: pa.Table) -> tuple[OwnCells, pa.Table]:
         """What a rule says of cells by itself; values that bound an interval are rows more."""
         shape = self._shapes[rule.name]
-        if not shape.is_chain:
+        if not shape.is_chain or rule.constraint.computes:
             names = rule.constraint.columns if rule.constraint.is_single_row or shape.is_decided else ()
             return OwnCells(rule, names), rows
         fits: list[Fitting] = []

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from refute.blame.contest import Flags, Longs
-from refute.blame.repairs import Rival
+from refute.blame.repairs import Rival, moved_cells
 from refute.language.constraint import DenialConstraint
 from refute.language.form import Form, operands
 from refute.language.operators import Operator
@@ -46,7 +46,7 @@ class SparkRival(Rival):
         """By partners of rows with their new values among those that stay, in each role."""
         form = Form.of(self.own)
         read = self.own.constraint.columns
-        moved = reduce_or([sources[name] != rows for name in read if name in sources], len(rows))
+        moved = moved_cells(rows, sources, read)
         asked = np.flatnonzero(moved & ~np.isin(rows, self.blamed))
         found = np.zeros(len(rows), np.bool_)
         if len(asked) == 0:

@@ -48,8 +48,8 @@ class BlameShape:
 
     @property
     def has_groups(self) -> bool:
-        """Whether it is a dependency with something on its left."""
-        return self.is_dependency and bool(self.form.equal)
+        """Whether it is a dependency between columns, with something on its left."""
+        return self.is_dependency and bool(self.form.equal) and not self.rule.constraint.computes
 
     @property
     def is_decided(self) -> bool:
