@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refute.blame.contest import Contest, Flags, GroupedRows, Ids, Longs, OneValue
-from refute.blame.testimony import UNKNOWN, Agreement, Dependency, GroupSayings, Testimony
+from refute.blame.testimony import UNKNOWN, Consensus, Dependency, GroupSayings, Testimony
 from refute.blame.tuples import TupleIndex, distinct, matching, tallied
 from refute.language.form import Form, operands
 from refute.relation import Relation
@@ -85,7 +85,7 @@ class Dependencies(Testimony):
         """How many rows that stay have each code."""
         return self._staying[place][codes]
 
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Agreement:
+    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
         """What most of these rows say: the value with the lowest code of several."""
         own = self.codes[place]
         rows, keys, wanted = self._matching(place, others, cells)
@@ -102,7 +102,7 @@ class Dependencies(Testimony):
         there = pick >= 0
         if not there.any():
             none = np.zeros(len(wanted), np.int64)
-            return Agreement(there, none, there, none - 1, none, none)
+            return Consensus(there, none, there, none - 1, none, none)
         by_pair = np.lexsort((value, key))
         sorted_pairs = (key * size + value)[by_pair]
         mine = wanted * size + cells[place]
@@ -110,7 +110,7 @@ class Dependencies(Testimony):
         same = np.where(sorted_pairs[at] == mine, counts[by_pair[at]], 0)
         agree = np.where(there, counts[pick], 0)
         among = tallied(keys, times, most)[wanted]
-        return Agreement(there, value[pick], there & (same < agree), rows[first[pick]], agree, among)
+        return Consensus(there, value[pick], there & (same < agree), rows[first[pick]], agree, among)
 
     def rivals(self, place: int, others: Sequence[int], cells: Longs) -> Longs:
         """How many values there are."""

@@ -42,7 +42,7 @@ class GroupSayings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
+class Consensus:
     """For each of some rows, what most rows that stay and agree with it in some columns say in another one."""
 
     there: Flags  # whether there are such rows
@@ -81,7 +81,7 @@ class Testimony(ABC):
         """How many rows that stay have each of some codes in a column."""
 
     @abstractmethod
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Agreement:
+    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
         """What rows that stay and have the cells of each row in other columns say in one, where they say something."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from refute.blame.contest import Flags, Longs
 from refute.blame.dependencies import dependency_of
-from refute.blame.testimony import UNKNOWN, Agreement, GroupSayings, Testimony
+from refute.blame.testimony import UNKNOWN, Consensus, GroupSayings, Testimony
 from refute.language.form import Form
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
@@ -164,7 +164,7 @@ class SparkTestimony(Testimony):
             known.update(zip(asked[_numbers(counts, _NUMBER)].tolist(), _numbers(counts, _COUNT).tolist(), strict=True))
         return np.array([known[code] for code in codes.tolist()], np.int64)
 
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Agreement:
+    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
         """What most of these rows say."""
         keys, which = np.unique(cells[list(others)], axis=1, return_inverse=True)
         pairs, pair = np.unique(np.stack([which.ravel(), cells[place]]), axis=1, return_inverse=True)
@@ -187,7 +187,7 @@ class SparkTestimony(Testimony):
         listed = table.column(_PAIR).combine_chunks().flatten()
         own[listed.field(_PAIR).to_numpy()] = listed.field(_COUNT).to_numpy()
         value, donors, agree, among = found[:, which.ravel()]
-        return Agreement(among > 0, value, own[pair.ravel()] < agree, donors, agree, among)
+        return Consensus(among > 0, value, own[pair.ravel()] < agree, donors, agree, among)
 
     def rivals(self, place: int, others: Sequence[int], cells: Longs) -> Longs:
         """How many values there are."""
