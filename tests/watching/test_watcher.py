@@ -21,10 +21,13 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.watching.ledger import LedgerTuning
 from refute.watching.records import BatchRecord, read_history
+from refute.watching.shards.layout import ShardTuning
 from refute.watching.watcher import Watcher, WatchOptions
+from spreading import TasksHere
 from strategies import rules, tables
 from thorough import examples
 
+TINY = ShardTuning(rows=2, least=4)  # so that shards are many, with several parts, and are often written anew
 SMALL = LedgerTuning(piece=4, closed_piece=6, most_closed=1 << 30, states=2, seconds=0)
 QUERY = "a stream"
 Pair = tuple[Any, ...]
@@ -32,6 +35,8 @@ Pair = tuple[Any, ...]
 
 class Streaming(RuleBasedStateMachine):
     """A stream of changes, and the watcher that takes its batches."""
+
+    wheres: tuple[int, ...] = (1 << 30,)  # limits for rows in this process
 
     @initialize(data=st.data())
     def begin(self, data: st.DataObject) -> None:
@@ -59,8 +64,11 @@ class Streaming(RuleBasedStateMachine):
             shutil.rmtree(self.folder.parent)
 
     def begin_again(self, data: st.DataObject) -> None:
-        options = WatchOptions(self.in_force, ("id",), op="op", order="turn", log_rows=9, tuning=SMALL)
-        self.watcher = Watcher.open(self.folder, options)
+        where = data.draw(st.sampled_from(self.wheres))
+        options = WatchOptions(
+            self.in_force, ("id",), op="op", order="turn", driver_bytes=where, log_rows=9, tuning=SMALL, shards=TINY
+        )
+        self.watcher = Watcher.open(self.folder, options, TasksHere(data.draw(st.integers(1, 3))))
 
     def feed(self, steps: list[tuple[str, int, int]]) -> pa.Table:
         """Operations, keys and rows of the pool as a feed, shuffled."""
@@ -192,6 +200,16 @@ def read_feed(folder: Path) -> Iterator[dict[str, Any]]:
 
 TestStreaming = Streaming.TestCase
 TestStreaming.settings = examples(20, stateful_step_count=12)
+
+
+class Moving(Streaming):
+    """The same, where rows are in shards, or move there and back whenever the watch is opened again."""
+
+    wheres = (0, 0, 1 << 30)
+
+
+TestMoving = Moving.TestCase
+TestMoving.settings = examples(8, stateful_step_count=10)
 
 
 ROWS = {"id": [1, 2], "zip": ["a", "a"], "city": ["x", "y"], "note": [1, 2]}

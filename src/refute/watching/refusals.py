@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from refute.errors import DataError, OptionError
-from refute.live.saved import STREAM, KeptState
+from refute.watching.kept import STREAM, Kept
 from refute.watching.places import WatchPlaces
 
 
-def refuse_others(places: WatchPlaces, kept: KeptState, given: tuple[str, ...] | None) -> None:
+def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None) -> None:
     """Raises an error where the key is another, or where the stream of the checkpoint is not the one of the state."""
-    key, query = kept.state.key, kept.told[STREAM]["query"]
+    key, query = kept.key, kept.told[STREAM]["query"]
     if given is not None and given != key:
         raise OptionError(
             f"the watch in {places.folder} has the key {', '.join(key) or 'none'}; leave key= out",
