@@ -34,7 +34,8 @@ class TasksHere:
             sent = [one for number in range(len(step.stored[0])) for one in step.sent_again(number)]
         else:
             half = len(rows) // 2
-            sent = [one for part in (rows.slice(0, half), rows.slice(half)) for one in step.sent(part)]
+            parts = enumerate((rows.slice(0, half), rows.slice(half)))
+            sent = [one for number, part in parts for one in step.sent(part, number)]
         kept = [one for messages in self._tasks(sent) for one in step.kept(messages)]
         return [one for messages in self._tasks(kept) for one in step.met(messages)]
 

@@ -17,7 +17,7 @@ from refute.language.rulebook import RuleBook
 from refute.watching.records import DRIVER, EXECUTORS
 from refute.watching.shards.hashing import hashes
 from refute.watching.shards.layout import ShardTuning
-from refute.watching.shards.step import Step
+from refute.watching.shards.step import REPORT, Step
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 
@@ -147,6 +147,35 @@ def test_tasks_of_a_batch_that_was_not_committed_leave_nothing_behind(tmp_path: 
     named = {region.file for files in kept.files for region in files.regions}  # type: ignore[union-attr]
     assert {path.name for path in (tmp_path / "shards").iterdir()} == named
     watcher.close()
+
+
+class Repeated(TasksHere):
+    """Tasks of keepers that run again for some of those that wait for them."""
+
+    before: list[dict[int, list[bytes]]]
+    step: Step
+
+    def _tasks(self, messages: Any) -> Any:
+        found = [*super()._tasks(messages)]
+        if any(REPORT in one for one in found):
+            again = [*super()._tasks(self.step.kept(self.before[0]))]
+            found[1] = again[1]
+        else:
+            self.before = found
+        return found
+
+    def run(self, step: Step, rows: Any) -> list[bytes]:
+        """The reports of a step."""
+        self.step = step
+        return super().run(step, rows)
+
+
+def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path) -> None:
+    rows = [some(n, random.Random(7)) for n in range(20)]
+    with pytest.raises(EngineError, match="tasks of the batch were run again after others had used what they gave"):
+        opened(tmp_path, runner=Repeated()).take(0, QUERY, fed(rows))
+    opened(tmp_path).take(0, QUERY, fed(rows))
+    check(tmp_path, rows)
 
 
 def test_rows_move_to_shards_and_back_without_loss(tmp_path: Path) -> None:

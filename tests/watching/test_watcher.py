@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition
 from hypothesis.stateful import rule as step
@@ -68,7 +69,12 @@ class Streaming(RuleBasedStateMachine):
         options = WatchOptions(
             self.in_force, ("id",), op="op", order="turn", driver_bytes=where, log_rows=9, tuning=SMALL, shards=TINY
         )
-        self.watcher = Watcher.open(self.folder, options, TasksHere(data.draw(st.integers(1, 3))))
+        try:
+            self.watcher = Watcher.open(self.folder, options, TasksHere(data.draw(st.integers(1, 3))))
+        except DataError as error:  # of a rule that is new, for the one number that stands for null
+            if "2^63" not in str(error):
+                raise
+            reject()
 
     def feed(self, steps: list[tuple[str, int, int]]) -> pa.Table:
         """Operations, keys and rows of the pool as a feed, shuffled."""

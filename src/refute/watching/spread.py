@@ -37,7 +37,7 @@ from refute.watching.shards.kept import KeptShards, refuse_missing
 from refute.watching.shards.layout import Layout, Shape, ShardTuning
 from refute.watching.shards.running import Runner
 from refute.watching.shards.state import RuleFound, opened
-from refute.watching.shards.step import Report, Step
+from refute.watching.shards.step import Report, Step, refuse_mixed
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all
@@ -215,6 +215,7 @@ class RowsElsewhere:
 
     def _run(self, step: Step, rows: Any) -> list[Report]:
         reports: list[Report] = [pickle.loads(one) for one in self._runner.run(step, rows)]  # of our own tasks
+        refuse_mixed(reports)
         refuse_missing(self._places.shards, reports)
         return sorted(reports, key=lambda one: one.shard)
 

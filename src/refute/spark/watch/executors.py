@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -68,8 +69,9 @@ class SparkTasks:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
             return self._apart(numbers.mapInArrow(_SendingAgain(step, self.tasks), _SENT))
         if isinstance(rows, DataFrame):
-            return self._apart(rows.mapInArrow(_Sending(step, self.tasks, _arrow_schema(rows)), _SENT))
-        blocks = pa.Table.from_batches(list(_batches(step.sent(rows), self.tasks)), _SCHEMA)
+            plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))  # Spark stumbles over odd names
+            return self._apart(plain.mapInArrow(_Sending(step, self.tasks, _arrow_schema(rows)), _SENT))
+        blocks = pa.Table.from_batches(list(_batches(step.sent(rows, 0), self.tasks)), _SCHEMA)
         return self._apart(self._session.createDataFrame(blocks))
 
     def _apart(self, frame: DataFrame) -> DataFrame:
@@ -95,9 +97,9 @@ class _Sending:
     def __call__(self, batches: Batches) -> Batches:
         held = list(batches)
         if held:
-            table = pa.Table.from_batches(held)
+            table = pa.Table.from_batches(held).rename_columns(self.schema.names)
             table = table if table.schema.equals(self.schema) else table.cast(self.schema)
-            yield from _batches(self.step.sent(table), self.tasks)
+            yield from _batches(self.step.sent(table, _part()), self.tasks)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,12 @@ class _Meeting:
     def __call__(self, batches: Batches) -> Batches:
         for report in self.step.met(_messages(batches)):
             yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], [CELL])
+
+
+def _part() -> int:
+    context = TaskContext.get()
+    assert context is not None, "tasks alone ask"
+    return int(context.partitionId())
 
 
 def _messages(batches: Batches) -> dict[int, list[bytes]]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import struct
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from refute.errors import SchemaError
+from refute.errors import EngineError, SchemaError
 from refute.live.feed import Turns, net_changes
 from refute.live.state import Change
 from refute.watching.intake import fitted
@@ -17,9 +20,11 @@ from refute.watching.shards.files import ChangesFile, ShardFiles, bytes_of, chan
 from refute.watching.shards.layout import GONE, Layout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
+Sender = tuple[bool, int]  # whether it is a keeper, and its number, else that of a part of the batch
 Message = tuple[int, bytes]  # the shard that it is for, and what it says
 REPORT = -1  # in the place of a shard: the driver
 
+_HEAD = struct.Struct("<?i16s")  # a sender, and a name of the attempt
 _opened = OpenedShards()  # of this process
 
 
@@ -31,6 +36,7 @@ class Report:
     files: ShardFiles
     found: dict[str, RuleFound] = field(default_factory=dict)
     came: int = 0  # rows of the batch, as keepers count them
+    heard: frozenset[tuple[Sender, bytes]] = frozenset()  # what it depends on: of each sender, which attempt
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,8 @@ class Step:
     tuning: ShardTuning = field(default_factory=ShardTuning)
     stored: tuple[tuple[ShardFiles, ...], pa.Schema] | None = None  # keepers of an earlier layout, to be read anew
 
-    def sent(self, table: pa.Table) -> Iterator[Message]:
-        """The rows of a batch for keepers."""
+    def sent(self, table: pa.Table, part: int) -> Iterator[Message]:
+        """The rows of a part of the batch for keepers."""
         words = None if self.op is None else table.column(self.op)
         rows = table if words is None else table.drop_columns([self.op])
         fit, lost = fitted(rows, self.schema, self.read, {}, self.batch)
@@ -64,22 +70,23 @@ class Step:
                 expected=str(kind),
             )
         whole = fit if words is None else fit.append_column(self.op, words)
+        head = _HEAD.pack(False, part, uuid.uuid4().bytes)
         for shard, some in self.layout.to_keepers(whole):
-            yield shard, packed(some)
+            yield shard, head + packed(some)
 
     def sent_again(self, number: int) -> Iterator[Message]:
         """The rows of a keeper of an earlier layout for the keepers of this one."""
         assert self.stored is not None
         files, schema = self.stored
         _, table = opened(Path(self.folder), files[number], (), self.layout.key, schema).living()
-        yield from self.sent(table)
+        yield from self.sent(table, number)
 
     def kept(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[Message]:
         """Takes rows into keepers; what changes for others, and reports."""
         file = ChangesFile(Path(self.folder), self.version)
         out: list[Message] = []
         for shard in sorted(messages):
-            table = pa.concat_tables([unpacked(one) for one in messages[shard]]).combine_chunks()
+            table, heard = _read(messages[shard])
             state = self._state(shard)
             change = self._change(state, table)
             old = state.taken(change.gone, self.schema.names).cast(change.table.schema)
@@ -87,10 +94,13 @@ class Step:
             found = {rule.name: RuleFound() for rule in self.layout.single}
             tell(change, self.layout.key, found)
             files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
-            out.append((REPORT, pickle.dumps(Report(shard, files, found, len(table)))))
+            attempt = uuid.uuid4().bytes
+            heard |= {((True, shard), attempt)}
+            out.append((REPORT, pickle.dumps(Report(shard, files, found, len(table), heard))))
             goes = [pa.array([True] * len(old), pa.bool_()), pa.array([False] * len(change.table), pa.bool_())]
             moving = pa.concat_tables([old, change.table]).append_column(GONE, pa.chunked_array(goes))
-            out += [(where, packed(rows)) for where, rows in self.layout.to_groups(moving.combine_chunks())]
+            head = _HEAD.pack(True, shard, attempt)
+            out += [(where, head + packed(rows)) for where, rows in self.layout.to_groups(moving.combine_chunks())]
         file.write()
         yield from out
 
@@ -102,12 +112,12 @@ class Step:
         for shard in sorted(messages):
             if shard == REPORT:
                 continue
-            rows = pa.concat_tables([unpacked(one) for one in messages[shard]]).combine_chunks()
+            rows, heard = _read(messages[shard])
             _, _, part = self.layout.places[shard]
             state = self._state(shard)
             found = state.held_against(rows, part)
             gone, came = state.own(rows, part)
-            reports.append(Report(shard, self._written(file, shard, state, gone, came), found))
+            reports.append(Report(shard, self._written(file, shard, state, gone, came), found, 0, heard))
         file.write()
         for report in reports:
             yield pickle.dumps(report)
@@ -153,3 +163,26 @@ class Step:
             )
         _opened.give(Path(self.folder), shard, files, state, tuning.opened_bytes)
         return files
+
+
+def _read(messages: Sequence[Any]) -> tuple[pa.Table, frozenset[tuple[Sender, bytes]]]:
+    """The rows of messages to one shard, and who has sent them."""
+    tables, heard = [], set()
+    for data in messages:
+        whole = pa.py_buffer(data)
+        is_keeper, number, attempt = _HEAD.unpack(whole.slice(0, _HEAD.size))
+        heard.add(((is_keeper, number), attempt))
+        tables.append(unpacked(whole.slice(_HEAD.size)))
+    return pa.concat_tables(tables).combine_chunks(), frozenset(heard)
+
+
+def refuse_mixed(reports: Sequence[Report]) -> None:
+    """Raises EngineError where shards depend on several attempts of one task: rows that were made twice may differ."""
+    known: dict[Sender, bytes] = {}
+    for report in reports:
+        for sender, attempt in report.heard:
+            if known.setdefault(sender, attempt) != attempt:
+                raise EngineError(
+                    "tasks of the batch were run again after others had used what they gave, as after the loss of an "
+                    "executor. Nothing was changed; start the watch again",
+                )
