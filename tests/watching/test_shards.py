@@ -78,8 +78,8 @@ def check(folder: Path, rows: list[Row], rules: tuple[str, ...] = RULES) -> None
 def test_a_group_that_is_too_large_for_a_shard_is_in_parts(tmp_path: Path) -> None:
     seed, rows = random.Random(1), list[Row]()
     watcher = opened(tmp_path)
-    for batch in range(4):
-        new = [some(20 * batch + n, seed, zips="a") for n in range(20)]
+    for batch, count in enumerate((20, 20, 20, 20, 1, 1)):
+        new = [some(20 * batch + n, seed, zips="a") for n in range(count)]
         assert watcher.take(batch, QUERY, fed(new)) is not None
         rows += new
         check(tmp_path, rows)
@@ -89,7 +89,7 @@ def test_a_group_that_is_too_large_for_a_shard_is_in_parts(tmp_path: Path) -> No
     changed = [{**row, "city": "b", "tax": 0} for row in rows[::3]]
     gone = rows[1::3]
     both = pa.concat_tables([fed(changed, "update"), fed(gone, "delete")])
-    watcher.take(4, QUERY, both)
+    watcher.take(6, QUERY, both)
     check(tmp_path, [*changed, *rows[2::3]])
     watcher.close()
 

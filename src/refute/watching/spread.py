@@ -20,6 +20,7 @@ from refute.durable.shelf import Entry
 from refute.errors import EngineError, OptionError
 from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
+from refute.live.feed import net_changes
 from refute.live.frame import Frame
 from refute.live.index import Found
 from refute.live.rows import Rows, Segment
@@ -108,7 +109,9 @@ class RowsElsewhere:
         """Has tasks take a batch in; what it did, and the columns that are lost."""
         kept, runner = self.kept, self._runner
         given = runner.schema(rows).empty_table()
-        plain = given.drop_columns([intake.op]) if intake.op is not None and intake.fed else given
+        if intake.op is not None and intake.fed and intake.op not in given.column_names:
+            net_changes(State((), kept.key, "auto", 0), given, intake.op)  # which says so
+        plain = given.select([name for name in given.column_names if name != intake.op])
         fit, lost = fitted(plain, kept.schema, intake.read, intake.lost, intake.batch)
         if len(self._numbers_or_none) > 2 * ledger.n_open + _SPARE:
             self._known = None

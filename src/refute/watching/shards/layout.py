@@ -143,25 +143,28 @@ class Shape:
     def grown(self, sizes: Sequence[int], layout: Layout, tuning: ShardTuning) -> Shape:
         """A shape in which no shard has too many rows, where the shards of a layout have so many: itself, if none has.
 
-        A bucket is split into parts where it alone is too large, as with one large group of equal rows.
+        A bucket is divided into parts where there are enough of them, but it alone is too large, as by one large group.
         """
-        limit = 4 * tuning.rows
-        if max(sizes, default=0) <= limit:
+        if max(sizes, default=0) <= 4 * tuning.rows:
             return self
-        keepers, parts = self.keepers, []
         held = dict(zip(layout.places, sizes, strict=True))
-        while sum(sizes[: self.keepers]) > keepers * tuning.rows:
-            keepers *= 2
-        for number, group in enumerate(self.parts):
-            rows = [sum(held[number, bucket, part] for part in range(own)) for bucket, own in enumerate(group)]
-            parts.append(tuple(_parts_for(own, some, tuning) for own, some in zip(group, rows, strict=True)))
+        keepers = _doubled(self.keepers, sum(sizes[: self.keepers]), tuning.rows)
+        parts = []
+        for number, (group, own) in enumerate(zip(layout.groups, self.parts, strict=True)):
+            rows = [sum(held[number, bucket, part] for part in range(some)) for bucket, some in enumerate(own)]
+            buckets = _doubled(len(own), sum(rows), tuning.rows) if group.columns else 1
+            if buckets > len(own):
+                parts.append((1,) * buckets)
+            else:
+                parts.append(tuple(_doubled(some, most, 2 * tuning.rows) for some, most in zip(own, rows, strict=True)))
         return Shape(keepers, tuple(parts))
 
 
-def _parts_for(parts: int, rows: int, tuning: ShardTuning) -> int:
-    while rows > 2 * parts * tuning.rows:
-        parts *= 2
-    return parts
+def _doubled(number: int, rows: int, most: int) -> int:
+    """So many, doubled until each has no more rows than it should."""
+    while rows > number * most:
+        number *= 2
+    return number
 
 
 def groups_of(rules: Sequence[Rule]) -> tuple[list[Rule], dict[tuple[str, ...], list[Rule]]]:
