@@ -122,6 +122,7 @@ def test_json_says_all_of_a_change(call: Call, capsys: pytest.CaptureFixture[str
         "sentence": "Two rows with the same zip have the same city.",
         "batches": 1,
         "lost": True,
+        "why": "broken",
         "rows": [2, 1],
         "follows": None,
     }
@@ -191,3 +192,31 @@ def test_an_approximate_rule_is_lost_once_too_many_pairs_break_it(
     assert call(head + "".join(worse), "--fail-on-loss", "--json", "told.json") == 1
     told = json.loads(Path("told.json").read_text())
     assert any(rule["lost"] for rule in told["removed"])
+
+
+@pytest.mark.parametrize("error", ["0", "0.1"])
+def test_a_table_that_loses_its_rows_breaks_no_rule(call: Call, capsys: pytest.CaptureFixture[str], error: str) -> None:
+    assert start(call, "--error", error) == 0
+    capsys.readouterr()
+    assert call("id,zip,city\n", "--fail-on-loss") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["state: 0 rows, 0 rules, 2 batches", "rows: 4 deleted"]
+    assert said[2] == "city -> zip held for 1 batch, no longer a rule, as there are fewer than two rows"
+
+
+def test_csv_is_read_as_the_flags_say_it_is_written(call: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    written = ["--delimiter", ";", "--encoding", "cp1252", "--null-values", "NA"]
+    Path("data.csv").write_bytes("id;ort;plz\n1;Köln;07\n2;Köln;NA\n".encode("cp1252"))
+    assert run(["track", "data.csv", "--state", "state", "--key", "id", *written]) == 0
+    Path("data.csv").write_bytes("id;ort;plz\n1;Köln;7\n2;NA;8\n".encode("cp1252"))
+    assert run(["track", "data.csv", "--state", "state", *written]) == 0
+    Path("feed.csv").write_bytes("op;id;ort;plz\ninsert;3;Düren;NA\ndelete;1;;\n".encode("cp1252"))
+    assert run(["track", "feed.csv", "--changes", "--state", "state", *written]) == 0
+    with rf.Tracker.open("state") as tracker:
+        assert tracker.table().to_pylist() == [
+            {"id": 2, "ort": None, "plz": "8"},
+            {"id": 3, "ort": "Düren", "plz": None},
+        ]
+    capsys.readouterr()
+    assert run(["track", "feed.csv", "--changes", "--state", "state"]) == 3
+    assert "--encoding" in capsys.readouterr().err

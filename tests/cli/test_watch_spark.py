@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -91,6 +93,34 @@ def test_files_are_read_as_they_are_written(
         assert why in capfd.readouterr().err
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, state = tmp_path / "in", tmp_path / "kept"
+    common = [source, RULE, "--state", state, "--key", "id"]
+    arrive(source, "a.csv", "")
+    arrive(source, "a.txt", "no table")
+    assert watch(*common) == Exit.HOLDS
+    arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n,10115,Bernau\n")
+    assert watch(*common) == Exit.FAILED
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert "the key column 'id' is null in 1 row" in told.err
+    assert "Batch 1 is b.csv" in told.err
+    arrive(source, "b.csv", "id,zip,city\n1,10115,Berlin\n2,10115,Bernau\n")  # which is read again
+    assert watch(*common) == Exit.ERROR
+    arrive(source, "c.csv", "id,zip,city\n1,10115,Berlin\n")
+    assert watch(*common) == Exit.FAILED
+    (source / "c.csv").unlink()
+    arrive(source, "d.csv", "id,zip,city\n3,10115,Berlin\n")
+    os.utime(source / "d.csv", (0, 0))  # much older than files that have come
+    assert watch(*common) == Exit.ERROR
+    assert rf.Watch(state).table().column("id").to_pylist() == [1, 2, 3]
+    assert rf.Watch(state).counts == {"zip_fixes_city": 4}
+
+
 class Listener:
     """A server on this machine that keeps what is posted to it, and refuses the first posts."""
 
@@ -158,7 +188,50 @@ def test_a_webhook_that_nobody_hears_is_given_up_and_keeps_nobody_waiting(
     hook.tell(0, "now", states(a="broken"))
     hook.tell(1, "now", states(a="ok"))
     hook.close()
-    assert warned == [f"--webhook {listeners[0].url}: the server answered 503; gave up on 'a' after {TRIES} tries"]
+    assert warned == [f"--webhook {listeners[0].url}: the server answered 503 ({TRIES} tries); gave up on 'a'"]
     assert [one["state"] for one in listeners[0].posts] == ["ok"]
     with pytest.raises(rf.errors.OptionError, match="give an address such as"):
         Webhook("ftp://x", tmp_path / "posted.json", warned.append)
+
+
+@pytest.mark.parametrize("answer", [b"", b"no HTTP at all\r\n\r\n", None])
+def test_a_webhook_that_breaks_off_talks_nonsense_or_hangs_is_given_up(tmp_path: Path, answer: bytes | None) -> None:
+    held: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                came, _ = server.accept()
+            except OSError:
+                return
+            held.append(came)  # and open
+            if answer is not None:
+                came.recv(10_000)
+                came.sendall(answer)
+                came.close()
+
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        hook = Webhook(url, tmp_path / "no" / "posted.json", warned.append, pause=0.01, patience=0.2)
+        hook.tell(0, "now", states(a="broken"))
+        hook.tell(1, "now", states(a="ok"))
+        hook.close()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    for one in held:
+        one.close()
+    assert len(held) == 2 * TRIES
+    assert [text.endswith(f"({TRIES} tries); gave up on 'a'") for text in warned] == [True, True]
+
+
+def test_a_command_that_ends_says_what_was_not_posted(tmp_path: Path) -> None:
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:  # which answers nobody
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        hook = Webhook(url, tmp_path / "posted.json", warned.append, patience=0.3)
+        hook.tell(0, "now", states(a="broken"))
+        hook.close(patience=0.1)
+    assert warned == [f"--webhook {url}: timed out (1 try); gave up on 'a'"]

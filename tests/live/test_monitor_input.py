@@ -261,6 +261,7 @@ def test_an_empty_list_changes_nothing_once_columns_are_known() -> None:
     [
         ({"id": 1}, "cannot read rows from a dict; give a table, or a list with one dict for each row"),
         ([(1, "a", "x")], r"row 0 of the list is \(1, 'a', 'x'\); give a dict with its columns, or a table"),
+        ([{}], r"row 0 of the list is \{\}; give a dict with its columns, or a table"),
         ([{"id": 1, "zip": "a", "city": "x"}, {"id": 2, "zip": "a"}], "row 1 of the list lacks the column 'city'"),
         ([{"id": 7, "zip": "a", "city": 1}, {"id": 8, "zip": "a", "city": "x"}], "the values of 'city' cannot be read"),
         ("rows.csv", "cannot read a table from a str"),

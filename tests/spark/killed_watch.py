@@ -1,13 +1,19 @@
-"""A driver that watches a stream and is killed at one point of a batch: `killed_watch.py SOURCE STATE POINT BATCH`."""
+"""A driver that watches a stream while something is killed in a batch: `killed_watch.py SOURCE STATE POINT BATCH`."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import psutil
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
 
 import refute as rf
 from refute.durable.directory import Directory
@@ -24,6 +30,8 @@ POINTS: dict[str, tuple[Any, str, bool]] = {  # a method, and whether it is kill
     "after our commit": (Directory, "commit", False),
     "before Spark's commit": (BatchTaker, "_stop_if_broken", False),
 }
+IN_TASKS, JAVA, EXECUTOR = "inside the tasks", "Java, inside the tasks", "an executor, with speculation"
+EAGER = {"enabled": "true", "interval": "100ms", "multiplier": "1.1", "quantile": "0.1", "minTaskRuntime": "0ms"}
 
 
 def killing(point: str, last: int) -> None:
@@ -44,8 +52,38 @@ def killing(point: str, last: int) -> None:
     setattr(owner, name, counted)
 
 
+def with_deadly_tasks(frame: DataFrame, point: str, state: str) -> DataFrame:
+    """The same rows, brought by tasks of which the first one of the second batch kills this driver, or its own Java."""
+    driver, once = os.getpid(), Path(f"{state}.killed")
+
+    def bring(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = batch.column("id").to_pylist()
+            context = TaskContext.get()
+            if context is not None and context.attemptNumber() == 0 and point == EXECUTOR:
+                time.sleep(1 + found[0] % 2)  # one is slow, so another attempt of it begins
+            if 100 <= found[0] < 200 and not once.exists():
+                once.touch()
+                os.kill(driver if point == IN_TASKS else java().pid, signal.SIGKILL)
+            yield batch
+
+    return frame.mapInArrow(bring, frame.schema)
+
+
+def java() -> psutil.Process:
+    """The process that has started this task."""
+    return next(one for one in psutil.Process().parents() if one.name() == "java")
+
+
 if __name__ == "__main__":
     source, state, point, number = sys.argv[1:]
-    spark = session("local[2]", brief=True, settings={"spark.driver.memory": "512m"})
-    killing(point, int(number))
-    rf.watch(stream_of(spark, Path(source)), RULES, state=state, key="id", once=True).await_termination()
+    where = "local-cluster[2,1,512]" if point == EXECUTOR else "local[2]"
+    settings = {"spark.driver.memory": "512m", "spark.executor.memory": "512m"}
+    settings |= {f"spark.speculation{'' if name == 'enabled' else '.' + name}": value for name, value in EAGER.items()}
+    spark = session(where, brief=True, settings=settings)
+    rows = stream_of(spark, Path(source))
+    if point in POINTS:
+        killing(point, int(number))
+    else:
+        rows = with_deadly_tasks(rows, point, state)
+    rf.watch(rows, RULES, state=state, key="id", once=True).await_termination()

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,16 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import refute as rf
 from refute.errors import DataError, EngineError, OptionError, SchemaError
 from refute.spark.session import is_connect
-from thorough import THOROUGH
 
-POINTS = (
-    "before the rows come",
-    "before the work",
-    "inside the work",
-    "before our commit",
-    "after our commit",
-    "before Spark's commit",
-)
 RULES = ["zip -> city", "not(s.zip == t.zip and s.pay < t.pay and s.tax > t.tax)", "row(pay >= 0)"]
 COLUMNS = "id bigint, zip string, city string, pay double, tax int, seen timestamp, note struct<by: string>"
 Row = dict[str, Any]
@@ -100,7 +88,6 @@ def test_a_stream_is_watched_across_runs(spark_kind: SparkSession, tmp_path: Pat
     assert spark_kind.read.parquet(str(state / "feed" / "pairs")).select("batch").distinct().count() == 3
 
 
-@pytest.mark.parametrize("point", POINTS if THOROUGH else ["after our commit"])
 def test_rows_on_the_executors_give_the_same(spark_kind: SparkSession, tmp_path: Path) -> None:
     source, state = tmp_path / "in", tmp_path / "state"
     rules = [*RULES, "`note.by` -> tax", "not(s.pay < t.pay and s.tax > t.tax)"]
@@ -121,23 +108,6 @@ def test_rows_on_the_executors_give_the_same(spark_kind: SparkSession, tmp_path:
     with pytest.raises(DataError, match="rows with these keys already exist: id = 100"):
         rf.watch(stream, state=state, once=True, driver_bytes=0).await_termination()
     check_all(rf.Watch(state), rows + rows_of(2), rules[:2])
-
-
-def test_a_driver_that_is_killed_leaves_what_the_next_one_goes_on_with(
-    spark: SparkSession, tmp_path: Path, point: str
-) -> None:
-    source, state = tmp_path / "in", tmp_path / "state"
-    for batch in range(3):
-        put(source, batch, rows_of(batch))
-    script = [sys.executable, str(Path(__file__).with_name("killed_watch.py")), str(source), str(state), point, "2"]
-    path = os.pathsep.join([str(Path(rf.__file__).parents[1]), *sys.path])
-    assert subprocess.run(script, env={**os.environ, "PYTHONPATH": path}, check=False).returncode == -signal.SIGKILL
-    known = [one.batch for one in rf.Watch(state).batches]
-    assert known in ([0], [0, 1])
-    with rf.watch(stream_of(spark, source), RULES, state=state, key="id", once=True) as watch:
-        assert watch.await_termination()
-        assert [one.batch for one in watch.batches] == [0, 1, 2]
-        check_all(watch, [row for batch in range(3) for row in rows_of(batch)])
 
 
 def test_what_a_batch_raises_ends_the_stream_and_is_raised(spark_kind: SparkSession, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Row
 from refute.language.render import render_text
 from refute.relation import Relation
+from refute.tracking.changes import WhyGone
 from refute.tracking.ways import Ways
 from thorough import THOROUGH, examples
 from tracking.changing import WAYS, Shape, options, shapes
@@ -222,6 +223,7 @@ def test_a_batch_that_cannot_be_done_changes_nothing() -> None:
         [{**row, "people": "many"}],
         [{name: row[name] for name in ("id", "zip", "city")}],
         [{**row, "more": 1}],
+        [{}],
     ]
     for batch in wrong:
         with pytest.raises((DataError, SchemaError)):
@@ -304,6 +306,29 @@ def test_predicates_stay_until_they_are_chosen_anew() -> None:
     assert "now asked: s.a = t.b" in changes.notes
     assert "now asked: s.none < t.none" in changes.notes
     assert texts(tracker.rules) == texts(rf.discover(tracker.table()).rules)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.05])
+@pytest.mark.parametrize("left", [0, 1])
+def test_no_rule_is_broken_by_rows_that_all_go(error: float, left: int) -> None:
+    tracker = rf.Tracker(CITIES, key="id", columns=["zip", "city"], error=error)
+    before = set(texts(tracker.rules))
+    changes = tracker.delete(CITIES.column("id")[left:])
+    assert set(texts(changes.removed)) == before
+    assert not changes.broken
+    assert {rule.why for rule in changes.removed} == {WhyGone.TOO_FEW_ROWS}
+    assert all(str(rule).startswith("no longer a rule, as there are fewer than two") for rule in changes.removed)
+
+
+def test_rules_whose_predicates_are_not_chosen_again_do_not_follow_from_others() -> None:
+    tracker = rf.Tracker(pa.table({"id": [1, 2, 3], "a": [1, 2, 3], "b": [1, 2, 3]}), key="id", columns=["a", "b"])
+    crossing = {rule.text for rule in tracker.rules if "s.a = t.b" in rule.text}
+    assert crossing
+    tracker.insert([{"id": n, "a": n, "b": 100 * n} for n in range(4, 20)])
+    changes = tracker.refit()
+    assert changes.removed
+    assert {rule.why for rule in changes.removed} == {WhyGone.NOT_ASKED}
+    assert all(str(rule).startswith("no longer asked: not (") for rule in changes.removed)
 
 
 def test_rules_of_some_kinds_are_told_alone() -> None:

@@ -281,10 +281,10 @@ def test_several_changes_of_one_key_need_an_order(tmp_path: Path) -> None:
     moved = rows(id=[3, 2], city=["z", "y"], op=["update_postimage", "update_preimage"])
     assert watcher.take(2, QUERY, moved) is not None  # another key
     assert watcher.live_engine().relation.arrow.column("id").to_pylist() == [1, 3]
-    with pytest.raises(DataError, match=r"several changes of one key came together, and name a column .*: id = 1"):
+    with pytest.raises(DataError, match=r"several changes of one key came together, and no column is named .*: id = 1"):
         watcher.take(3, QUERY, rows(id=[1, 1], op=["update", "delete"]))
     watcher = opened(tmp_path, op="op", order="note")
-    with pytest.raises(DataError, match=r"and 'note' is equal in them: id = 1"):
+    with pytest.raises(DataError, match=r"and 'note', their order, is equal in them: id = 1"):
         watcher.take(3, QUERY, rows(id=[1, 1], note=[5, 5], op=["update", "delete"]))
     watcher = opened(tmp_path, op="op", order="note")
     with pytest.raises(DataError, match="row 1 of the feed has no value in 'note', its order"):
@@ -371,3 +371,47 @@ def test_readers_of_an_older_state_still_find_it(tmp_path: Path) -> None:
     assert parquet.read_table(seen).num_rows == 2
     assert parquet.read_table(tmp_path / "violations").num_rows == 2 * 6 * 6
     watcher.close()
+
+
+def test_batches_without_columns_before_the_first_rows_are_passed_over(tmp_path: Path) -> None:
+    watcher = opened(tmp_path)
+    with pytest.raises(SchemaError, match="The table has no columns"):
+        watcher.bootstrap(pa.table({}))
+    watcher = opened(tmp_path)
+    assert watcher.take(0, QUERY, pa.table({})) is None
+    assert watcher.take(1, QUERY, pa.table({})) is None
+    watcher.close()
+    assert rf.Watch(tmp_path).batches == []
+    again = opened(tmp_path)
+    assert again.batch == 1
+    record = again.take(2, QUERY, rows())
+    assert record is not None
+    assert (record.batch, record.open) == (2, 2)
+    assert again.take(3, QUERY, pa.table({"id": [3], "zip": ["a"], "city": ["z"], "note": [1]})) is not None
+    again.close()
+    assert rf.Watch(tmp_path).counts == {"zip_fixes_city": 6}
+
+
+def test_a_feed_of_changes_is_not_read_as_rows_later(tmp_path: Path) -> None:
+    watcher = opened(tmp_path, op="op")
+    watcher.take(0, QUERY, rows(op=["insert", "insert"]))
+    watcher.close()
+    with pytest.raises(OptionError, match=r"has taken changes whose column 'op' says what each does; give op='op'"):
+        opened(tmp_path)
+    opened(tmp_path, op="what").close()
+
+
+def test_a_checkpoint_of_another_moment_is_refused(tmp_path: Path) -> None:
+    watcher = opened(tmp_path)
+    plan = tmp_path / "checkpoint" / "offsets" / "0"
+    plan.parent.mkdir()
+    plan.write_text("rows 0 to 2")
+    watcher.take(0, QUERY, rows())
+    watcher.close()
+    opened(tmp_path).close()
+    plan.write_text("rows 0 to 4")  # planned again, with rows that came meanwhile
+    with pytest.raises(DataError, match=r"does not have batch 0 as .* took it"):
+        opened(tmp_path)
+    plan.unlink()
+    with pytest.raises(DataError, match="they are not of the same moment"):
+        opened(tmp_path)

@@ -364,7 +364,7 @@ class Tracker(Lasting[KeptTracker]):
             now = predicates_of(self._space)
             notes = [f"now asked: {one}" for one in now if one not in predicates]
             notes += [f"no longer asked: {one}" for one in predicates if one not in now]
-            return RuleChanges.between(before, after, notes)
+            return RuleChanges.between(before, after, set(self._space.predicates), notes)
 
     def _ready(self) -> Tracking | SparkTracking:
         """What is tracked; searched again where a change failed on the way."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from refute.spark.watch.batches import BatchReader, BatchTaker
 
 _MOST_POINTS = 200  # of a line that shows violations over time
+_MOST_NEW = 100  # batches among which one is looked for
 _PAUSE = 0.1  # seconds between looks for a batch that has come
 _started: dict[str, Watch] = {}  # the last one of this process, by folder
 
@@ -62,7 +63,12 @@ class Watch:
     @property
     def is_active(self) -> bool:
         """Whether the stream runs."""
-        return self._query is not None and bool(self._query.isActive)
+        if self._query is None:
+            return False
+        from refute.spark.session.failures import plain_failures
+
+        with plain_failures("the stream"):
+            return bool(self._query.isActive)
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Waits until the stream ends, or for some seconds; whether it has ended. Raises what has ended it."""
@@ -89,9 +95,11 @@ class Watch:
         if self._query is not None:
             from refute.spark.session.failures import plain_failures
 
-            with plain_failures("the stream"):
-                self._query.stop()
-        self._let_go()
+            try:
+                with plain_failures("the stream"):
+                    self._query.stop()
+            finally:
+                self._let_go()
 
     def __enter__(self) -> Watch:
         return self
@@ -139,6 +147,11 @@ class Watch:
     def batches(self) -> list[BatchRecord]:
         """What each batch did, the newest last; of very many, those of late."""
         return read_history(self._view.places.history)
+
+    def record(self, batch: int) -> BatchRecord | None:
+        """What one of the newest batches did; None for one that has not come. For listeners of Spark's progress."""
+        newest = read_history(self._view.places.history, _MOST_NEW)
+        return next((one for one in reversed(newest) if one.batch == batch), None)
 
     def page(self) -> str:
         """A page of HTML: rules, how many violations were open over time, the newest clashes, and suspects."""

@@ -74,7 +74,7 @@ def relation_of(table: Any, schema: pa.Schema | None = None) -> Relation:
             raise DataError("the first rows define the columns, and none came; insert some rows first", count=0)
         return Relation.of(schema.empty_table())
     for place, row in enumerate(table):
-        if not isinstance(row, Mapping):
+        if not isinstance(row, Mapping) or not row:
             raise DataError(
                 f"row {place:,} of the list is {_shown(row)}; give a dict with its columns, or a table", row=place
             )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from refute.language.constraint import DenialConstraint
+from refute.language.predicate import Predicate
 from refute.language.render import render_english, render_text
 
 
@@ -49,9 +51,18 @@ class AddedRule(_Changed):
         return f"now holds: {self.text}{because}"
 
 
+class WhyGone(Enum):
+    """Why a rule is no longer listed."""
+
+    BROKEN = "broken"
+    FOLLOWS = "follows from others"
+    TOO_FEW_ROWS = "fewer than two rows"  # of which every rule is true, and so none is one
+    NOT_ASKED = "no longer asked"  # by the predicates that `refit()` chose
+
+
 @dataclass(frozen=True, slots=True)
 class RemovedRule(_Changed):
-    """A rule that is no longer one.
+    """A rule that is no longer one, and `why`.
 
     `pair` are the keys of the rows s and t that broke it, or their numbers where rows have no key. It is None for a
     rule that still `holds`, but says nothing beside others: `follows` is one that it follows from, if that is known.
@@ -62,9 +73,18 @@ class RemovedRule(_Changed):
     pair: tuple[Any, Any] | None = None
     follows: DenialConstraint | None = None
     held: int | None = None
-    holds: bool = True
+    why: WhyGone = WhyGone.FOLLOWS
+
+    @property
+    def holds(self) -> bool:
+        """Whether no rows break it, or no more than the error allows."""
+        return self.why is not WhyGone.BROKEN
 
     def __str__(self) -> str:
+        if self.why is WhyGone.TOO_FEW_ROWS:
+            return f"no longer a rule, as there are fewer than two rows: {self.text}"
+        if self.why is WhyGone.NOT_ASKED:
+            return f"no longer asked: {self.text}"
         if self.pair is not None:
             return f"broken: {self.text}, by rows {self.pair[0]!r} and {self.pair[1]!r}"
         if not self.holds:
@@ -108,11 +128,17 @@ class RuleChanges:
 
     @classmethod
     def between(
-        cls, before: Mapping[str, DenialConstraint], after: Mapping[str, DenialConstraint], notes: Sequence[str]
+        cls,
+        before: Mapping[str, DenialConstraint],
+        after: Mapping[str, DenialConstraint],
+        asked: Container[Predicate],
+        notes: Sequence[str],
     ) -> RuleChanges:
-        """How two sets of rules differ, each by what it says."""
+        """How two sets of rules of the same rows differ, by what they say; `asked` are the predicates of `after`."""
         added = [AddedRule(rule) for text, rule in after.items() if text not in before]
-        return cls.of(added, [RemovedRule(rule) for text, rule in before.items() if text not in after], notes)
+        gone = [rule for text, rule in before.items() if text not in after]
+        whys = [WhyGone.FOLLOWS if all(one in asked for one in rule.predicates) else WhyGone.NOT_ASKED for rule in gone]
+        return cls.of(added, [RemovedRule(rule, why=why) for rule, why in zip(gone, whys, strict=True)], notes)
 
     @cached_property
     def _told(self) -> Told:

@@ -17,10 +17,10 @@ from refute.kernels.tracking.points import first_around, first_inside
 from refute.language.constraint import DenialConstraint
 from refute.language.render import render_text
 from refute.tracking.ages import RuleAges, said_in
-from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told
+from refute.tracking.changes import AddedRule, RemovedRule, RuleChanges, Told, WhyGone
 from refute.tracking.codes import Longs
 from refute.tracking.judging import Judging
-from refute.tracking.known import Mask, apart, ascending
+from refute.tracking.known import apart, ascending
 from refute.tracking.ways import TrackedChange
 
 Ids = Callable[[Longs], list[Any]]
@@ -92,15 +92,18 @@ class TrackedRules:
                 self._budget.raise_if_interrupted()
             self._all = now
             self.boxes = ascending(np.concatenate([_apart(before, ascending(lost))[0], gained]))
-        return self._told(lost, gained, gone, change, ids, tracking.boxes if tracking.options.error else None)
+        return self._told(lost, gained, gone, change, ids, tracking)
 
     def _told(
-        self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids, within: Words | None
+        self, lost: Words, gained: Words, gone: Words, change: TrackedChange, ids: Ids, tracking: Judging
     ) -> RuleChanges:
         """The changes, of which only the names of rows are looked up at once: rows may be gone when they are read.
 
-        A rule is broken if a point came to it; where some errors are allowed, if it lies in no box `within` these.
+        A rule is broken if a point came to it; where some errors are allowed, if it lies in no box that holds within
+        them. Of fewer than two rows none is broken.
         """
+        within = tracking.boxes if tracking.options.error else None
+        few = tracking.n_alive < 2
         held = self.ages.held(lost)
         self.ages = self.ages.after(self.boxes)
         names = _named(ids, change.pairs if len(lost) else change.pairs[:0])
@@ -110,7 +113,9 @@ class TrackedRules:
             breaking = _firsts(first_inside, lost, change.fresh)
             holds = breaking < 0 if within is None else _firsts(first_around, lost, within) >= 0
             breaking[holds] = -1
-            return _in_words(space, (lost, held, holds), gained, gone, breaking, names)
+            still = WhyGone.TOO_FEW_ROWS if few else WhyGone.FOLLOWS
+            whys = [still if few or true else WhyGone.BROKEN for true in holds.tolist()]
+            return _in_words(space, (lost, held, whys), gained, gone, breaking, names)
 
         if kept is None:
             return RuleChanges(len(gained), len(lost), told)
@@ -126,17 +131,17 @@ class TrackedRules:
 
 def _in_words(
     space: PredicateSpace,
-    went: tuple[Words, Longs, Mask],
+    went: tuple[Words, Longs, list[WhyGone]],
     gained: Words,
     gone: Words,
     breaking: Longs,
     names: list[tuple[Any, Any]],
 ) -> Told:
-    """Why each rule went, after how many batches and whether it holds still, and in whose place each came.
+    """What each rule that went was, for how many batches and why it went, and in whose place each came.
 
     `breaking` says which of the pairs broke each, -1 for none.
     """
-    lost, held, holds = went
+    lost, held, whys = went
     around = _firsts(first_around, lost, gained)
     replaced = np.concatenate([lost, _mirrored(space, lost), gone])
     outer = _firsts(first_around, gained, replaced)
@@ -144,8 +149,9 @@ def _in_words(
     removed = []
     for number, rule in enumerate(lost_rules):
         pair = names[breaking[number]] if breaking[number] >= 0 else None
-        follows = gained_rules[around[number]] if holds[number] and around[number] >= 0 else None
-        removed.append(RemovedRule(rule, pair, follows, int(held[number]), bool(holds[number])))
+        why = whys[number]
+        follows = gained_rules[around[number]] if why is WhyGone.FOLLOWS and around[number] >= 0 else None
+        removed.append(RemovedRule(rule, pair, follows, int(held[number]), why))
     wider = np.flatnonzero(outer >= 0)
     refined = dict(zip(wider.tolist(), _constraints(space, replaced[outer[wider]]), strict=True))
     inner: dict[int, list[DenialConstraint]] = {}

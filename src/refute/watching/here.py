@@ -115,6 +115,10 @@ class RowsHere:
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(intake.order)), lost
 
+    def pass_over(self) -> None:
+        """Has another version, of the same rows."""
+        self.kept.state = self.state.with_rules(self.rules)
+
     def violating_rows(self, rule: Rule, ledger: Ledger) -> int:
         """How many rows break a rule."""
         store = self.state.stores[self.rules.index(rule)]

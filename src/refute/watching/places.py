@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -69,6 +70,16 @@ class WatchPlaces:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
+
+    def plan(self, batch: int) -> str | None:
+        """What stands for the rows that Spark has planned for a batch, before it gives them; None where it has not."""
+        path = self.checkpoint / "offsets" / str(batch)
+        try:
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
             raise DataError(f"{path} cannot be read: {error}", path=str(path), reason=str(error)) from error
 
     def make(self) -> None:

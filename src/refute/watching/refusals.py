@@ -9,18 +9,32 @@ from refute.watching.kept import STREAM, Kept
 from refute.watching.places import WatchPlaces
 
 
-def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None) -> None:
-    """Raises an error where the key is another, or where the stream of the checkpoint is not the one of the state."""
-    key, query = kept.key, kept.told[STREAM]["query"]
+def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None, op: str | None) -> None:
+    """Raises an error where the key is another, or where the stream of the checkpoint is not the one of the state.
+
+    Rows that said what they do to others are not new ones from some batch on, either.
+    """
+    key, facts = kept.key, kept.told[STREAM]
+    query, plan = facts["query"], facts.get("plan")
     if given is not None and given != key:
+        has = f"has the key {', '.join(key)}" if key else "has no key"
+        raise OptionError(f"the watch in {places.folder} {has}; leave key= out", option="key", value=given, key=key)
+    if op is None and facts.get("op") is not None:
         raise OptionError(
-            f"the watch in {places.folder} has the key {', '.join(key) or 'none'}; leave key= out",
-            option="key",
-            value=given,
-            key=key,
+            f"the watch in {places.folder} has taken changes whose column {facts['op']!r} says what each does; give "
+            f"op={facts['op']!r}",
+            option="op",
+            column=facts["op"],
         )
     if query is not None and places.query() != query:
         raise foreign(places, query, places.query())
+    if plan is not None and places.plan(facts["batch"]) != plan:
+        raise DataError(
+            f"the checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
+            "they are not of the same moment. Restore both from one copy, or start in a new folder",
+            path=str(places.checkpoint),
+            count=facts["batch"],
+        )
 
 
 def refuse_remains(places: WatchPlaces) -> None:

@@ -295,6 +295,10 @@ class RowsElsewhere:
         found[there] = self._numbers.of(keys)
         return found
 
+    def pass_over(self) -> None:
+        """Has another version, of the same rows."""
+        self.kept.version += 1
+
     def violating_rows(self, rule: Rule, ledger: Ledger) -> int:
         """How many rows break a rule."""
         if rule.name in self.kept.listed:

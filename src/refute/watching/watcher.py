@@ -44,11 +44,13 @@ BOOTSTRAP = -1  # the number of the batch that a table is which was there first
 _NEW: dict[str, Any] = {
     "batch": None,
     "query": None,
+    "plan": None,
     "table": None,
     "last": None,
     "lost": {},
     "feed": None,
     "began": False,
+    "op": None,
 }
 
 
@@ -118,7 +120,7 @@ class Watcher:
             kept = KeptState(state, {STREAM: dict(_NEW)})
             directory = Directory.create(places.state, WATCH, kept, log_rows=options.log_rows)
         try:
-            refuse_others(places, kept, options.key)
+            refuse_others(places, kept, options.key, options.op)
             found = cls(places, options, directory, kept, runner)
         except BaseException:
             directory.close()
@@ -204,11 +206,11 @@ class Watcher:
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
-            found: BatchRecord = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
+            found: BatchRecord | None = self._closing_on_failure(lambda: self._taken(BOOTSTRAP, None, table, fed=False))
             return found
 
     def take(self, batch: int, query: str | None, table: Any) -> BatchRecord | None:
-        """Takes the rows of a batch in, and commits them; None where that was done before.
+        """Takes the rows of a batch in, and commits them; None where that was done before, or there is nothing in it.
 
         Raises DataError where this is not the batch that comes next. After any error, the watcher is closed, and the
         folder is as of the batch before.
@@ -255,7 +257,11 @@ class Watcher:
             )
         return True
 
-    def _taken(self, batch: int, query: str | None, rows: Any, *, fed: bool) -> BatchRecord:
+    def _taken(self, batch: int, query: str | None, rows: Any, *, fed: bool) -> BatchRecord | None:
+        if isinstance(rows, pa.Table) and not rows.num_columns and self.schema is None and batch != BOOTSTRAP:
+            self._held.pass_over()  # empty files, of which not even the columns are known
+            self._commit(self._told | self._come(batch, query))
+            return None
         started = time.perf_counter()
         held, told = self._held, dict(self._told)
         read = read_by(held.rules, held.key)
@@ -264,7 +270,8 @@ class Watcher:
         intake = Intake(batch, fed, self.options.op, self.options.order, read, told["lost"])
         outcome, told["lost"] = held.taken(intake, rows, self._directory, self._ledger)
         schema = self._lines_schema()
-        told |= {"batch": batch, "query": query, "feed": batch, "began": told["began"] or batch == BOOTSTRAP}
+        told |= self._come(batch, query) | {"feed": batch}
+        told |= {"began": told["began"] or batch == BOOTSTRAP, "op": self.options.op if fed else told.get("op")}
         turn = outcome.turn(batch, schema, self._ledger.numbers)
         told["table"] = self._ledger.write(turn, schema, held.find)
         self._feeds.write(batch, outcome, schema)
@@ -275,6 +282,10 @@ class Watcher:
         self._history.append(record)
         self._settle()
         return record
+
+    def _come(self, batch: int, query: str | None) -> dict[str, Any]:
+        """How far the stream has come with a batch."""
+        return {"batch": batch, "query": query, "plan": self.places.plan(batch)}
 
     def _commit(self, told: dict[str, Any]) -> None:
         """Commits what has changed, and what is told of the stream; files of shards that are no longer used go."""

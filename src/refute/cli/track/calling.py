@@ -13,13 +13,14 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
-from refute.cli.source import Opened
+from refute.cli.source import Opened, file_options
 from refute.cli.terminal import hand_over, say
 from refute.display import in_json
 from refute.errors import OptionError
 from refute.language.addresses import local_path
 
 if TYPE_CHECKING:
+    from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
 _SHOWN = 20
@@ -54,10 +55,7 @@ _MANIFEST = "manifest.json"
 @click.option(
     "--json", "json_file", callback=as_file, metavar="F", help="Write rules and changes as JSON (- for stdout)."
 )
-@click.option("--schema", metavar="C T,..", help='Columns of CSV and JSON, and their types: "id bigint, name string".')
-@click.option(
-    "--no-header", "header", flag_value=False, default=True, help="CSV without a header: --schema names its columns."
-)
+@file_options
 @shared
 def command(
     options: SharedOptions,
@@ -74,6 +72,7 @@ def command(
     json_file: Place | None,
     schema: str | None,
     header: bool,
+    csv: dict[str, Any] | None,
     **searching: Any,
 ) -> Exit:
     """Keep the rules of DATA in a folder, and report how they change with the data.
@@ -86,9 +85,10 @@ def command(
     """
     from refute.cli.track import words  # with the loops that a tracker runs, which help does not need
     from refute.cli.track.reading import read
+    from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
-    given = Schema.of(schema, header=header)
+    given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
     _refuse(options, data, changes, append)
     if out is not None and out.is_stdout:
         raise OptionError("--out needs a file; use --json - for standard output", option="--out", value="-")
@@ -105,14 +105,14 @@ def command(
             path=state,
         )
     with waiting("Reading", options.quiet):
-        first = None if begun or data is None else read(data, given)
+        first = None if begun or data is None else read(data, given, written)
     with following("Discovering", options.quiet) as follow:
         tracker = refute.Tracker.open(folder, first, key=None if key is None else _names(key), progress=follow, **asked)
     found = None
     with tracker:
         if begun and data is not None:
             with waiting("Comparing", options.quiet):
-                found = _changed(tracker, data, given, changes, append, op)
+                found = _changed(tracker, data, given, written, op if changes else None, append)
         told = json.dumps(words.as_json(tracker, found), indent=2, default=str, ensure_ascii=False) + "\n"
         if json_file is not None and json_file.is_stdout:
             hand_over(in_json(told))
@@ -145,13 +145,13 @@ def _names(text: str) -> list[str]:
 
 
 def _changed(
-    tracker: refute.Tracker, data: str, given: Schema | None, changes: bool, append: bool, op: str
+    tracker: refute.Tracker, data: str, given: Schema | None, written: CsvOptions, op: str | None, append: bool
 ) -> refute.RuleChanges:
-    """What a version of the table, new rows, or a list of changes does to the rules."""
+    """What a version of the table, new rows, or a list of changes (with the column `op`) does to the rules."""
     from refute.cli.track.reading import read, read_like
 
-    table = read(data, given) if given is not None else read_like(data, tracker.schema, op if changes else None)
-    if changes:
+    table = read_like(data, tracker.schema, op, written) if given is None else read(data, given, written)
+    if op is not None:
         return tracker.apply(table, op=op)
     return tracker.insert(table) if append else tracker.become(table)
 

@@ -12,6 +12,7 @@ from refute.language.render.text import render_sugar
 from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, suggest_name
 from refute.language.rulebook.naming import distinct
 from refute.language.sugar import recognise
+from refute.tracking.changes import WhyGone
 
 if TYPE_CHECKING:
     import refute
@@ -46,6 +47,8 @@ def diff(changes: refute.RuleChanges, top: int) -> list[str]:
 
 def _gone(one: RemovedRule) -> str:
     held = f"{written(one.constraint)} held for {counted(one.held or 0, 'batch')}"
+    if one.why is WhyGone.TOO_FEW_ROWS:
+        return f"{held}, no longer a rule, as there are fewer than two rows"
     if one.pair is not None:
         return f"{held}, broken by rows {_row(one.pair[0])} and {_row(one.pair[1])}"
     if not one.holds:
@@ -92,6 +95,7 @@ def as_json(tracker: refute.Tracker, changes: refute.RuleChanges | None) -> dict
             "sentence": one.sentence,
             "batches": one.held,
             "lost": not one.holds,
+            "why": one.why.value,
             "rows": None if one.pair is None else list(one.pair),
             "follows": None if one.follows is None else render_text(one.follows),
         }

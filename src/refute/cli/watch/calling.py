@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import logging
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,8 +94,10 @@ def command(
     SOURCE is a folder or glob of CSV, JSON or Parquet files on this machine; a file must appear whole, as by a rename,
     and is read once. RULES is a file of rules, or the text of one rule. DIR/violations is a table of all violations,
     open and resolved, that Spark and Arrow read at any time. When called again, the command goes on where it ended,
-    even if it was killed; RULES may be others then. Ctrl-C ends it. The exit code is that of a check of all rows.
+    even if it was killed; RULES may be others then. Ctrl-C or SIGTERM ends it. The exit code is
+    that of a check of all rows.
     """
+    click.get_current_context().with_resource(_terminable())
     if source is None or rules is None:
         return _show(state, source, serve, options.quiet)
     address = None if serve is None else address_of(serve)
@@ -192,6 +196,19 @@ def _tell(record: BatchRecord, as_json: bool, quiet: bool) -> None:
         hand_over(words.json_line(record) + "\n")
     elif not quiet:
         say(words.line(record))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Meanwhile SIGTERM, by which services and containers are stopped, is what Ctrl-C is."""
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be heard
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

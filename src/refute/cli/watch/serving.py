@@ -25,7 +25,7 @@ class PageServer:
         self._watch = watch
         self._lock = threading.Lock()
         self._made: tuple[object, bytes] | None = None
-        is_here = host == _LOOPBACK
+        is_here = host in _HERE
         try:
             self._server = ThreadingHTTPServer((host, port), _handler(self._page, is_here=is_here))
         except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import queue
 import threading
@@ -13,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from refute.errors import OptionError
+from refute.report.numbers import plural
 from refute.writing import write_text
 
 TRIES = 4
@@ -54,7 +57,8 @@ class Webhook:
             if self._known.get(name, "ok") != state["state"]:
                 self._known[name] = state["state"]
                 if self._waiting.qsize() >= _WAITING:
-                    self._waiting.get_nowait()
+                    with contextlib.suppress(queue.Empty):
+                        self._waiting.get_nowait()
                     self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait, and the oldest is dropped")
                 self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
 
@@ -64,6 +68,8 @@ class Webhook:
         self._thread.join(patience)
         self._stopping.set()
         self._thread.join(self._patience)
+        if self._thread.is_alive():
+            self._warn(f"--webhook {self._url}: the server did not answer until the command ended")
 
     def _run(self) -> None:
         told = _read(self._kept)
@@ -71,17 +77,20 @@ class Webhook:
             name, body = change
             problem = self._posted(json.dumps(body).encode())
             if problem is not None:
-                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r} after {TRIES} tries")
+                self._warn(f"--webhook {self._url}: {problem}; gave up on {name!r}")
                 continue
             told[name] = body["state"]
-            write_text(self._kept, json.dumps(told) + "\n")
+            try:
+                write_text(self._kept, json.dumps(told) + "\n")
+            except OSError as error:
+                self._warn(f"--webhook {self._url}: {name!r} is posted, but cannot be noted in {self._kept}: {error}")
 
     def _posted(self, body: bytes) -> str | None:
-        """None once it is posted; else what kept it from being."""
+        """None once it is posted; else what kept it from being, and how often it was tried."""
         problem = "the command ended"
         for number in range(TRIES):
             if number and self._stopping.wait(self._pause * 2 ** (number - 1)):
-                return problem
+                return f"{problem} ({plural(number, 'try', 'tries')})"
             request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
             try:
                 with urllib.request.urlopen(request, timeout=self._patience):
@@ -90,9 +99,9 @@ class Webhook:
                 problem = f"the server answered {error.code}"
                 if error.code < 500 and error.code != 429:
                     return problem
-            except (OSError, ValueError) as error:
-                problem = str(getattr(error, "reason", None) or error)
-        return problem
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                problem = str(getattr(error, "reason", None) or error) or type(error).__name__
+        return f"{problem} ({TRIES} tries)"
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -278,6 +278,7 @@ _KNOWN: tuple[tuple[str, Callable[[re.Match[str], str, str | None], RefuteError]
     (r"\[FAILED_READ_FILE|\[UNABLE_TO_INFER_SCHEMA|InvalidProtocolBufferException|org\.apache\.orc\.", _unreadable),
     (r"AccessDeniedException|AccessControlException|Permission denied", _unreadable),
     (r"StatusCode\.UNAVAILABLE|Py4JNetworkError|Connection reset|Connection refused|ConnectException", _lost),
+    (r"An error occurred while calling \S+\s*$", _lost),  # to which no answer came
     (r"Answer from Java side is empty|SESSION_CLOSED|SparkContext was (?:shut down|stopped)|stopped SparkCont", _lost),
     (r"\[SPARK_JOB_CANCELLED\]|\[OPERATION_CANCELED\]|cancelled part of cancelled job", _cancelled),
 )

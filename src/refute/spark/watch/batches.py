@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from refute.errors import RefuteError
+from refute.errors import DataError, RefuteError, SchemaError
 from refute.language.rulebook import Severity
 from refute.relation import Relation
 from refute.relation.read.files import read_local
@@ -55,6 +55,11 @@ class BatchReader(ABC):
     @abstractmethod
     def read(self, frame: DataFrame, watcher: Watcher) -> Any:
         """The rows of a batch: here, or as tasks read them where the rows so far are on the executors."""
+
+    @property
+    def origin(self) -> str | None:
+        """What people would look at for the rows of the last batch."""
+        return None
 
     def bootstrap(self, table: Any, watcher: Watcher) -> Any:
         """The rows of a table that was there first: a DataFrame, one in memory, or files that this process reads."""
@@ -106,11 +111,19 @@ class BatchTaker:
             if watcher.expects(batch, query):
                 with plain_failures("the stream"):
                     table = self.reader.read(frame, watcher)
-                watcher.take(batch, query, table)
+                self._take(watcher, batch, query, table)
                 self._stop_if_broken(watcher, batch)
         except Exception as error:
             self.error = error
             raise
+
+    def _take(self, watcher: Watcher, batch: int, query: str | None, table: Any) -> None:
+        try:
+            watcher.take(batch, query, table)
+        except (DataError, SchemaError) as error:
+            if self.reader.origin is None:
+                raise
+            raise type(error)(f"{error}. Batch {batch:,} is {self.reader.origin}", **error.facts) from error
 
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
         if self.fail_on is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from refute.spark.watch.batches import BatchReader
 from refute.watching.intake import read_by
 from refute.watching.watcher import Watcher
 
+_SHOWN = 3  # files that a message names
 BATCH_BYTES = 1 << 28  # of files in one batch, if they are more than one
+_ANY_AGE = "36500d"  # of files that arrive: Spark would pass over those a week older than the newest, and not say so
 _COLUMNS = "path string, modificationTime timestamp, length bigint, content binary"
 
 
@@ -28,23 +31,31 @@ def arriving(session: SparkSession, path: str, batch_bytes: int = BATCH_BYTES) -
     """The stream of names of files in a folder, below it, or that match a glob; contents are not read."""
     with plain_failures(path):
         reader = session.readStream.format("binaryFile").schema(_COLUMNS)
-        options = {"recursiveFileLookup": "true", "maxBytesPerTrigger": str(batch_bytes)}
+        options = {"recursiveFileLookup": "true", "maxBytesPerTrigger": str(batch_bytes), "maxFileAge": _ANY_AGE}
         return reader.options(**options).load(path).select("path")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileReader(BatchReader):
     """Rows of files whose names a batch has: under a schema, else with the types that the first ones had."""
 
     path: str
     schema: Schema | None = None
     csv: CsvOptions = USUAL
+    files: list[Path] = field(default_factory=list, compare=False)  # of the last batch
 
     def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
         """The rows of the files of a batch, in the order of their names."""
         names = [re.sub(r"^file:/+", "/", str(row[0])) for row in frame.collect()]
-        files = [Path(name) for name in sorted(names, key=in_order) if format_of(name) is not None]
-        return self._read(files, self.path, self.schema, watcher)
+        self.files = [Path(name) for name in sorted(names, key=in_order) if format_of(name) is not None]
+        return self._read(self.files, self.path, self.schema, watcher)
+
+    @property
+    def origin(self) -> str | None:
+        """The names of the files of the last batch, or some of them."""
+        shown = ", ".join(os.path.relpath(one, _root(self.path)) for one in self.files[:_SHOWN])
+        more = len(self.files) - _SHOWN
+        return f"{shown} and {more:,} more" if more > 0 else shown or None
 
     def bootstrap(self, table: Any, watcher: Watcher) -> Any:
         """The table that was there first, whose files are read as those that arrive are."""
@@ -65,3 +76,11 @@ class FileReader(BatchReader):
         needed = {*read_by(watcher.rules, watcher.key), options.op, options.order}
         spare = [one for one in known.names if one not in needed]
         return read_like(files, path, known, options.op, spare=spare, csv=self.csv)
+
+
+def _root(path: str) -> Path:
+    """The folder that files of a folder or glob are below."""
+    place = Path(path)
+    while not place.is_dir():
+        place = place.parent
+    return place

@@ -71,10 +71,11 @@ def require_stream(frame: DataFrame) -> None:
 
 
 def start(frame: DataFrame, taker: BatchTaker, *, once: bool, every: float | None) -> Any:
-    """The query that gives each batch of a stream to a taker, from where its checkpoint says."""
+    """The query that gives each batch of a stream to a taker, from where its checkpoint says, named by the folder."""
     places = WatchPlaces(Path(taker.folder))
     with plain_failures("the stream"):
         writer = frame.writeStream.foreachBatch(taker).option("checkpointLocation", str(places.checkpoint))
+        writer = writer.queryName(f"refute watch {taker.folder}")
         if once:
             writer = writer.trigger(availableNow=True)
         elif every is not None:
