@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from refute.watching.shards.step import REPORT, Message, Step
+from refute.watching.shards.step import REPORT, BatchStep, Message
 
 
 @dataclass
@@ -28,7 +28,7 @@ class TasksHere:
         """Whether the folder is seen."""
         return self.shared
 
-    def run(self, step: Step, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of a step."""
         if step.stored is not None:
             sent = [one for number in range(len(step.stored[0])) for one in step.sent_again(number)]

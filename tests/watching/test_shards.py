@@ -17,7 +17,7 @@ from refute.language.rulebook import RuleBook
 from refute.watching.records import DRIVER, EXECUTORS
 from refute.watching.shards.hashing import hashes
 from refute.watching.shards.layout import ShardTuning
-from refute.watching.shards.step import REPORT, Step
+from refute.watching.shards.step import REPORT, BatchStep
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
 class Killed(TasksHere):
     """Tasks that end, and a process that is killed before it hears of it."""
 
-    def run(self, step: Step, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """Nothing comes back."""
         super().run(step, rows)
         raise KeyboardInterrupt
@@ -153,7 +153,7 @@ class Repeated(TasksHere):
     """Tasks of keepers that run again for some of those that wait for them."""
 
     before: list[dict[int, list[bytes]]]
-    step: Step
+    step: BatchStep
 
     def _tasks(self, messages: Any) -> Any:
         found = [*super()._tasks(messages)]
@@ -164,7 +164,7 @@ class Repeated(TasksHere):
             self.before = found
         return found
 
-    def run(self, step: Step, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of a step."""
         self.step = step
         return super().run(step, rows)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.durable.log import sync_folder
-from refute.watching.outcome import Outcome
+from refute.watching.outcome import BatchOutcome
 from refute.watching.pieces import Longs, write_parquet
 from refute.watching.places import WatchPlaces
 
@@ -37,7 +37,7 @@ class Feeds:
                 else:
                     path.unlink()
 
-    def write(self, batch: int, outcome: Outcome, schema: pa.Schema) -> None:
+    def write(self, batch: int, outcome: BatchOutcome, schema: pa.Schema) -> None:
         """Writes what a batch changed, which readers do not see yet."""
         lines, rows = [], []
         for rule, (new, old) in outcome.pairs.items():
@@ -58,7 +58,7 @@ class Feeds:
                 sync_folder(folder)
                 self._sweep(folder)
 
-    def _by_row(self, batch: int, rule: str, outcome: Outcome) -> pa.Table:
+    def _by_row(self, batch: int, rule: str, outcome: BatchOutcome) -> pa.Table:
         """How many violations each row has got and lost."""
         new, old = outcome.pairs[rule]
         slots, counts = _counted(np.concatenate(new), _named(old, outcome.vanished, outcome.moved))

@@ -20,7 +20,7 @@ from refute.live.state import Change, State
 from refute.watching.intake import Intake, fitted
 from refute.watching.kept import WATCH
 from refute.watching.ledger import Ledger
-from refute.watching.outcome import NOTHING, Outcome
+from refute.watching.outcome import NOTHING, BatchOutcome
 from refute.watching.pieces import Longs
 
 
@@ -62,7 +62,7 @@ class RowsHere:
 
     def taken(
         self, intake: Intake, table: pa.Table, directory: Directory[Any], ledger: Ledger
-    ) -> tuple[Outcome, dict[str, int]]:
+    ) -> tuple[BatchOutcome, dict[str, int]]:
         """Takes a batch in; what it did, and the columns that are lost."""
         state = self.state
         change, lost = self._change(intake, table)
@@ -82,7 +82,7 @@ class RowsHere:
                 [clashes_table((went,), before, state.key, ()), clashes_table((stays,), after, state.key, ())]
             )
 
-        return Outcome(
+        return BatchOutcome(
             table.num_rows,
             state.n_rows,
             change.counts,

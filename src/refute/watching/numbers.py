@@ -13,7 +13,7 @@ from refute.live.columns import Columns, ReadRows
 from refute.watching.pieces import Longs
 
 
-class KeyNumbers:
+class RowNumbers:
     """The number of each key that was ever asked for. Keys are compared by their values."""
 
     def __init__(self, kinds: Mapping[str, pa.DataType]) -> None:

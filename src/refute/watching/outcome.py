@@ -16,7 +16,7 @@ NOTHING: Longs = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchOutcome:
     """Violations that came and went, by rule and by the numbers of their rows; `clashes` and `pairs` of listed rules.
 
     A row that changes may have another number after it, as `moved` says.

@@ -29,16 +29,16 @@ from refute.watching.here import keys_of
 from refute.watching.intake import Intake, fitted, read_by
 from refute.watching.kept import STREAM
 from refute.watching.ledger import Ledger
-from refute.watching.numbers import KeyNumbers
-from refute.watching.outcome import NOTHING, Outcome, marks_of
+from refute.watching.numbers import RowNumbers
+from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
 from refute.watching.pieces import Longs
 from refute.watching.places import WatchPlaces
 from refute.watching.shards.files import ShardFiles
 from refute.watching.shards.kept import KeptShards, refuse_missing
-from refute.watching.shards.layout import Layout, Shape, ShardTuning
+from refute.watching.shards.layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.running import Runner
 from refute.watching.shards.state import RuleFound, opened
-from refute.watching.shards.step import Report, Step, refuse_mixed
+from refute.watching.shards.step import BatchStep, ShardReport, refuse_mixed
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all
@@ -52,15 +52,15 @@ class RowsElsewhere:
         self.runner = runner
         self._places = places
         self._tuning = tuning
-        self._known: KeyNumbers | None = None
+        self._known: RowNumbers | None = None
 
     @classmethod
     def of(cls, state: State, told: Entry, places: WatchPlaces, runner: Runner, tuning: ShardTuning) -> RowsElsewhere:
         """The rows of a state, which tasks take in; nothing of it is committed yet."""
         listed = {rule.name for rule, store in zip(state.rules, state.stores, strict=True) if store.is_listed}
         counts = {rule.name: store.count for rule, store in zip(state.rules, state.stores, strict=True)}
-        shape = Shape.fitting(state.rules, state.n_rows, runner.tasks, tuning)
-        layout = Layout.of(uuid.uuid4().hex, state.rules, state.key, shape)
+        shape = ShardShape.fitting(state.rules, state.n_rows, runner.tasks, tuning)
+        layout = ShardLayout.of(uuid.uuid4().hex, state.rules, state.key, shape)
         files = [ShardFiles(layout.name) for _ in layout.places]
         kept = KeptShards(
             state.rules, state.key, state.most, state.schema, layout, files, counts, listed, state.version, dict(told)
@@ -105,7 +105,7 @@ class RowsElsewhere:
 
     def taken(
         self, intake: Intake, rows: Any, directory: Directory[Any], ledger: Ledger
-    ) -> tuple[Outcome, dict[str, int]]:
+    ) -> tuple[BatchOutcome, dict[str, int]]:
         """Has tasks take a batch in; what it did, and the columns that are lost."""
         kept, runner = self.kept, self._runner
         given = runner.schema(rows).empty_table()
@@ -138,8 +138,8 @@ class RowsElsewhere:
         before = self.kept
         same = {rule.name for rule in rules if rule in before.rules}
         new = [rule.name for rule in rules if rule.name not in same]
-        shape = Shape.fitting(rules, before.n_rows, self._runner.tasks, self._tuning)
-        layout = Layout.of(uuid.uuid4().hex, rules, before.key, shape)
+        shape = ShardShape.fitting(rules, before.n_rows, self._runner.tasks, self._tuning)
+        layout = ShardLayout.of(uuid.uuid4().hex, rules, before.key, shape)
         found = self._laid_out(layout, rules, frozenset(new))
         counts, listed = dict(before.counts), set(before.listed) & same
         fresh = {}
@@ -164,9 +164,9 @@ class RowsElsewhere:
         """Distributes rows over more shards; nothing of it is committed yet."""
         kept = self.kept
         shape = kept.layout.shape.grown([files.rows for files in kept.files], kept.layout, self._tuning)
-        self._laid_out(Layout.of(uuid.uuid4().hex, kept.rules, kept.key, shape), kept.rules, frozenset())
+        self._laid_out(ShardLayout.of(uuid.uuid4().hex, kept.rules, kept.key, shape), kept.rules, frozenset())
 
-    def _laid_out(self, layout: Layout, rules: Sequence[Rule], listing: frozenset[str]) -> dict[str, RuleFound]:
+    def _laid_out(self, layout: ShardLayout, rules: Sequence[Rule], listing: frozenset[str]) -> dict[str, RuleFound]:
         """Has tasks read all rows again for another layout; the violations of new rules, which are listed."""
         before = self.kept
         files = [ShardFiles(layout.name) for _ in layout.places]
@@ -202,9 +202,9 @@ class RowsElsewhere:
                 )
         return found
 
-    def _step(self, kept: KeptShards, limits: Mapping[str, int]) -> Step:
+    def _step(self, kept: KeptShards, limits: Mapping[str, int]) -> BatchStep:
         assert kept.schema is not None
-        return Step(
+        return BatchStep(
             str(self._places.shards),
             kept.version + 1,
             kept.layout,
@@ -216,8 +216,8 @@ class RowsElsewhere:
             tuning=self._tuning,
         )
 
-    def _run(self, step: Step, rows: Any) -> list[Report]:
-        reports: list[Report] = [pickle.loads(one) for one in self._runner.run(step, rows)]  # of our own tasks
+    def _run(self, step: BatchStep, rows: Any) -> list[ShardReport]:
+        reports: list[ShardReport] = [pickle.loads(one) for one in self._runner.run(step, rows)]  # of our own tasks
         refuse_mixed(reports)
         refuse_missing(self._places.shards, reports)
         return sorted(reports, key=lambda one: one.shard)
@@ -225,7 +225,10 @@ class RowsElsewhere:
     @property
     def _runner(self) -> Runner:
         if self.runner is None:
-            raise OptionError(f"the rows of {self._places.folder} are on executors; start the watch with Spark")
+            raise OptionError(
+                f"the rows of {self._places.folder} are on executors; start the watch with Spark",
+                path=str(self._places.folder),
+            )
         return self.runner
 
     def _limit(self, name: str) -> int:
@@ -233,7 +236,7 @@ class RowsElsewhere:
         kept = self.kept
         return max(kept.most - kept.counts[name], 1) if name in kept.listed and kept.most else 0
 
-    def _outcome(self, reports: Sequence[Report]) -> Outcome:
+    def _outcome(self, reports: Sequence[ShardReport]) -> BatchOutcome:
         kept, clashes, pairs, deltas = self.kept, {}, {}, {}
         gone = [NOTHING]
         for name, one in merged(reports, list(kept.counts)).items():
@@ -257,7 +260,7 @@ class RowsElsewhere:
             return _named(numbers, clashes[rule], pairs[rule], kept.key)
 
         touched = np.unique(np.concatenate(gone))
-        return Outcome(
+        return BatchOutcome(
             sum(one.came for one in reports),
             kept.n_rows,
             dict(kept.counts),
@@ -276,10 +279,10 @@ class RowsElsewhere:
         return () if self._known is None else self._known
 
     @property
-    def _numbers(self) -> KeyNumbers:
+    def _numbers(self) -> RowNumbers:
         if self._known is None:
             assert self.schema is not None
-            self._known = KeyNumbers({name: self.schema.field(name).type for name in self.key})
+            self._known = RowNumbers({name: self.schema.field(name).type for name in self.key})
         return self._known
 
     def _pair_numbers(self, table: pa.Table | None) -> tuple[Longs, ...]:
@@ -328,7 +331,7 @@ def assembled(kept: KeptShards, places: WatchPlaces) -> State:
     state.rows = Rows(kept.schema, [Segment(slots, table)] if len(table) else [])
     state.alive = np.ones(max(len(table), 1), np.uint8)
     state.n_rows = state.next_slot = len(table)
-    numbers = KeyNumbers({name: kept.schema.field(name).type for name in kept.key})
+    numbers = RowNumbers({name: kept.schema.field(name).type for name in kept.key})
     numbers.of(table.select(list(kept.key)))  # which are the slots then
     told = kept.told[STREAM]["table"]
     lines = None if told is None else _open_lines(places.tables / told)
@@ -343,7 +346,7 @@ def assembled(kept: KeptShards, places: WatchPlaces) -> State:
     return state
 
 
-def merged(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, RuleFound]:
+def merged(reports: Sequence[ShardReport], rules: Sequence[str]) -> dict[str, RuleFound]:
     """What all shards found of each rule."""
     found = {name: RuleFound() for name in rules}
     for report in reports:

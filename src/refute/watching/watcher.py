@@ -27,7 +27,7 @@ from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
 from refute.watching.kept import STREAM, WATCH, Kept
 from refute.watching.ledger import Ledger, LedgerTuning, Turn
-from refute.watching.outcome import NOTHING, Outcome, marks_of
+from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
 from refute.watching.pieces import PairMarks, lines_of, lines_schema
 from refute.watching.places import WatchPlaces
 from refute.watching.records import DRIVER, EXECUTORS, BatchHistory, BatchRecord, RuleRecord
@@ -288,7 +288,7 @@ class Watcher:
         return {"batch": batch, "query": query, "plan": self.places.plan(batch)}
 
     def _commit(self, told: dict[str, Any]) -> None:
-        """Commits what has changed, and what is told of the stream; files of shards that are no longer used go."""
+        """Commits what has changed, with how far the stream has come; files of shards that are no longer used go."""
         kept = self._held.kept
         kept.told = {STREAM: told}
         self._directory.commit(kept)
@@ -345,7 +345,7 @@ class Watcher:
             self._ledger.show(told["table"])
         self._feeds.show(told["feed"])
 
-    def _record(self, batch: int, outcome: Outcome, started: float) -> BatchRecord:
+    def _record(self, batch: int, outcome: BatchOutcome, started: float) -> BatchRecord:
         rules = []
         for rule in self.rules:
             added, resolved = outcome.deltas[rule.name]

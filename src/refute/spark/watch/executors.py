@@ -20,7 +20,7 @@ from refute.spark.budget import cores
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
-from refute.watching.shards.step import REPORT, Message, Step
+from refute.watching.shards.step import REPORT, BatchStep, Message
 
 TASK, SHARD, CELL = "task", "shard", "cell"
 _SENT = f"{TASK} int, {SHARD} int, {CELL} binary"
@@ -56,14 +56,14 @@ class SparkTasks:
         finally:
             mark.unlink(missing_ok=True)
 
-    def run(self, step: Step, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of all shards that a step has changed."""
         with plain_failures("the stream"), calm():
             kept = self._sent(step, rows).mapInArrow(_Keeping(step, self.tasks), _SENT)
             found = self._apart(kept).mapInArrow(_Meeting(step), _FOUND).toArrow()
         return [cell.as_py() for cell in found.column(CELL)]
 
-    def _sent(self, step: Step, rows: Any) -> DataFrame:
+    def _sent(self, step: BatchStep, rows: Any) -> DataFrame:
         """The rows of a batch in the tasks of their keepers."""
         if step.stored is not None:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
@@ -90,7 +90,7 @@ class _Looking:
 
 @dataclass(frozen=True)
 class _Sending:
-    step: Step
+    step: BatchStep
     tasks: int
     schema: pa.Schema
 
@@ -104,7 +104,7 @@ class _Sending:
 
 @dataclass(frozen=True)
 class _SendingAgain:
-    step: Step
+    step: BatchStep
     tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
@@ -115,7 +115,7 @@ class _SendingAgain:
 
 @dataclass(frozen=True)
 class _Keeping:
-    step: Step
+    step: BatchStep
     tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
@@ -124,7 +124,7 @@ class _Keeping:
 
 @dataclass(frozen=True)
 class _Meeting:
-    step: Step
+    step: BatchStep
 
     def __call__(self, batches: Batches) -> Batches:
         for report in self.step.met(_messages(batches)):

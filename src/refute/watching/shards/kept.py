@@ -14,8 +14,8 @@ from refute.durable.shelf import Entry, Shelf
 from refute.language.rulebook import Rule
 from refute.live.saved import read_rules, schema_of, schema_text, write_rules
 from refute.watching.shards.files import SUFFIX, ShardFiles, not_written
-from refute.watching.shards.layout import Layout, Shape
-from refute.watching.shards.step import Report
+from refute.watching.shards.layout import ShardLayout, ShardShape
+from refute.watching.shards.step import ShardReport
 
 SHARDS = "shards"
 _OLD = 8  # commits for which files are kept that no commit since has named: for readers, and for tasks that still run
@@ -29,7 +29,7 @@ class KeptShards:
     key: tuple[str, ...]
     most: int
     schema: pa.Schema | None  # None before the first rows have come
-    layout: Layout
+    layout: ShardLayout
     files: list[ShardFiles]
     counts: dict[str, int]
     listed: set[str]  # rules whose violations are in the table of violations
@@ -47,7 +47,7 @@ class KeptShards:
         """The bytes of all that shards are in."""
         return sum(region.length for files in self.files for region in files.regions)
 
-    def put(self, reports: Iterable[Report]) -> None:
+    def put(self, reports: Iterable[ShardReport]) -> None:
         """Takes in where shards are now."""
         for report in reports:
             self.files[report.shard] = report.files
@@ -117,7 +117,7 @@ class KeptShards:
             key,
             body["most"],
             None if body["schema"] is None else schema_of(body["schema"]),
-            Layout.of(said["layout"], rules, key, Shape.of(said["shape"])),
+            ShardLayout.of(said["layout"], rules, key, ShardShape.of(said["shape"])),
             [ShardFiles.of(files) for files in said["files"]],
             {name: int(count) for name, count in body["counts"].items()},
             set(said["listed"]),
@@ -139,7 +139,7 @@ class ShardsMoment:
         return {**self.body, "rules": shelf.file(self.rules, "rules", write_rules, "yaml")}
 
 
-def refuse_missing(folder: Path, reports: Sequence[Report]) -> None:
+def refuse_missing(folder: Path, reports: Sequence[ShardReport]) -> None:
     """Raises an error where a file that a task has written is not here: tasks and this process see other folders."""
     seen: dict[str, int] = {}
     for report in reports:

@@ -59,7 +59,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ShardLayout:
     """All shards of a watch, by numbers: keepers by key, then those of each group, by bucket and part."""
 
     name: str  # of no other layout
@@ -69,7 +69,7 @@ class Layout:
     groups: tuple[Group, ...]
 
     @classmethod
-    def of(cls, name: str, rules: Sequence[Rule], key: Sequence[str], shape: Shape) -> Layout:
+    def of(cls, name: str, rules: Sequence[Rule], key: Sequence[str], shape: ShardShape) -> ShardLayout:
         """The layout for rules, of a shape."""
         single, grouped = groups_of(rules)
         groups = [
@@ -79,9 +79,9 @@ class Layout:
         return cls(name, tuple(key), tuple(single), shape.keepers, tuple(groups))
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ShardShape:
         """In how many shards it has rows."""
-        return Shape(self.keepers, tuple(group.parts for group in self.groups))
+        return ShardShape(self.keepers, tuple(group.parts for group in self.groups))
 
     @cached_property
     def places(self) -> list[tuple[int, int, int]]:
@@ -118,14 +118,14 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ShardShape:
     """How many keepers there are, and for each group in how many parts each of its buckets is."""
 
     keepers: int
     parts: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> Shape:
+    def of(cls, said: dict[str, Any]) -> ShardShape:
         """The shape that was written."""
         return cls(said["keepers"], tuple(tuple(parts) for parts in said["parts"]))
 
@@ -134,13 +134,13 @@ class Shape:
         return {"keepers": self.keepers, "parts": [list(parts) for parts in self.parts]}
 
     @classmethod
-    def fitting(cls, rules: Sequence[Rule], rows: int, tasks: int, tuning: ShardTuning) -> Shape:
+    def fitting(cls, rules: Sequence[Rule], rows: int, tasks: int, tuning: ShardTuning) -> ShardShape:
         """The shape for so many rows: buckets for rules with an equality, one bucket in parts for others."""
         most = max(tasks, -(-rows // tuning.rows))
         _, grouped = groups_of(rules)
         return cls(most, tuple((1,) * most if columns else (most,) for columns in grouped))
 
-    def grown(self, sizes: Sequence[int], layout: Layout, tuning: ShardTuning) -> Shape:
+    def grown(self, sizes: Sequence[int], layout: ShardLayout, tuning: ShardTuning) -> ShardShape:
         """A shape in which no shard has too many rows, where the shards of a layout have so many: itself, if none has.
 
         A bucket is divided into parts where there are enough of them, but it alone is too large, as by one large group.
@@ -157,7 +157,7 @@ class Shape:
                 parts.append((1,) * buckets)
             else:
                 parts.append(tuple(_doubled(some, most, 2 * tuning.rows) for some, most in zip(own, rows, strict=True)))
-        return Shape(keepers, tuple(parts))
+        return ShardShape(keepers, tuple(parts))
 
 
 def _doubled(number: int, rows: int, most: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refute.watching.shards.step import Step
+from refute.watching.shards.step import BatchStep
 
 
 class Runner(Protocol):
@@ -22,7 +22,7 @@ class Runner(Protocol):
         """The columns and types of rows."""
         ...
 
-    def run(self, step: Step, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of all shards that a step has changed; rows are None where a step reads its own."""
         ...
 

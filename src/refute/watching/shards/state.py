@@ -157,7 +157,7 @@ def tell(change: Change, key: Sequence[str], found: dict[str, RuleFound]) -> Non
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedShard:
     """A shard in memory, and which commits it has taken in."""
 
     state: ShardState
@@ -174,7 +174,7 @@ class OpenedShards:
     """The shards that a process has opened, those that were used last: used again only where files say the same."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str, int], Opened] = OrderedDict()
+        self._held: OrderedDict[tuple[str, int], OpenedShard] = OrderedDict()
 
     def take(
         self, folder: Path, shard: int, files: ShardFiles, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema
@@ -188,13 +188,13 @@ class OpenedShards:
 
     def give(self, folder: Path, shard: int, files: ShardFiles, state: ShardState, most: int) -> None:
         """Keeps a shard whose files will say this, if they are committed."""
-        self._held[str(folder), shard] = Opened(state, files.start, files.changes, files.token)
+        self._held[str(folder), shard] = OpenedShard(state, files.start, files.changes, files.token)
         sizes = {where: one.state.nbytes for where, one in self._held.items()}
         while sum(sizes.values()) > most and len(self._held) > 1:
             where, _ = self._held.popitem(last=False)
             del sizes[where]
 
-    def _caught_up(self, folder: Path, held: Opened, files: ShardFiles) -> bool:
+    def _caught_up(self, folder: Path, held: OpenedShard, files: ShardFiles) -> bool:
         """Takes in what others have changed since; False where it has something that no commit has."""
         changes: Iterator[KeyedChange] = files.after(folder, held.changes)
         if held.changes and next(changes).token != held.token:

@@ -17,7 +17,7 @@ from refute.live.feed import Turns, net_changes
 from refute.live.state import Change
 from refute.watching.intake import fitted
 from refute.watching.shards.files import ChangesFile, ShardFiles, bytes_of, change_bytes, packed, unpacked
-from refute.watching.shards.layout import GONE, Layout, ShardTuning
+from refute.watching.shards.layout import GONE, ShardLayout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
 Sender = tuple[bool, int]  # whether it is a keeper, and its number, else that of a part of the batch
@@ -29,7 +29,7 @@ _opened = OpenedShards()  # of this process
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ShardReport:
     """What a batch did to one shard."""
 
     shard: int
@@ -40,12 +40,12 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchStep:
     """One batch, as all tasks know it."""
 
     folder: str
     version: int  # of the commit that it will be
-    layout: Layout
+    layout: ShardLayout
     files: tuple[ShardFiles, ...]
     schema: pa.Schema
     batch: int
@@ -96,7 +96,7 @@ class Step:
             files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
             attempt = uuid.uuid4().bytes
             heard |= {((True, shard), attempt)}
-            out.append((REPORT, pickle.dumps(Report(shard, files, found, len(table), heard))))
+            out.append((REPORT, pickle.dumps(ShardReport(shard, files, found, len(table), heard))))
             goes = [pa.array([True] * len(old), pa.bool_()), pa.array([False] * len(change.table), pa.bool_())]
             moving = pa.concat_tables([old, change.table]).append_column(GONE, pa.chunked_array(goes))
             head = _HEAD.pack(True, shard, attempt)
@@ -117,7 +117,7 @@ class Step:
             state = self._state(shard)
             found = state.held_against(rows, part)
             gone, came = state.own(rows, part)
-            reports.append(Report(shard, self._written(file, shard, state, gone, came), found, 0, heard))
+            reports.append(ShardReport(shard, self._written(file, shard, state, gone, came), found, 0, heard))
         file.write()
         for report in reports:
             yield pickle.dumps(report)
@@ -176,7 +176,7 @@ def _read(messages: Sequence[Any]) -> tuple[pa.Table, frozenset[tuple[Sender, by
     return pa.concat_tables(tables).combine_chunks(), frozenset(heard)
 
 
-def refuse_mixed(reports: Sequence[Report]) -> None:
+def refuse_mixed(reports: Sequence[ShardReport]) -> None:
     """Raises EngineError where shards depend on several attempts of one task: rows that were made twice may differ."""
     known: dict[Sender, bytes] = {}
     for report in reports:
@@ -185,4 +185,5 @@ def refuse_mixed(reports: Sequence[Report]) -> None:
                 raise EngineError(
                     "tasks of the batch were run again after others had used what they gave, as after the loss of an "
                     "executor. Nothing was changed; start the watch again",
+                    value=sender[1],
                 )
