@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import socket
 import zlib
 from collections.abc import Iterator
@@ -31,6 +32,14 @@ _SHARE = 4  # one of as many property tests draws fresh examples
 def pytest_report_header() -> str | None:
     """The seed of the fresh examples."""
     return f"fresh examples: REFUTE_SEED={SEED}" if PROFILE == "ci" else None
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a process that runs tests for another ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of its own

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import re
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -201,14 +200,6 @@ def test_a_time_limit_gives_verified_rules_flagged_partial(method: str) -> None:
     assert found.partial
     assert any("stopped" in note for note in found.notes)
     holds(found, table.slice(0, 200), 20)
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Ctrl-C as in a terminal: a process that runs tests for another ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

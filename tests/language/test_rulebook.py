@@ -149,7 +149,7 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
         ("rules:\n  - {name: ' ', unique: a}", 2, "the text is empty"),
         ("rules:\n  - name: a\n    unique: []", 3, "the list is empty"),
         ("rules:\n  - name: a\n    unique: a\n    unique: b", 4, "the key 'unique' is written twice, first on line 3"),
-        ("rules:\n  - name: a\n    unique: a\n    tolerance: 5%", 4, "expected rows or violations"),
+        ("rules:\n  - name: a\n    unique: a\n    tolerance: 5%", 4, "expected rows, suspects or violations"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {}", 4, "it sets no limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance: {rows: 0.5}", 4, "0.5 is not a limit"),
         ("rules:\n  - name: a\n    unique: a\n    tolerance:\n      rows: -1", 5, "-1 is not a limit"),

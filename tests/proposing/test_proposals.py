@@ -181,6 +181,50 @@ def test_what_is_written_lets_the_same_rows_pass_and_dirtier_ones_fail(tmp_path:
     assert "zip_fixes_city" in {result.name for result in again if not result.passed}
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_one_more_mistake_of_its_kind_breaks_each_rule_that_is_written(seed: int) -> None:
+    table = people(400, seed)
+    proposed = [one for one in rf.propose(table).rules if one.kind in ("functional dependency", "key", "not null")]
+    assert {one.kind for one in proposed} == {"functional dependency", "key", "not null"}
+    for one in proposed:
+        book = rf.propose(table, kinds=one.kind).book()
+        names = {rule.name for rule in book if rule.constraint in {other.constraint for other in one.rules}}
+        assert rf.check(table, book).ok
+        report = rf.check(one_worse(table, one.candidate), book)
+        assert names & {result.name for result in report if not result.passed}, one.text
+
+
+def one_worse(table: pa.Table, candidate: Candidate) -> pa.Table:
+    """The rows, of which one more than before is to blame."""
+    rows = table.to_pylist()
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in candidate.left), []).append(row)
+    if candidate.shape is RuleShape.NOT_NULL:
+        rows[5][candidate.right[0]] = None
+    elif candidate.shape is RuleShape.KEY:
+        (one,), (other,) = [group for group in groups.values() if len(group) == 1][:2]
+        one.update({name: other[name] for name in candidate.left})
+    else:
+        (right,) = candidate.right
+        agreed = next(one for one in groups.values() if len(one) > 3 and len({row[right] for row in one}) == 1)
+        agreed[0][right] = next(row[right] for row in rows if row[right] not in (None, agreed[0][right]))
+    return pa.Table.from_pylist(rows, table.schema)
+
+
+def test_keys_of_rows_that_repeat_are_keys_of_all_rows() -> None:
+    random_rows = np.random.default_rng(0)
+    few = pa.table({f"c{k}": random_rows.integers(0, 5 if k % 2 else 30, 60) for k in range(6)})
+    table = few.take(random_rows.integers(0, 60, 900)).append_column("id", pa.array(range(900)))
+    found = rf.propose(table)
+    assert any("rows differ" in note for note in found.notes)
+    assert [one.text for one in found.rules if one.kind == "key"] == ["unique(id)"]
+    assert not any(one.kind == "key" for one in found.tendencies)
+    report = rf.check(table, found.book())
+    assert report.ok
+    assert all(result.finding.holds for result in report if result.name.startswith("unique"))
+
+
 def test_a_null_breaks_a_rule_that_there_is_none(tmp_path: Path) -> None:
     table, file = people(), tmp_path / "rules.yaml"
     rf.propose(table, kinds=["not null"]).to_yaml(file)

@@ -142,8 +142,8 @@ def check(
     ):
         chosen = found.fitted(list(book))
         timed = found.measure(chosen, counts=counts or any(rule.tolerance for rule in chosen), progress=step)
+        results = tuple(RuleResult.of(rule, one, found) for rule, one in zip(chosen, timed, strict=True))
         n_rows = found.n_rows
-    results = tuple(RuleResult.of(rule, one, n_rows, found.key) for rule, one in zip(chosen, timed, strict=True))
     summary = DataSummary(name or name_of(table), n_rows, tuple(found.own_columns), found.key, found.name)
     return Report(summary, results, found)
 
@@ -173,7 +173,7 @@ def suspects(
         chosen = found.fitted(list(book))
         tolerant = [rule for rule in chosen if rule.tolerance]
         timed = found.measure(tolerant, counts=True) if tolerant else []
-        results = [RuleResult.of(rule, one, found.n_rows) for rule, one in zip(tolerant, timed, strict=True)]
+        results = [RuleResult.of(rule, one, found) for rule, one in zip(tolerant, timed, strict=True)]
         tolerated = [result.rule for result in results if result.passed and not result.finding.holds]
         return Suspects(found.suspects([rule for rule in chosen if rule not in tolerated]))
 

@@ -21,8 +21,10 @@ from refute.api.tables import (
 )
 from refute.detect.engine import Engine
 from refute.discovery.options import Progress, chosen, options_of, several
+from refute.errors import DataError
 from refute.faults import needing, wrong_value
-from refute.language.rulebook import Rule
+from refute.language.rulebook import Limit, Rule, Tolerance
+from refute.language.rulebook.tolerance import STRICT
 from refute.proposing.candidates import RuleShape
 from refute.proposing.result import Proposals
 from refute.proposing.search import search_heads
@@ -104,9 +106,16 @@ class EngineTable:
         """How many rows there are."""
         return self._engine.n_rows
 
-    def broken_rows(self, rules: Sequence[Rule]) -> list[int]:
-        """How many rows take part in a violation of each rule."""
-        return [one.finding.rows or 0 for one in self._engine.measure(rules, counts=True)]
+    def tolerance(self, rules: Sequence[Rule]) -> Tolerance:
+        """The tolerance with which each of these rules passes, and no more: by rows to blame, or by rows in violations
+        where the former would have to be named, and rows that stay on Spark have no ids."""
+        engine = self._engine
+        try:
+            rows = max(map(engine.blamed, rules))
+            return Tolerance(suspects=Limit.share(rows, engine.n_rows)) if rows else STRICT
+        except DataError:
+            rows = max(one.finding.rows or 0 for one in engine.measure(rules, counts=True))
+            return Tolerance(rows=Limit.share(rows, engine.n_rows)) if rows else STRICT
 
     def suspects(self, rules: Sequence[Rule]) -> Suspects:
         """The rows to blame, as `refute.suspects` gives them."""

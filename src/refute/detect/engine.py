@@ -136,6 +136,9 @@ class Engine(Protocol):
     def suspects(self, rules: Sequence[Rule]) -> SuspectListing:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
 
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+
     def holds(self, rules: Sequence[Rule]) -> bool:
         """Whether all that these rules read is in this process, with the ids of rows."""
 

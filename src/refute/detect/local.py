@@ -146,12 +146,14 @@ class LocalEngine:
         from refute.blame.lines import SuspectFinding  # which loads kernels that few questions need
 
         check_rules(self.relation, rules)
-        share = Share(threads=self._threads)
+        return SuspectFinding.of(self.relation, rules, self._partners_of, threads=self._threads, **known)
 
-        def partners(problem: Problem) -> tuple[Rows, Rows]:
-            return sweep().partners(problem, share)
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+        from refute.blame.rows import fewest_to_blame  # which loads kernels that few questions need
 
-        return SuspectFinding.of(self.relation, rules, partners, threads=self._threads, **known)
+        check_rules(self.relation, [rule])
+        return fewest_to_blame(self.relation, rule, self._partners_of)
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered: all is prepared as for an answer, and nothing is searched."""
@@ -160,6 +162,9 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is kept but the table itself."""
+
+    def _partners_of(self, problem: Problem) -> tuple[Rows, Rows]:
+        return sweep().partners(problem, Share(threads=self._threads))
 
     def _named(self, witness: Witness) -> Witness:
         return Witness(*(None if row is None else self.identity.one(row) for row in witness))

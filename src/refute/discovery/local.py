@@ -13,7 +13,7 @@ from refute.discovery.evidence.agreements import Agreement, Agreements
 from refute.discovery.evidence.codebook import codebook
 from refute.discovery.evidence.counted import Evidence, merged
 from refute.discovery.evidence.sampling import pair_evidence, prefix_evidence, row_evidence
-from refute.discovery.evidence.tiles import ClueTally, evidence_of, tile_evidence
+from refute.discovery.evidence.tiles import ClueTally, evidence_in_time, tile_evidence
 from refute.discovery.guided.reduction import Among, Reduction
 from refute.discovery.options import Options
 from refute.discovery.pairs import Chosen, Costs, Hunt, Masks
@@ -95,7 +95,8 @@ class LocalPairs:
         tallies, complete = self.agreements.tallied(found, budget)
         if complete:
             self._tallies[chosen] = tallies
-        return evidence_of(self.book, tallies, (found.s_rows, found.t_rows)), complete
+        sides = found.s_rows, found.t_rows
+        return evidence_in_time(self.book, tallies, budget, sides, complete=complete)
 
     def seen_clues(self, chosen: Chosen) -> list[ClueTally]:
         """The tallies of all pairs that agree on the slots, which were all looked at."""

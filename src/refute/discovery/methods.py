@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.evidence.everything import Everything
+from refute.discovery.first_rules import FirstRules
+from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import EVERY_PAIR, Outcome, Search
@@ -12,7 +14,23 @@ from refute.discovery.work import Budget
 
 
 def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = STANDARD) -> Outcome:
-    """The rules of these pairs, by the method that the options name or that is quickest; Ctrl-C ends the search."""
+    """The rules of these pairs, by the method that the options name or that is quickest; Ctrl-C ends the search.
+
+    Of a search that was stopped before it verified any rule, some short ones are given that are quickly found.
+    """
+    first = FirstRules(pairs, options, tuning) if isinstance(pairs, LocalPairs) else None
+    if first is None or not first.are_quick:
+        return _by_method(pairs, options, budget, tuning)
+    with budget.within(first.share):
+        found = _by_method(pairs, options, budget, tuning)
+    try:
+        return first.instead_of(found)
+    except KeyboardInterrupt:
+        budget.interrupt()
+        return found
+
+
+def _by_method(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning) -> Outcome:
     n_rows, space = pairs.n_rows, pairs.space
     if n_rows < 2:
         note = "discovery needs at least two rows"

@@ -57,7 +57,7 @@ class Tuning:
     drawn_rows: int = 600  # rows that are drawn to be held against each other, for witnesses
     regrow: int = 4000  # points looked at, per box, up to which boxes grow around those that are gone
     # searches that are stopped
-    kept: int = 20_000  # rules that are still made minimal and ranked
+    kept: int = 10_000  # rules that are still made minimal and ranked, within half a second
     # rules that follow from others
     block: int = 16  # boxes in the smallest blocks
     fan: int = 4  # blocks in a block

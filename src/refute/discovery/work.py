@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -11,6 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from refute.discovery.options import Options, Progress
+from refute.runtime.compiling import Stopwatch
 from refute.runtime.threads import chosen_threads, undisturbed, watched
 
 State = TypeVar("State")
@@ -18,13 +18,20 @@ Task = TypeVar("Task")
 T = TypeVar("T")
 
 
+class TimeIsUpError(Exception):
+    """Ends work of which a part is of no use; caught by whoever asked for it, and never seen by users."""
+
+
 class Budget:
-    """The time a discovery may take and the threads it may use, and where its progress is reported."""
+    """The time a discovery may take and the threads it may use, and where its progress is reported.
+
+    Kernels that are compiled meanwhile cost the limit nothing: with them, a first search would end before it began.
+    """
 
     def __init__(self, options: Options) -> None:
         self.threads = chosen_threads(options.threads)
         self._report = options.progress
-        self._started = time.monotonic()
+        self._watch = Stopwatch()
         self._limit = options.time_limit
         self._stop = threading.Event()
         self.halt = np.zeros(2, np.int64)  # what kernels look at while they run, and how much they have found
@@ -40,7 +47,7 @@ class Budget:
             return False
         if self._stop.is_set():
             return True
-        return self._limit is not None and time.monotonic() - self._started > self._limit * self._share
+        return self._limit is not None and self._watch.seconds > self._limit * self._share
 
     @property
     def interrupted(self) -> bool:
@@ -51,6 +58,11 @@ class Budget:
         """Raises KeyboardInterrupt where the user asked to stop: for work of which a part is of no use."""
         if self._stop.is_set():
             raise KeyboardInterrupt
+
+    def raise_if_expired(self) -> None:
+        """Raises TimeIsUpError where it is time to stop: for work of which a part is of no use."""
+        if self.expired:
+            raise TimeIsUpError
 
     def interrupt(self) -> None:
         """Let all work stop after the task at hand."""

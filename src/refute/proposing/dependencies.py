@@ -24,6 +24,17 @@ Side = tuple[int, ...]  # places of columns, ascending
 UNKNOWN = np.iinfo(np.int64).max
 
 
+def is_possible_key(rows: int, repeats: int, n_rows: int, limits: Limits) -> bool:
+    """Whether so many of all rows have a value in the columns of a key, and so few of them repeat another."""
+    return rows > 0.9 * n_rows and repeats <= limits.key_error * rows
+
+
+def keys_among(columns: Sequence[CodedColumn], n_rows: int, limits: Limits) -> frozenset[str]:
+    """The columns of which nearly every value is different."""
+    found = (one for one in columns if is_possible_key(one.present, one.present - one.size, n_rows, limits))
+    return frozenset(column.name for column in found if column.size > 1)
+
+
 @dataclass(slots=True, eq=False)
 class DependencySearch:
     """The columns of a table, the groupings of single ones, and what is known to be left to explain."""
@@ -126,10 +137,10 @@ class DependencySearch:
 
     def single_keys(self) -> Iterator[Candidate]:
         """Columns of which nearly every value is different."""
+        keys = keys_among(self.columns, self.n_rows, self.limits)
         for column in self.columns:
-            repeats = column.present - column.size
-            if column.size > 1 and self.is_possible_key(column.present, repeats):
-                figures = Figures(column.present, column.size, repeats, None)
+            if column.name in keys:
+                figures = Figures(column.present, column.size, column.present - column.size, None)
                 yield Candidate(RuleShape.KEY, (column.name,), (), figures)
 
     def judged(self, side: Side, right: int) -> list[Candidate]:
@@ -190,7 +201,7 @@ class DependencySearch:
 
     def is_possible_key(self, rows: int, repeats: int) -> bool:
         """Whether so many rows have a value in all columns of a key, and so few of them repeat another."""
-        return rows > 0.9 * self.n_rows and repeats <= self.limits.key_error * rows
+        return is_possible_key(rows, repeats, self.n_rows, self.limits)
 
     def _repeats_by_chance(self, side: Side, dealt: int, present: np.ndarray) -> float:
         """How many rows would repeat another if the values of one column were dealt to all rows anew: exact."""

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from refute.discovery.result.discovery import Discovered, Discovery
 from refute.language.constraint import DenialConstraint
-from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status
+from refute.language.rulebook import Dataset, Rule, RuleBook, Status, Tolerance
 from refute.language.rulebook.naming import distinct
-from refute.language.rulebook.tolerance import STRICT, Limit, Tolerance
 from refute.proposing.candidates import Candidate
 from refute.proposing.listing import Head
 from refute.proposing.scores import Figures
@@ -27,8 +26,8 @@ class ProposedTable(Protocol):
     def n_rows(self) -> int:
         """How many rows there are."""
 
-    def broken_rows(self, rules: Sequence[Rule]) -> list[int]:
-        """How many rows take part in a violation of each rule."""
+    def tolerance(self, rules: Sequence[Rule]) -> Tolerance:
+        """The tolerance with which each of these rules passes, and no more."""
 
     def suspects(self, rules: Sequence[Rule]) -> Any:
         """The rows to blame, as `refute.suspects` gives them."""
@@ -173,7 +172,7 @@ class Proposals(Discovery):
         chosen = self.rules if n is None else self.top(n)
         names = distinct(proposal.candidate.name for proposal in chosen)
         entries = [one.candidate.entry(name, _together(one)) for one, name in zip(chosen, names, strict=True)]
-        tolerated = self._tolerated(entries)
+        tolerated = [self.table.tolerance(entry.rules()) for entry in entries]
         written = tuple(
             replace(entry, tolerance=limit, description=f"{one.sentence} {one.evidence}.", status=Status.PROPOSED)
             for one, entry, limit in zip(chosen, entries, tolerated, strict=True)
@@ -185,13 +184,6 @@ class Proposals(Discovery):
         """The rules that stand under each, of which the most general one is written."""
         chosen = self.rules if n is None else self.top(n)
         return [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
-
-    def _tolerated(self, entries: Sequence[Entry]) -> list[Tolerance]:
-        rules = [entry.rules() for entry in entries]
-        broken = iter(self.table.broken_rows([rule for part in rules for rule in part]))
-        most = [max(next(broken) for _ in part) for part in rules]
-        n_rows = self.table.n_rows
-        return [Tolerance(rows=Limit.share(rows, n_rows)) if rows else STRICT for rows in most]
 
     def to_arrow(self, n: int | None = None) -> pa.Table:
         """The n best rules (all by default), one per row; without `n`, tendencies after them."""

@@ -14,7 +14,7 @@ from refute.display import in_one_line
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, distinct_rows, read_columns
-from refute.proposing.dependencies import DependencySearch
+from refute.proposing.dependencies import DependencySearch, keys_among
 from refute.proposing.listing import Head, listed
 from refute.proposing.orders import OrderSearch
 from refute.proposing.scores import STANDARD, Limits
@@ -64,7 +64,8 @@ def search_heads(
         search.candidates()
     except KeyboardInterrupt:  # where no kernel runs
         search.complete = False
-    return heads_of(search.found, search.relation.n_rows, search.shapes, limits, notes, watch, complete=search.complete)
+    n_rows, complete = search.relation.n_rows, search.complete
+    return heads_of(search.found, n_rows, search.shapes, limits, notes, watch, keys=search.keys, complete=complete)
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
@@ -87,9 +88,16 @@ def heads_of(
     notes: Sequence[str],
     watch: Stopwatch,
     *,
+    keys: frozenset[str] | None = None,
     complete: bool,
 ) -> Heads:
-    """The list of what a search found since its watch was started."""
+    """The list of what a search found since its watch was started.
+
+    Where rows that repeat others were left out, `keys` are the columns that are one among all rows. Nothing else is:
+    what only rows that differ have once is no key of the table.
+    """
+    if keys is not None:
+        found = [one for one in found if one.shape is not RuleShape.KEY or keys.issuperset(one.left)]
     stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
     heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
@@ -118,6 +126,7 @@ class ProposalSearch:
     seed: int = 0
     pruned: bool = True
     complete: bool = True
+    keys: frozenset[str] | None = None  # of all rows, where those that repeat others are left out
     tried: int = 0
     found: list[Candidate] = field(default_factory=list)
 
@@ -128,6 +137,7 @@ class ProposalSearch:
         if few is None:
             return []
         note = repeated_note(len(few), self.relation.n_rows)
+        self.keys = keys_among(self.columns, self.relation.n_rows, self.limits)
         chosen = np.zeros(self.relation.n_rows, np.bool_)
         chosen[few] = True
         self.relation = self.relation.filter(chosen)

@@ -14,6 +14,8 @@ def counted(result: RuleResult) -> str:
     if result.compared is not None and not result.finding.holds:
         orders = 2 if result.rule.constraint.is_symmetric else 1  # a baseline names both of its pairs at once
         said += f", {orders * len(result.compared.new):,} of them new"
+    if result.suspects is not None:
+        said += f", {plural(result.suspects, 'row')} to blame"
     return f"{said} (tolerated: {result.rule.tolerance})" if result.tolerated and not result.finding.holds else said
 
 

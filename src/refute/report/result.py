@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from refute.detect.engine import Engine
 from refute.detect.results import Finding, Timed, Witness
 from refute.display import in_one_line
 from refute.display.markup import table_part
@@ -58,14 +59,17 @@ class RuleResult:
     seconds: float
     tolerated: bool  # holds, or is violated no more than its tolerance allows
     compared: SinceBaseline | None = None
+    suspects: int | None = None  # the rows to blame for this rule alone, where its tolerance limits them
 
     @classmethod
-    def of(cls, rule: Rule, timed: Timed, n_rows: int, key: Sequence[str] = ()) -> RuleResult:
-        """The result, judged by the rule's tolerance."""
-        finding = timed.finding
-        passed = finding.holds
+    def of(cls, rule: Rule, timed: Timed, engine: Engine) -> RuleResult:
+        """The result, judged by the rule's tolerance; the engine that found it counts the rows to blame."""
+        finding, n_rows, key = timed.finding, engine.n_rows, engine.key
+        passed, suspects = finding.holds, None
         if not passed and finding.violations is not None and finding.rows is not None:
-            passed = rule.allows(finding.violations, finding.rows, n_rows)
+            if rule.tolerance.suspects is not None:
+                suspects = finding.rows if rule.constraint.is_single_row else engine.blamed(rule)
+            passed = rule.allows(finding.violations, finding.rows, n_rows, suspects)
         read = () if rule.where is None else columns_of(rule.where)
         shown = dict.fromkeys((*key, *rule.constraint.columns, *read))
         values = timed.values
@@ -74,7 +78,7 @@ class RuleResult:
                 role: None if row is None else {name: row[name] for name in shown if name in row}
                 for role, row in values.items()
             }
-        return cls(rule, finding, values, timed.seconds, passed)
+        return cls(rule, finding, values, timed.seconds, passed, suspects=suspects)
 
     @property
     def name(self) -> str:
@@ -141,6 +145,7 @@ class RuleResult:
             "passed": self.passed,
             "violations": finding.violations,
             "rows": finding.rows,
+            "suspects": self.suspects,
             "skipped_nulls": finding.skipped_nulls,
             "witness": self.values,
             "witness_ids": None if finding.witness is None else {"s": finding.witness.s, "t": finding.witness.t},

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 
 from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
-from refute.errors import EngineError, SchemaError
+from refute.errors import SchemaError
 from refute.faults import no_row_ids
-from refute.language.conditions import Condition, InTable, columns_of
+from refute.language.conditions import Condition, InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -26,6 +26,8 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
+from refute.spark.blame.alike import all_columns_read, columns_read
+from refute.spark.blame.fewest import fewest_here, fewest_of_groups
 from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
@@ -33,7 +35,7 @@ from refute.spark.clashes import SparkClashes
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
-from refute.spark.referring import OtherTables, reads_another
+from refute.spark.referring import OtherTables, refuse_references
 from refute.spark.rule import SparkRule
 from refute.spark.scenes import scene_of, tally_of
 from refute.spark.session import is_connect
@@ -122,11 +124,11 @@ class SparkEngine:
         """The rules with the table's own spelling of names; fields of structs that they name become columns."""
         with plain_failures(self.source.name):
             known = len(self.source.frame.columns)
-            names = {name: self.source.spelled(name) for rule in rules for name in _columns(rule)}
+            names = {name: self.source.spelled(name) for rule in rules for name in columns_read(rule)}
             if len(self.source.frame.columns) > known:
                 self._know_columns()
         changed = {name for name, spelled in names.items() if name != spelled}
-        return [renamed(rule, names) if changed.intersection(_columns(rule)) else rule for rule in rules]
+        return [renamed(rule, names) if changed.intersection(columns_read(rule)) else rule for rule in rules]
 
     @property
     def columns(self) -> list[str]:
@@ -217,22 +219,15 @@ class SparkEngine:
 
     def suspects(self, rules: Sequence[Rule]) -> SparkSuspects:
         """A small set of rows whose removal leaves a table that obeys all of these rules."""
-        here = SparkSuspects.here(self, rules, tuple(dict.fromkeys(name for rule in rules for name in _columns(rule))))
+        here = SparkSuspects.here(self, rules, all_columns_read(rules))
         if here is not None:
             return here
 
         def ask() -> SparkSuspects:
-            for rule in rules:
-                if reads_another(rule):
-                    raise EngineError(
-                        f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
-                        "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
-                        rule=rule.name,
-                    )
+            refuse_references(rules)
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
-            names = dict.fromkeys(name for rule in fitted for name in _columns(rule))
-            found = SparkSuspects.fetched(self, fitted, tuple(names))
+            found = SparkSuspects.fetched(self, fitted, all_columns_read(fitted))
             if found is None:
                 with self._evaluated_once(fitted, named=True) as engine:
                     found = SparkSuspects.of(self, engine, fitted)
@@ -240,12 +235,24 @@ class SparkEngine:
 
         return self._answered("find suspects", ask)
 
+    def blamed(self, rule: Rule) -> int:
+        """How many rows `suspects` blames for one rule alone."""
+
+        def ask() -> int | None:
+            (fitted,) = self.fitted([rule])
+            if (here := fewest_here(self, fitted)) is not None:
+                return here
+            with self._evaluated_once([fitted], named=False) as engine:
+                return fewest_of_groups(engine, fitted)
+
+        found = self._answered(rule.name, ask)
+        return self.suspects([rule]).n_suspects if found is None else found
+
     def holds(self, rules: Sequence[Rule]) -> bool:
         """Whether all that these rules read came to this process before, with the ids of rows."""
         if not self.source.has_identity:
             return False
-        names = dict.fromkeys(name for rule in rules for name in _columns(rule))
-        return self.gathering.known(tuple(names)) is not None
+        return self.gathering.known(all_columns_read(rules)) is not None
 
     def explain(self, rules: Sequence[Rule]) -> Plan:
         """How the rules would be answered; nothing but a count of the rows is run."""
@@ -386,13 +393,7 @@ class SparkEngine:
 def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
     """The columns to keep for these rules; all of them where one is missing, which is reported later."""
     columns = source.frame.columns
-    wanted = None if rules is None else {name for rule in rules for name in _columns(rule)}
+    wanted = None if rules is None else set(all_columns_read(rules))
     if wanted is None or not wanted <= set(columns):
         return columns
     return [name for name in columns if name in wanted or name in source.key] or columns
-
-
-def _columns(rule: Rule) -> tuple[str, ...]:
-    """The columns that a rule and its `where` read."""
-    chosen = () if rule.where is None else columns_of(rule.where)
-    return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from refute.errors import InferredTypesWarning, SchemaError
+from refute.errors import EngineError, InferredTypesWarning, SchemaError
 from refute.language.conditions import InTable
 from refute.language.parser import RuleKind
 from refute.language.rulebook import Rule
@@ -76,3 +77,14 @@ def reads_another(rule: Rule) -> bool:
 def within_the_table(rule: Rule) -> Rule:
     """What a rule that refers to another table asks of its own: that the columns have values."""
     return replace(rule, kind=RuleKind.DC, where=rule.scope)
+
+
+def refuse_references(rules: Sequence[Rule]) -> None:
+    """Raises EngineError for a rule that refers to another table, whose suspects are not found on Spark."""
+    for rule in rules:
+        if reads_another(rule):
+            raise EngineError(
+                f"rule {rule.name!r} refers to another table, and suspects of such rules are found in process "
+                "only (engine='local'); on Spark, list its violations instead: every row in them is to blame",
+                rule=rule.name,
+            )

@@ -358,11 +358,25 @@ class Watcher:
     def is_broken(self, rule: Rule) -> bool:
         """Whether a rule has more violations than its tolerance allows."""
         with self._lock:
+<<<<<<< HEAD
             count = self._held.counts[rule.name]
             if not count or not rule.tolerance:
                 return count > 0
             rows = 0 if rule.tolerance.rows is None else self._held.violating_rows(rule, self._ledger)
             return not rule.allows(count, rows, self._held.n_rows)
+=======
+            store = self.state.stores[self.state.rules.index(rule)]
+            if not store.count or not rule.tolerance:
+                return store.count > 0
+            rows, tolerance, engine = 0, rule.tolerance, LiveEngine.of(self.state)
+            if tolerance.rows is not None and store.is_listed:
+                rows = len(np.unique(np.concatenate(store.pairs(self.state.alive))))
+            elif tolerance.rows is not None:
+                (found,) = engine.measure([rule], counts=True)
+                rows = found.finding.rows or 0
+            suspects = None if tolerance.suspects is None else engine.blamed(rule)
+            return not rule.allows(store.count, rows, self.state.n_rows, suspects)
+>>>>>>> main
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
         """Watches other rules from now on: new ones are checked on the rows that are there."""

@@ -5,6 +5,7 @@ Once all of them are seen, every candidate rule whose equalities include the set
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.evidence.counted import Evidence
-from refute.discovery.evidence.tiles import ClueTally, Rectangles, evidence_of, tallied
+from refute.discovery.evidence.tiles import ClueTally, Rectangles, evidence_in_time, tallied, task_pairs
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import BOTH_NULL, EQUAL
 from refute.discovery.work import Budget, Crew
@@ -76,12 +77,14 @@ class Agreements:
     def evidence(self, found: Agreement, budget: Budget) -> tuple[Evidence, bool]:
         """The evidence of all agreeing pairs, and whether all of them were looked at."""
         tallies, complete = self.tallied(found, budget)
-        return evidence_of(self._book, tallies, (found.s_rows, found.t_rows)), complete
+        sides = found.s_rows, found.t_rows
+        return evidence_in_time(self._book, tallies, budget, sides, complete=complete)
 
     def tallied(self, found: Agreement, budget: Budget) -> tuple[list[ClueTally], bool]:
         """Tallies that together count all agreeing pairs, and whether all of them were looked at."""
         facts, own = self._facts(found)
-        return tallied(facts, tasks_of(found.ranges, found.same), budget, own, keeps_pairs=self._book.keeps_pairs)
+        tasks = tasks_of(found.ranges, found.same, task_pairs(facts))
+        return tallied(facts, tasks, budget, own, keeps_pairs=self._book.keeps_pairs)
 
     def rare_pairs(self, found: Agreement, most: int, budget: Budget, tallies: Sequence[ClueTally] = ()) -> Rows:
         """Up to `most` agreeing pairs (s, t) whose clues are the rarest among all agreeing pairs.
@@ -192,20 +195,22 @@ def ranges_of(s_rows: Rows, t_rows: Rows, s_key: NDArray[np.int64], t_key: NDArr
     return Agreement(s_rows[s_order], t_rows[t_order], ranges, False)
 
 
-def tasks_of(ranges: Rectangles, same: bool) -> Iterator[Rectangles]:
-    """The ranges in tasks of about equal work; large groups are cut into tiles."""
+def tasks_of(ranges: Rectangles, same: bool, pairs: int = _TASK_PAIRS) -> Iterator[Rectangles]:
+    """The ranges in tasks of about equal work, at most so many `pairs`; large groups are cut into tiles."""
+    pairs = min(pairs, _TASK_PAIRS)
+    side = min(_LARGE_GROUP, math.isqrt(pairs))
     sizes = ranges[:, 1] - ranges[:, 0]
     others = ranges[:, 3] - ranges[:, 2]
-    large = (sizes > _LARGE_GROUP) | (others > _LARGE_GROUP)
+    large = (sizes > side) | (others > side)
     for start, stop, t_start, t_stop in ranges[large].tolist():
-        for a in range(start, stop, _LARGE_GROUP):
+        for a in range(start, stop, side):
             low = a if same else t_start
-            for c in range(low, t_stop, _LARGE_GROUP):
-                yield np.array([[a, min(a + _LARGE_GROUP, stop), c, min(c + _LARGE_GROUP, t_stop)]], np.int64)
+            for c in range(low, t_stop, side):
+                yield np.array([[a, min(a + side, stop), c, min(c + side, t_stop)]], np.int64)
     small = ranges[~large]
     work = np.cumsum(sizes[~large] * others[~large] + 64)
     if len(small):
-        cuts = np.searchsorted(work, np.arange(_TASK_PAIRS, int(work[-1]) + _TASK_PAIRS, _TASK_PAIRS))
+        cuts = np.searchsorted(work, np.arange(pairs, int(work[-1]) + pairs, pairs))
         begin = 0
         for end in np.minimum(cuts + 1, len(small)).tolist():
             if end > begin:

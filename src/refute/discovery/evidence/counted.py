@@ -25,6 +25,10 @@ _HALF = 32
 _AT_ONCE = 1 << 16  # points between two looks at the clock
 
 
+def _unchecked() -> None:
+    """Let work go on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Distinct points of a space in ascending order, each with the number of ordered pairs that were seen there.
@@ -94,18 +98,34 @@ class Evidence:
         return cls(space, np.empty((0, space.words), np.uint64), np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, space: PredicateSpace, points: Words, counts: Counts, firsts: Firsts | None = None) -> Evidence:
-        """The evidence of points that may repeat; the lowest of a point's `firsts` stays."""
+    def of(
+        cls,
+        space: PredicateSpace,
+        points: Words,
+        counts: Counts,
+        firsts: Firsts | None = None,
+        *,
+        checked: Callable[[], None] = _unchecked,
+    ) -> Evidence:
+        """The evidence of points that may repeat; the lowest of a point's `firsts` stays.
+
+        `checked` is called between steps that may take long, and ends them by an error of its own.
+        """
         if not len(points):
             return cls.empty(space)
+        checked()
         order, ties = _by_first_word(points)
         if (
             firsts is None and space.words > 1 and 4 * len(ties.places) > len(points)
         ):  # better distinguished by hashing than by order
+            checked()
             points, counts = distinct_counts(points, counts)
+            checked()
             order, ties = _by_first_word(points)
         for word in range(1, space.words):
+            checked()
             ties = _by_next_word(points, word, order, ties)
+        checked()
         ordered = np.take(points, order, axis=0, out=empty(points.shape, np.uint64), mode="clip")
         counts = counts[order]
         firsts = None if firsts is None else firsts[order]
@@ -119,11 +139,18 @@ class Evidence:
 
     @classmethod
     def from_clues(
-        cls, book: Codebook, clues: NDArray[np.int32], counts: Counts, firsts: Firsts | None = None
+        cls,
+        book: Codebook,
+        clues: NDArray[np.int32],
+        counts: Counts,
+        firsts: Firsts | None = None,
+        *,
+        checked: Callable[[], None] = _unchecked,
     ) -> Evidence:
-        """The evidence of unordered pairs with these clues (N, W), each taken in both roles."""
+        """The evidence of unordered pairs with these clues (N, W), each taken in both roles; `checked` as for `of`."""
+        checked()
         both = None if firsts is None else np.concatenate([firsts, turned_pairs(firsts)])
-        return cls.of(book.space, book.points(clues), np.concatenate([counts, counts]), both)
+        return cls.of(book.space, book.points(clues), np.concatenate([counts, counts]), both, checked=checked)
 
 
 def packed_pairs(s_rows: NDArray[np.int64], t_rows: NDArray[np.int64]) -> Firsts:
@@ -189,16 +216,18 @@ def distinct_counts(points: Words, counts: Counts) -> tuple[Words, Counts]:
     return (points if found == len(points) else np.take(points, first[:found], axis=0)), totals[:found]
 
 
-def merged(space: PredicateSpace, parts: Iterable[Evidence]) -> Evidence:
+def merged(space: PredicateSpace, parts: Iterable[Evidence], *, checked: Callable[[], None] = _unchecked) -> Evidence:
     """The evidence of all parts together; parts must not have seen the same pairs if counts are to be right."""
     listed = list(parts)
+    checked()
     if len(listed) == 1:
         return listed[0]
     points = np.concatenate([np.empty((0, space.words), np.uint64), *(part.points for part in listed)])
     counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in listed)])
     known = [part.firsts for part in listed if part.firsts is not None]
     whole = sum(map(len, known)) == len(points)
-    return Evidence.of(space, points, counts, np.concatenate(known) if known and whole else None)
+    firsts = np.concatenate(known) if known and whole else None
+    return Evidence.of(space, points, counts, firsts, checked=checked)
 
 
 def violating_pairs(boxes: Words, evidence: Evidence) -> Counts:

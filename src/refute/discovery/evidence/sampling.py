@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from refute.discovery.evidence.agreements import picked
 from refute.discovery.evidence.codebook import Codebook
 from refute.discovery.evidence.counted import Evidence, packed_pairs
-from refute.discovery.evidence.tiles import rectangle_evidence, triangle
+from refute.discovery.evidence.tiles import rectangle_evidence, task_pairs, triangle
 from refute.discovery.work import Budget
 from refute.kernels.evidence.clues import clues_of
 
 Rows = NDArray[np.int64]
+_WIDEST = 1 << 18  # rows that others are held against in one task
 
 
 def pair_evidence(book: Codebook, s_rows: Rows, t_rows: Rows) -> Evidence:
@@ -39,7 +40,7 @@ def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int64] | slice, NDArr
 def prefix_evidence(book: Codebook, rows: Rows, budget: Budget) -> tuple[Evidence, bool]:
     """The evidence of all pairs among the given rows, and whether all of them were looked at."""
     facts = picked(book.facts, rows, rows)
-    return rectangle_evidence(book, facts, triangle(len(rows)), budget, rows=(rows, rows))
+    return rectangle_evidence(book, facts, triangle(len(rows), task_pairs(facts)), budget, rows=(rows, rows))
 
 
 def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> tuple[Evidence, bool]:
@@ -51,7 +52,7 @@ def row_evidence(book: Codebook, rows: Rows, n_rows: int, budget: Budget) -> tup
     facts = book.facts._replace(
         s=np.ascontiguousarray(book.facts.s[:, rows]), s_bits=np.ascontiguousarray(book.facts.s_bits[:, rows])
     )
-    width = 1 << 18
+    width = max(1, min(_WIDEST, task_pairs(facts) // max(1, len(rows))))
     tasks = [
         np.array([[0, len(rows), start, min(start + width, n_rows)]], np.int64) for start in range(0, n_rows, width)
     ]

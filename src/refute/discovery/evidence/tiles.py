@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +21,7 @@ from refute.discovery.evidence.counted import (
     unpacked_pairs,
 )
 from refute.discovery.space.layout import Clues
-from refute.discovery.work import Budget, Crew
+from refute.discovery.work import Budget, Crew, TimeIsUpError
 from refute.kernels.evidence.clues import Cells, Facts, count_clues
 from refute.kernels.evidence.members import KeptRows, count_members, count_members_wide
 from refute.kernels.evidence.wide import ListedClues, count_clues_wide
@@ -27,8 +29,10 @@ from refute.kernels.evidence.wide import ListedClues, count_clues_wide
 Rectangles = NDArray[np.int64]
 Sides = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
 _CELLS = 1 << 12
-_TASK_PAIRS = 1 << 24
+_TASK_PAIRS = 1 << 24  # of clues of one or two words, some ten nanoseconds each
+_WIDE_TASK_PAIRS = 1 << 19  # of wider ones, which may take a microsecond each: nobody looks at the clock in a task
 _SIDE = 1024
+_NARROW = 2  # words of a clue up to which it is one integer
 _NO_ROWS = np.empty(0, np.int64)
 
 
@@ -39,7 +43,7 @@ class ClueTally:
         self.words = facts.s_bits.shape[0]
         counts, first = np.zeros(_CELLS + 1, np.int64), np.empty((_CELLS if keeps_pairs else 0, 2), np.int64)
         self._table: Cells | ListedClues = Cells(np.full(_CELLS, -1, np.int64), counts[:-1], first)
-        if self.words > 2:
+        if self.words > _NARROW:
             self._table = ListedClues(
                 np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first
             )
@@ -98,8 +102,12 @@ class ClueTally:
 def tile_evidence(book: Codebook, budget: Budget, n_rows: int) -> tuple[Evidence, bool]:
     """The evidence of all pairs of rows, and whether all of them were looked at; none where they were not, as that of
     some is of no use and may take long to put together."""
-    tallies, complete = tallied(book.facts, triangle(n_rows), budget, keeps_pairs=book.keeps_pairs)
-    return evidence_of(book, tallies) if complete else Evidence.empty(book.space), complete
+    tasks = triangle(n_rows, task_pairs(book.facts))
+    tallies, complete = tallied(book.facts, tasks, budget, keeps_pairs=book.keeps_pairs)
+    if complete:
+        with suppress(TimeIsUpError):
+            return evidence_of(book, tallies, checked=budget.raise_if_expired), True
+    return Evidence.empty(book.space), False
 
 
 def rectangle_evidence(
@@ -112,10 +120,20 @@ def rectangle_evidence(
 ) -> tuple[Evidence, bool]:
     """The evidence of the pairs inside all rectangles, and whether all of them were looked at.
 
-    `rows` are the numbers of the rows of s and of t, where they are not those of all rows.
+    `rows` are the numbers of the rows of s and of t, where they are not those of all rows. There is none where time is
+    up before it is put together.
     """
     tallies, complete = tallied(facts, tasks, budget, own, keeps_pairs=book.keeps_pairs)
-    return evidence_of(book, tallies, rows), complete
+    return evidence_in_time(book, tallies, budget, rows, complete=complete)
+
+
+def evidence_in_time(
+    book: Codebook, tallies: Sequence[ClueTally], budget: Budget, rows: Sides, *, complete: bool
+) -> tuple[Evidence, bool]:
+    """The evidence of all pairs that the tallies counted, unless the time of the whole search is up before."""
+    with suppress(TimeIsUpError), budget.within(1.0):
+        return evidence_of(book, tallies, rows, checked=budget.raise_if_expired), complete
+    return Evidence.empty(book.space), False
 
 
 def tallied(
@@ -135,11 +153,21 @@ def tallied(
     return crew.run(enumerate(tasks))
 
 
-def evidence_of(book: Codebook, tallies: Sequence[ClueTally], rows: Sides = (None, None)) -> Evidence:
-    """The evidence of all pairs that the tallies counted; `rows` are the numbers of the rows at their positions."""
+def evidence_of(
+    book: Codebook,
+    tallies: Sequence[ClueTally],
+    rows: Sides = (None, None),
+    *,
+    checked: Callable[[], None] = lambda: None,
+) -> Evidence:
+    """The evidence of all pairs that the tallies counted; `rows` are the numbers of the rows at their positions.
+
+    `checked` is called between steps that may take long, and ends them by an error of its own.
+    """
     counted = [tally.clues() for tally in tallies]
     if not book.keeps_pairs or not counted:
-        return merged(book.space, [Evidence.from_clues(book, *one) for one in counted])
+        parts = [Evidence.from_clues(book, *one, checked=checked) for one in counted]
+        return merged(book.space, parts, checked=checked)
     clues, counts = (np.concatenate(parts) for parts in zip(*counted, strict=True))
     tasks, positions = (np.concatenate(p) for p in zip(*(tally.first_pairs() for tally in tallies), strict=True))
     s, t = (
@@ -152,7 +180,11 @@ def evidence_of(book: Codebook, tallies: Sequence[ClueTally], rows: Sides = (Non
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     found = Evidence.of(
-        book.space, book.points(clues), np.concatenate([counts, counts]), np.concatenate([2 * rank, 2 * rank + 1])
+        book.space,
+        book.points(clues),
+        np.concatenate([counts, counts]),
+        np.concatenate([2 * rank, 2 * rank + 1]),
+        checked=checked,
     )
     if found.firsts is None:  # there was no pair
         return found
@@ -160,10 +192,16 @@ def evidence_of(book: Codebook, tallies: Sequence[ClueTally], rows: Sides = (Non
     return replace(found, firsts=both[found.firsts])
 
 
-def triangle(n_rows: int) -> Iterator[Rectangles]:
-    """All pairs i < j of n rows, as tasks of about equal size."""
-    width = max(_SIDE, _TASK_PAIRS // _SIDE)
-    for s_start in range(0, n_rows, _SIDE):
-        s_stop = min(s_start + _SIDE, n_rows)
+def task_pairs(facts: Facts) -> int:
+    """How many pairs a task has, so that it takes at most about half a second."""
+    return _TASK_PAIRS if facts.s_bits.shape[0] <= _NARROW else _WIDE_TASK_PAIRS
+
+
+def triangle(n_rows: int, pairs: int = _TASK_PAIRS) -> Iterator[Rectangles]:
+    """All pairs i < j of n rows, as tasks of about equal size, so many `pairs` each."""
+    side = min(_SIDE, math.isqrt(pairs))
+    width = max(side, pairs // side)
+    for s_start in range(0, n_rows, side):
+        s_stop = min(s_start + side, n_rows)
         for t_start in range(s_start, n_rows, width):
             yield np.array([[s_start, s_stop, t_start, min(t_start + width, n_rows)]], np.int64)

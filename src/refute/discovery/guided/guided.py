@@ -139,7 +139,7 @@ class Guided:
     def _invert(self) -> bool:
         self._tell("inversion")
         states = self._evidence.states_within(lambda: self._budget.expired)
-        if states is None:
+        if states is None or not len(states):  # time was up before a pair was seen
             return False
         self._boxes, complete = inverted(
             self._space,

@@ -13,13 +13,14 @@ from refute.discovery.inversion.cube import Masks, cube_masks, fits_cube
 from refute.discovery.space.slots import WORD, PredicateSpace, States, Words, mirror_masks
 from refute.discovery.space.turned import asked_of, asked_slots, told_boxes
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.discovery.work import Budget, Crew
+from refute.discovery.work import Budget, Crew, TimeIsUpError
 from refute.kernels.inversion.approximate import invert_approximately
 from refute.kernels.inversion.cut import cut_boxes
 from refute.kernels.inversion.hitting import invert
 from refute.language.nulls import Nulls
 
 _ROOM = 1 << 12
+_AT_ONCE = 1 << 16  # points between two looks at the clock
 _NONE = np.zeros(0, np.int64)
 _NO_LIMIT = 1 << 40
 
@@ -53,9 +54,11 @@ def inverted(
         return np.empty((0, space.words), np.uint64), True
     inner = asked_of(space)
     if inner is not space:
-        points = inner.points(np.ascontiguousarray(states[:, asked_slots(space)]))
-        distinct, _ = distinct_counts(points, np.ones(len(points), np.int64))
-        boxes, complete = inverted(inner, inner.states(distinct), budget, max_predicates, tuning=tuning)
+        try:
+            fewer = _asked_states(space, states, budget)
+        except TimeIsUpError:
+            return np.empty((0, space.words), np.uint64), False
+        boxes, complete = inverted(inner, fewer, budget, max_predicates, tuning=tuning)
         boxes = told_boxes(space, boxes)
         return boxes[np.lexsort(boxes.T[::-1])], complete
     halved = mirrored and space.is_symmetric
@@ -67,6 +70,22 @@ def inverted(
         masks = np.concatenate([masks, swapped[(masks != swapped).any(axis=1)]])
     boxes = space.boxes(masks)
     return boxes[np.lexsort(boxes.T[::-1])], complete
+
+
+def _asked_states(space: PredicateSpace, states: States, budget: Budget) -> States:
+    """The distinct states of the slots that rules may read; raises TimeIsUpError where time is up before."""
+    inner, asked = asked_of(space), asked_slots(space)
+    points = np.empty((len(states), inner.words), np.uint64)
+    for first in range(0, len(states), _AT_ONCE):
+        budget.raise_if_expired()
+        points[first : first + _AT_ONCE] = inner.points(np.ascontiguousarray(states[first : first + _AT_ONCE, asked]))
+    budget.raise_if_expired()
+    distinct, _ = distinct_counts(points, np.ones(len(points), np.int64))
+    found = np.empty((len(distinct), len(inner.slots)), np.uint8)
+    for first in range(0, len(distinct), _AT_ONCE):
+        budget.raise_if_expired()
+        found[first : first + _AT_ONCE] = inner.states(distinct[first : first + _AT_ONCE])
+    return found
 
 
 def hitting_masks(

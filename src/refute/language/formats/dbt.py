@@ -25,9 +25,10 @@ def write(book: RuleBook, table: TableFacts | None = None) -> str:
 
 
 def _query(rule: Rule, key: tuple[str, ...]) -> str:
-    if rule.tolerance.rows is not None or (rule.tolerance and _most(rule) is None):
+    tolerance = rule.tolerance
+    if tolerance.rows is not None or tolerance.suspects is not None or (tolerance and _most(rule) is None):
         raise UnwritableError(
-            "dbt has limits on the number of violations only, not on rows nor on shares", rule=rule.name
+            "dbt has limits on the number of violations only, not on rows, suspects or shares", rule=rule.name
         )
     return SqlWriter(table=_MODEL, dialect=Dialect.ANSI, key=key).list_query(rule)
 

@@ -172,13 +172,13 @@ def _limit(node: BookNode, log: ProblemLog) -> Limit:
 def _tolerance(node: BookNode, log: ProblemLog) -> Tolerance:
     if not isinstance(node.value, dict):
         raise RuleError(
-            f"expected rows or violations, as in {{rows: 0.1%}}, not {node.kind}",
+            f"expected rows, suspects or violations, as in {{rows: 0.1%}}, not {node.kind}",
             type=node.kind,
-            expected=("rows", "violations"),
+            expected=("rows", "suspects", "violations"),
         )
     values = read_mapping(node, TOLERANCE_FIELDS, log, "tolerance")
     if not node.items:
-        raise RuleError("it sets no limit: give rows or violations, as in {rows: 0.1%}")
+        raise RuleError("it sets no limit: give rows, suspects or violations, as in {rows: 0.1%}")
     return Tolerance.of(**values)
 
 
@@ -216,6 +216,12 @@ TOLERANCE_FIELDS = (
     Field(
         "rows",
         "How many rows may be part of a violation: a number, or a share of all rows such as 0.1%.",
+        _LIMIT,
+        _limit,
+    ),
+    Field(
+        "suspects",
+        "How many rows may be to blame, counted for this rule alone: a number, or a share of all rows such as 0.1%.",
         _LIMIT,
         _limit,
     ),

@@ -106,6 +106,7 @@ class Rule:
         """All of the rule that a result depends on."""
         return self.name, self.constraint, self.where, self.nulls, self.severity, self.tolerance
 
-    def allows(self, violations: int, rows: int, n_rows: int) -> bool:
+    def allows(self, violations: int, rows: int, n_rows: int, suspects: int | None = None) -> bool:
         """Whether a table of `n_rows` rows with these counts passes the rule within its tolerance."""
-        return self.tolerance.allows(violations, rows, n_rows, single_row=self.constraint.is_single_row)
+        single_row = self.constraint.is_single_row
+        return self.tolerance.allows(violations, rows, n_rows, suspects=suspects, single_row=single_row)

@@ -77,29 +77,45 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Limits on violations and on rows in some violation. Without any limit, nothing is tolerated."""
+    """Limits on violations, on rows in some violation, and on suspects. Without any limit, nothing is tolerated.
+
+    Suspects are the rows to blame for the rule alone: one wrong row in a large group is one of them, although all rows
+    of the group are in a violation.
+    """
 
     rows: Limit | None = None
     violations: Limit | None = None
+    suspects: Limit | None = None
 
     @classmethod
-    def of(cls, *, rows: object = None, violations: object = None) -> Tolerance:
+    def of(cls, *, rows: object = None, violations: object = None, suspects: object = None) -> Tolerance:
         """The tolerance with these limits, each a number, a text such as `'0.1%'`, or None."""
         return cls(
             rows=None if rows is None else Limit.of(rows),
             violations=None if violations is None else Limit.of(violations),
+            suspects=None if suspects is None else Limit.of(suspects),
         )
 
     def __bool__(self) -> bool:
-        return self.rows is not None or self.violations is not None
+        return self.rows is not None or self.violations is not None or self.suspects is not None
 
-    def allows(self, violations: int, rows: int, n_rows: int, *, single_row: bool = False) -> bool:
-        """Whether these counts pass. A share of violations is of the n(n-1) ordered pairs, or of n single rows."""
+    def allows(
+        self, violations: int, rows: int, n_rows: int, *, suspects: int | None = None, single_row: bool = False
+    ) -> bool:
+        """Whether these counts pass. A share of violations is of the n(n-1) ordered pairs, or of n single rows.
+
+        Where suspects are limited, their number must be given.
+        """
         if not self:
             return violations == 0
+        assert suspects is not None or self.suspects is None, "suspects are limited, and were not counted"
         candidates = n_rows if single_row else n_rows * (n_rows - 1)
-        within_rows = self.rows is None or self.rows.allows(rows, n_rows)
-        return within_rows and (self.violations is None or self.violations.allows(violations, candidates))
+        counted = (
+            (self.rows, rows, n_rows),
+            (self.violations, violations, candidates),
+            (self.suspects, suspects, n_rows),
+        )
+        return all(limit is None or limit.allows(found or 0, total) for limit, found, total in counted)
 
     def counted(self, n_rows: int, *, single_row: bool = False) -> Tolerance:
         """The same in numbers, for a table of so many rows."""
@@ -107,11 +123,12 @@ class Tolerance:
         return Tolerance(
             rows=None if self.rows is None else self.rows.counted(n_rows),
             violations=None if self.violations is None else self.violations.counted(candidates),
+            suspects=None if self.suspects is None else self.suspects.counted(n_rows),
         )
 
     def plain(self) -> dict[str, int | str]:
         """The limits as a YAML mapping."""
-        limits = {"rows": self.rows, "violations": self.violations}
+        limits = {"rows": self.rows, "violations": self.violations, "suspects": self.suspects}
         return {name: limit.plain() for name, limit in limits.items() if limit is not None}
 
     def __str__(self) -> str:

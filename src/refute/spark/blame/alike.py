@@ -203,6 +203,11 @@ def columns_read(rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
 
 
+def all_columns_read(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """The columns that some of the rules read."""
+    return tuple(dict.fromkeys(name for rule in rules for name in columns_read(rule)))
+
+
 def in_order(table: pa.Table) -> pa.Table:
     """The rows by their ids, so that the first of equal rows is the same each time: that of the file, by positions."""
     order = id_order(table.column(ROW_COLUMN))

@@ -15,7 +15,7 @@ from refute.blame.lines import SuspectFinding
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
-from refute.spark.blame.alike import Representatives, columns_read, id_order, in_order
+from refute.spark.blame.alike import Representatives, all_columns_read, columns_read, id_order, in_order
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedFinding
 from refute.spark.expressions import quoted
@@ -85,7 +85,7 @@ class SparkSuspects:
         question, and where even these are too many, all is decided where they are."""
         for rule in rules:
             evaluated.prepared(rule)  # which raises where something is wrong with it
-        names = tuple(dict.fromkeys(name for rule in rules for name in columns_read(rule)))
+        names = all_columns_read(rules)
         if engine.budget.driver_bytes > 0:
             with kept() as place:
                 alike = Representatives(evaluated, rules, place, apart=False)

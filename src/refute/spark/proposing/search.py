@@ -15,7 +15,7 @@ from refute.discovery.work import Budget
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, repeats_rows, whole_row_columns
-from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side
+from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side, keys_among
 from refute.proposing.orders import FORMS, is_grouping, is_scale
 from refute.proposing.parts import ANYWHERE, AskedOfParts, AskedSide, Sum
 from refute.proposing.questions import OpenQuestion
@@ -62,7 +62,10 @@ def heads_on_spark(
         search.run()
     except (_StoppedError, KeyboardInterrupt):
         search.complete = False
-    return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, watch, complete=search.complete)
+    keys, complete = search.keys, search.complete
+    return heads_of(
+        search.found, search.n_rows, search.shapes, limits, search.notes, watch, keys=keys, complete=complete
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +84,7 @@ class SparkProposals:
     found: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
+    keys: frozenset[str] | None = None  # of all rows, where those that repeat others are left out
     n_rows: int = 0
 
     def run(self) -> None:
@@ -132,6 +136,7 @@ class SparkProposals:
         if not repeats_rows(differ, table.n_rows):
             return table, columns
         self.notes.append(repeated_note(differ, table.n_rows))
+        self.keys = keys_among(columns, table.n_rows, self.limits)
         others = [plain[column.name] for column in alone]
         least = [F.min(F.struct(*others)).alias("least")] if others else [F.count(F.lit(1)).alias("least")]
         rows = table.frame.groupBy(*keys).agg(*least)

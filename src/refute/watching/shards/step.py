@@ -24,7 +24,7 @@ Sender = tuple[bool, int]  # whether it is a keeper, and its number, else that o
 Message = tuple[int, bytes]  # the shard that it is for, and what it says
 REPORT = -1  # in the place of a shard: the driver
 
-_HEAD = struct.Struct("<?i16s")  # a sender, and a name of the attempt
+_HEAD = struct.Struct("<?i16s43x")  # a sender, and a name of the attempt; rows that follow are then aligned
 _opened = OpenedShards()  # of this process
 
 

@@ -1,0 +1,107 @@
+"""What a search says that was stopped before it verified any rule."""
+
+from __future__ import annotations
+
+import _thread
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from oracle import violations
+from refute.discovery import discover
+from refute.discovery.evidence.counted import Evidence
+from refute.discovery.first_rules import FirstRules
+from refute.discovery.guided.guided import Guided
+from refute.discovery.local import LocalPairs
+from refute.discovery.options import Options, Progress
+from refute.discovery.result.outcome import Outcome
+from refute.discovery.space.predicates import predicate_space
+from refute.discovery.space.turned import asked_boxes, asked_of
+from refute.discovery.table import LocalTable
+from refute.discovery.work import Budget, TimeIsUpError
+from refute.relation import Relation
+
+
+def numbers(rows: int, columns: int, values: int) -> pa.Table:
+    random = np.random.default_rng(3)
+    made = {f"c{k}": random.integers(0, values + k, rows) for k in range(columns)}
+    return pa.table(made | {"n": pa.array([None, *range(rows - 1)], pa.int64())})
+
+
+def pairs_of(table: pa.Table, options: Options) -> LocalPairs:
+    relation = Relation.of(table)
+    space, _ = predicate_space(LocalTable(relation), options)
+    return LocalPairs(relation, space, options)
+
+
+def stopped(pairs: LocalPairs) -> Outcome:
+    return Outcome(pairs.space.full[None][:0], Evidence.empty(pairs.space), False, False, "tiles", notes=("nothing",))
+
+
+@pytest.mark.parametrize("almost", [0, 3])  # which asks for slots that no rule may read
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_they_are_all_short_rules_of_equal_columns(most: int, almost: int) -> None:
+    table = numbers(60, 4, 6)
+    pairs = pairs_of(table, Options(max_predicates=most, almost=almost, shared_values=0.0))
+    found = FirstRules(pairs, Options(max_predicates=most)).instead_of(stopped(pairs))
+    expected = discover(table, cross_columns=False, max_predicates=most, operators=["=", "!="])
+    space = asked_of(pairs.space)
+    ours = [str(space.constraint(masks)) for masks in space.masks(asked_boxes(pairs.space, found.boxes)).tolist()]
+    assert sorted(ours) == sorted(rule.text for rule in expected.rules)
+    assert not found.complete
+    assert found.notes[0].endswith(f"all of at most {most} predicates of = and != between two rows")
+
+
+def test_a_search_that_found_rules_keeps_them() -> None:
+    pairs = pairs_of(numbers(30, 3, 5), Options())
+    nothing = stopped(pairs)
+    complete = Outcome(nothing.boxes, nothing.evidence, True, True, "tiles")
+    assert FirstRules(pairs, Options()).instead_of(complete) is complete
+
+
+def test_they_are_left_out_where_all_pairs_take_long() -> None:
+    pairs = pairs_of(numbers(300, 3, 5), Options())
+    assert FirstRules(pairs, Options()).are_quick
+    assert not FirstRules(pairs, Options(time_limit=1e-6)).are_quick
+    assert not FirstRules(pairs, Options(error=0.1)).are_quick
+
+
+def test_a_guided_search_without_evidence_is_not_complete() -> None:
+    pairs = pairs_of(numbers(50, 4, 9), Options())
+
+    class Over(Budget):
+        @property
+        def expired(self) -> bool:
+            return True
+
+    assert not Guided(pairs, Options()).run(Over(Options())).complete
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_before_all_pairs_were_seen_gives_rules_that_hold() -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.phase == "pairs":
+            _thread.interrupt_main()
+
+    table = numbers(80, 8, 40)
+    found = discover(table, progress=interrupt, shared_values=0.0)
+    assert found.partial
+    assert len(found) > 0
+    for rule in found.top(40):
+        assert not violations(table, rule.constraint)
+    assert any("stopped before it verified any rule" in note for note in found.notes)
+
+
+def test_evidence_that_is_put_together_too_late_is_no_evidence() -> None:
+    pairs = pairs_of(numbers(50, 4, 9), Options())
+
+    class Late(Budget):
+        def raise_if_expired(self) -> None:
+            raise TimeIsUpError
+
+    evidence, complete = pairs.everything(Late(Options()))
+    assert (len(evidence), complete) == (0, False)
+    slot = next(k for k, one in enumerate(pairs.space.slots) if one.is_pair)
+    evidence, complete = pairs.agreeing(frozenset([slot]), Late(Options()))
+    assert (len(evidence), complete) == (0, False)
