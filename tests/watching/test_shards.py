@@ -235,6 +235,20 @@ def test_a_rule_with_too_many_violations_is_counted_in_shards_too(tmp_path: Path
     watcher.close()
 
 
+def test_tolerances_are_those_of_all_rows(tmp_path: Path) -> None:
+    rows = [{"id": n, "zip": "a", "city": "b" if n < 2 else "a", "pay": 0.0, "tax": 0} for n in range(9)]
+    book = [
+        {"name": name, "rule": "zip -> city", "tolerance": tolerance}
+        for name, tolerance in (("one", {"rows": 4}), ("two", {"suspects": 2}), ("three", {"suspects": 1}))
+    ]
+    watcher = opened(tmp_path, rules={"rules": book})
+    for batch, held in enumerate((rows[:1], rows[1:3], rows[3:4], rows[4:])):
+        record = watcher.take(batch, QUERY, fed(held))
+        assert record is not None
+        assert [one.broken for one in record.rules] == [batch == 3, False, batch >= 2]
+    watcher.close()
+
+
 def test_a_file_of_a_shard_that_is_damaged_is_refused(tmp_path: Path) -> None:
     watcher = opened(tmp_path)
     watcher.take(0, QUERY, fed([some(n, random.Random(6)) for n in range(30)]))

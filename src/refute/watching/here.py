@@ -127,6 +127,10 @@ class RowsHere:
         (found,) = LiveEngine.of(self.state).measure([rule], counts=True)
         return found.finding.rows or 0
 
+    def blamed(self, rule: Rule) -> int:
+        """How many rows are to blame for the violations of a rule."""
+        return LiveEngine.of(self.state).blamed(rule)
+
     def with_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[pa.Table, tuple[Longs, ...]]]:
         """Watches other rules from now on; the violations of those that are new, by their rows and numbers."""
         same = {rule.name: rule for rule in self.rules}

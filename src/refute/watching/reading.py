@@ -9,9 +9,9 @@ from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.saved import KeptState
 from refute.live.state import State
+from refute.watching.assembling import assembled
 from refute.watching.kept import WATCH
 from refute.watching.places import WatchPlaces
-from refute.watching.spread import assembled
 
 
 class WatchView:

@@ -6,13 +6,10 @@ import pickle
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import parquet
 
 from refute.durable.directory import Directory
 from refute.durable.log import Logged
@@ -21,13 +18,10 @@ from refute.errors import EngineError, OptionError
 from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
-from refute.live.frame import Frame
-from refute.live.index import Found
-from refute.live.rows import Rows, Segment
 from refute.live.state import State
+from refute.watching.assembling import assembled
 from refute.watching.here import keys_of
 from refute.watching.intake import Intake, fitted, read_by
-from refute.watching.kept import STREAM
 from refute.watching.ledger import Ledger
 from refute.watching.numbers import RowNumbers
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
@@ -37,7 +31,7 @@ from refute.watching.shards.files import ShardFiles
 from refute.watching.shards.kept import KeptShards, refuse_missing
 from refute.watching.shards.layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.running import Runner
-from refute.watching.shards.state import RuleFound, opened
+from refute.watching.shards.state import RuleFound
 from refute.watching.shards.step import BatchStep, ShardReport, refuse_mixed
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
@@ -306,44 +300,20 @@ class RowsElsewhere:
         """How many rows break a rule."""
         if rule.name in self.kept.listed:
             return ledger.n_rows_of(rule.name, self.find)
-        (found,) = self.engine().measure([rule], counts=True)
+        (found,) = self._fresh_engine().measure([rule], counts=True)
         return found.finding.rows or 0
+
+    def blamed(self, rule: Rule) -> int:
+        """How many rows are to blame for the violations of a rule: all rows come to this process for it."""
+        return self._fresh_engine().blamed(rule)
+
+    def _fresh_engine(self) -> LiveEngine:
+        """The engine for the rows of a batch that is not committed yet, whose violations it finds itself."""
+        return LiveEngine(assembled(replace(self.kept, listed=set()), self._places))
 
     def engine(self, *, newest_first: bool = False) -> LiveEngine:
         """The engine for the rows of the last batch, which come to this process."""
         return LiveEngine(assembled(self.kept, self._places), newest_first=newest_first)
-
-
-def assembled(kept: KeptShards, places: WatchPlaces) -> State:
-    """The rows of shards and the violations that are known of them as a state in this process."""
-    state = State(kept.rules, kept.key, "auto", kept.most)
-    state.version = kept.version
-    if kept.schema is None:
-        return state
-    tables = [
-        opened(places.shards, files, (), kept.key, kept.schema).living()[1]
-        for files in kept.files[: kept.layout.keepers]
-    ]
-    table = pa.concat_tables([one.cast(kept.schema) for one in tables]).combine_chunks()
-    state.frame = Frame.of(kept.schema, kept.rules, kept.key, "auto")
-    state.frame.lose()
-    slots = np.arange(len(table))
-    state.rows = Rows(kept.schema, [Segment(slots, table)] if len(table) else [])
-    state.alive = np.ones(max(len(table), 1), np.uint8)
-    state.n_rows = state.next_slot = len(table)
-    numbers = RowNumbers({name: kept.schema.field(name).type for name in kept.key})
-    numbers.of(table.select(list(kept.key)))  # which are the slots then
-    told = kept.told[STREAM]["table"]
-    lines = None if told is None else _open_lines(places.tables / told)
-    for rule, store in zip(state.rules, state.stores, strict=True):
-        if rule.name not in kept.listed:
-            store.count = kept.counts[rule.name]
-            store.forget()
-        elif lines is not None and kept.counts[rule.name]:
-            own = lines.filter(pc.equal(lines.column("rule"), rule.name))
-            pairs = tuple(numbers.of(keys_of(own, side, numbers.kinds)[1]) for side in "st"[: store.sides])
-            store.add(Found(len(own), pairs if len(pairs) == 2 else (pairs[0], pairs[0])), pairs, len(table))
-    return state
 
 
 def merged(reports: Sequence[ShardReport], rules: Sequence[str]) -> dict[str, RuleFound]:
@@ -360,11 +330,6 @@ def merged(reports: Sequence[ShardReport], rules: Sequence[str]) -> dict[str, Ru
                 for way in (0, 1):
                     whole.tables[way].extend(one.tables[way])
     return found
-
-
-def _open_lines(folder: Path) -> pa.Table:
-    lines = parquet.read_table(folder, partitioning=None)
-    return lines.filter(lines.column("until").is_null())
 
 
 def _netted(new: tuple[Longs, ...], old: tuple[Longs, ...]) -> tuple[Any, Any]:

@@ -22,6 +22,7 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
+from refute.watching.assembling import assembled
 from refute.watching.feeds import Feeds
 from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
@@ -36,7 +37,7 @@ from refute.watching.shards.files import not_shared
 from refute.watching.shards.kept import KeptShards, swept
 from refute.watching.shards.layout import ShardTuning
 from refute.watching.shards.running import Runner
-from refute.watching.spread import RowsElsewhere, assembled
+from refute.watching.spread import RowsElsewhere
 
 LOGGED_ROWS = 1 << 20  # rows in logs from which a state is written: batches are large
 DRIVER_BYTES = 1 << 30  # of rows and indexes that are here, unless another limit is given
@@ -358,25 +359,12 @@ class Watcher:
     def is_broken(self, rule: Rule) -> bool:
         """Whether a rule has more violations than its tolerance allows."""
         with self._lock:
-<<<<<<< HEAD
-            count = self._held.counts[rule.name]
-            if not count or not rule.tolerance:
+            count, tolerance = self._held.counts[rule.name], rule.tolerance
+            if not count or not tolerance:
                 return count > 0
-            rows = 0 if rule.tolerance.rows is None else self._held.violating_rows(rule, self._ledger)
-            return not rule.allows(count, rows, self._held.n_rows)
-=======
-            store = self.state.stores[self.state.rules.index(rule)]
-            if not store.count or not rule.tolerance:
-                return store.count > 0
-            rows, tolerance, engine = 0, rule.tolerance, LiveEngine.of(self.state)
-            if tolerance.rows is not None and store.is_listed:
-                rows = len(np.unique(np.concatenate(store.pairs(self.state.alive))))
-            elif tolerance.rows is not None:
-                (found,) = engine.measure([rule], counts=True)
-                rows = found.finding.rows or 0
-            suspects = None if tolerance.suspects is None else engine.blamed(rule)
-            return not rule.allows(store.count, rows, self.state.n_rows, suspects)
->>>>>>> main
+            rows = 0 if tolerance.rows is None else self._held.violating_rows(rule, self._ledger)
+            suspects = None if tolerance.suspects is None else self._held.blamed(rule)
+            return not rule.allows(count, rows, self._held.n_rows, suspects)
 
     def _replace_rules(self, rules: Sequence[Rule]) -> None:
         """Watches other rules from now on: new ones are checked on the rows that are there."""
