@@ -238,7 +238,7 @@ def test_a_rule_with_too_many_violations_is_counted_in_shards_too(tmp_path: Path
 def test_tolerances_are_those_of_all_rows(tmp_path: Path) -> None:
     rows = [{"id": n, "zip": "a", "city": "b" if n < 2 else "a", "pay": 0.0, "tax": 0} for n in range(9)]
     book = [
-        {"name": name, "rule": "zip -> city", "tolerance": tolerance}
+        {"name": name, "fd": "zip -> city", "tolerance": tolerance}
         for name, tolerance in (("one", {"rows": 4}), ("two", {"suspects": 2}), ("three", {"suspects": 1}))
     ]
     watcher = opened(tmp_path, rules={"rules": book})
