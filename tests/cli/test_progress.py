@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -53,6 +55,34 @@ def test_functions_of_the_library_show_a_bar_in_notebooks_and_where_they_are_ask
         step("a rule")
     with bars.stepping(False, "Checking", 1, str) as step:
         assert step is None
+
+
+def test_a_notebook_shows_what_is_done_and_forgets_it_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    later = threading.Event()
+
+    class Handle:
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown.append(data)
+            later.set()
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert raw
+        assert display_id
+        shown.append(data)
+        return Handle()
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    with bars.notebook_bar("Checking", 2, patience=0) as bar:
+        bar.advance()
+        bar.remark("zip_fixes_city")
+        assert later.wait(20)
+    assert shown[-2]["text/plain"].startswith("Checking: 1 of 2, zip_fixes_city, ")
+    assert shown[-1] == {}
+    with bars.notebook_bar("Checking", 2):
+        pass  # too short for a bar
+    assert shown[-1] == {}
 
 
 def test_a_bar_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

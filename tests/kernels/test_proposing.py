@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from refute.kernels.proposing.chance import dealt_blame, pool_blame
 from refute.kernels.proposing.groups import UNIT, blamed_by, refine, to_blame
-from refute.kernels.proposing.orders import (
-    by_rank,
-    clashing_pairs,
-    most_by_chance,
-    order_blame,
-    sketched,
-    sorted_groups,
-    sure_blame,
-)
+from refute.kernels.proposing.orders import by_rank, most_by_chance, order_blame, sketched, sorted_groups
 from refute.kernels.proposing.spans import overlap_blame
+from refute.kernels.proposing.sure import clashing_pairs, sure_blame
 
 NEVER = np.iinfo(np.int64).max
 SEED = np.uint64(7)
@@ -96,9 +89,9 @@ def dealt_exactly(sizes: Sequence[int], values: Sequence[int]) -> float:
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=3).filter(lambda sizes: sum(sizes) <= 7), st.data())
 def test_chance_is_the_mean_over_all_deals(sizes: list[int], data: st.DataObject) -> None:
     deck = data.draw(st.lists(st.integers(0, 2), min_size=sum(sizes), max_size=sum(sizes)))
-    values = np.array(sorted(Counter(deck).values()), np.int64)
+    values = np.array(sorted(Counter(deck).values()), np.int32)
     seen, room = np.zeros(8, np.int64), np.zeros(16, np.int32)
-    found = pool_blame(np.array(sorted(sizes), np.int64), values, sum(sizes), SEED, room, seen) / UNIT
+    found = pool_blame(np.array(sorted(sizes), np.int32), values, sum(sizes), SEED, room, seen) / UNIT
     exact = dealt_exactly(sizes, values.tolist())
     assert not seen.any()
     drawn = any(size > 3 and size < sum(sizes) for size in sizes)  # the others are settled by formula
@@ -106,7 +99,7 @@ def test_chance_is_the_mean_over_all_deals(sizes: list[int], data: st.DataObject
 
 
 def test_many_deals_come_close_to_the_mean() -> None:
-    sizes, values = np.full(640, 5, np.int64), np.array([1000, 2200], np.int64)
+    sizes, values = np.full(640, 5, np.int32), np.array([1000, 2200], np.int32)
     found = pool_blame(sizes, values, 3200, SEED, np.zeros(3200, np.int32), np.zeros(2, np.int64)) / UNIT
     rng = np.random.default_rng(1)
     deck = np.repeat([0, 1], values)

@@ -56,6 +56,13 @@ def assert_refused(folder: Path, file: Path) -> None:
         rf.Monitor.open(folder)
 
 
+def as_killed(folder: Path) -> None:
+    """Leaves a folder as one who was killed does, who said nothing of an end."""
+    body = read_manifest(folder, "monitor")
+    del body["sealed"]
+    write_manifest(folder, body)
+
+
 def flipped(held: bytes, place: int) -> bytes:
     return held[:place] + bytes([held[place] ^ 1]) + held[place + 1 :]
 
@@ -136,9 +143,22 @@ def test_the_end_of_a_log_that_was_never_acknowledged_is_left_out(folder: Path) 
     for zeros in (held + bytes(5000), held[: len(held) - 700] + bytes(700)):  # room was made, and nothing written
         file.write_bytes(zeros)
         assert len(read_log(file, number, last=True)[0]) == (3 if len(zeros) > len(held) else 2)
+    as_killed(folder)
     with rf.Monitor.open(folder) as monitor:
         carry_out(monitor, 11)
     assert check_whole(folder, 11) == 11
+
+
+def test_a_log_that_was_cut_short_after_it_was_closed_is_found(folder: Path) -> None:
+    file = a_file(folder, "log")
+    held = file.read_bytes()
+    for length in (*range(16, len(held), len(held) // 10), len(held) - 1):
+        file.write_bytes(held[:length])
+        assert_refused(folder, file)
+        with pytest.raises(DataError, match=file.name):
+            described(folder)
+    file.write_bytes(held)
+    rf.Monitor.open(folder).close()
 
 
 def test_a_log_between_others_that_is_missing_is_found(folder: Path) -> None:

@@ -43,6 +43,16 @@ def test_joining_small_segments_loses_no_living_row(sizes: list[int], data: st.D
     assert found.take(slots[::-1]).column("x").to_pylist() == slots[::-1].tolist()
 
 
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.data())
+def test_rows_are_taken_in_any_order_and_again(sizes: list[int], data: st.DataObject) -> None:
+    firsts = np.cumsum([0, *sizes])
+    parts = [np.arange(first, first + size) for first, size in zip(firsts, sizes, strict=False)]
+    rows = Rows(SCHEMA, [Segment(part, pa.table({"x": part})) for part in parts])
+    asked = data.draw(st.lists(st.integers(0, sum(sizes) - 1), max_size=40))
+    for kind in (np.int32, np.int64):
+        assert rows.take(np.array(asked, kind)).column("x").to_pylist() == asked
+
+
 @pytest.mark.parametrize("size", [600, 1000, 1100])
 def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[int] = []

@@ -308,6 +308,17 @@ def test_predicates_stay_until_they_are_chosen_anew() -> None:
     assert texts(tracker.rules) == texts(rf.discover(tracker.table()).rules)
 
 
+def test_each_rule_that_makes_another_superfluous_says_so() -> None:
+    table = pa.table({"id": [1, 2, 3], "a": [1, 1, 2], "b": [5, 6, 6]})
+    tracker = rf.Tracker(table, key="id", columns=["a", "b"], cross_columns=False, operators=["=", "!="])
+    changes = tracker.delete([2])
+    both = "not (s.a = t.a and s.b = t.b)"
+    assert both in texts(changes.removed)
+    said = {rule.text: [render_text(one) for one in rule.generalises] for rule in changes.added}
+    assert both in said["not (s.a = t.a)"]
+    assert both in said["not (s.b = t.b)"]
+
+
 @pytest.mark.parametrize("error", [0.0, 0.05])
 @pytest.mark.parametrize("left", [0, 1])
 def test_no_rule_is_broken_by_rows_that_all_go(error: float, left: int) -> None:

@@ -415,3 +415,20 @@ def test_a_checkpoint_of_another_moment_is_refused(tmp_path: Path) -> None:
     plan.unlink()
     with pytest.raises(DataError, match="they are not of the same moment"):
         opened(tmp_path)
+
+
+def test_rows_that_go_need_only_their_keys(tmp_path: Path) -> None:
+    watcher = opened(tmp_path, op="op", order="turn")
+    watcher.take(0, QUERY, rows(op=["insert", "insert"], turn=[1, 2]))
+    record = watcher.take(1, QUERY, pa.table({"op": ["DELETE"], "id": pa.array([2], pa.int32()), "turn": [3]}))
+    assert record is not None
+    assert (record.rows, record.n_rows, record.resolved, record.open) == (1, 1, 2, 0)
+    assert watcher.take(2, QUERY, rows(id=[3, 4], op=["insert", "insert"], turn=[4, 5])) is not None
+    watcher.close()
+    opened(tmp_path, "city -> note", op="op").close()  # a column that this batch did not need is not lost
+    with pytest.raises(DataError, match="do not exist: id = 9"):
+        opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "id": [9], "turn": [6]}))
+    with pytest.raises(SchemaError, match="'id'"):
+        opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "turn": [6]}))
+    with pytest.raises(SchemaError, match="'turn'"):
+        opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "id": [3]}))

@@ -128,7 +128,7 @@ def check(
     columns, so all columns are kept; the other functions keep only the columns they read.
 
     `progress` is called with each rule that is done. With True, a bar is shown once the check has lasted two seconds;
-    by default only in notebooks that have ipywidgets.
+    by default only in notebooks.
     """
     book = _with_nulls(RuleBook.of(rules), nulls)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):

@@ -22,6 +22,7 @@ from refute.errors import DataError, EngineError, OptionError
 LOGGED_ROWS = 1 << 16  # rows in logs from which a state is written, so opening has no more to carry out again
 LOGGED_BYTES = 1 << 26
 _DRAFT = re.compile(r"\.(manifest\.json|[a-z]+-\d+\.(yaml|frames))-[0-9a-f]+\.part$")
+_SEALED = "sealed"  # the fact that says how many commits there were when the folder was last closed
 _BEGUN = "begun"  # is there from before the first file until the first manifest stands
 
 
@@ -86,6 +87,7 @@ class Directory(Generic[Held]):
         self._log_rows = log_rows
         self._pending: list[tuple[int, Logged]] = []  # with the version of the state after each
         self._rows = self._bytes = 0
+        self._body: Entry | None = None  # of the manifest that stands
         self._writer: threading.Thread | None = None
         self._failure: BaseException | None = None
 
@@ -140,7 +142,7 @@ class Directory(Generic[Held]):
         except BaseException:
             lock.release()
             raise
-        found._rows, found._bytes = rows, size
+        found._rows, found._bytes, found._body = rows, size, body
         found._sweep(body)
         return found, kept
 
@@ -174,8 +176,16 @@ class Directory(Generic[Held]):
     def close(self) -> None:
         """Waits for what is being written, and lets the folder go. What was not committed is gone."""
         self._wait()
+        self._seal()
         self._log.close()
         self._lock.release()
+
+    def _seal(self) -> None:
+        """Has the manifest say how many commits there are: a log that has fewer from then on was cut short."""
+        body = self._body
+        if body is not None and self.commits > max(body["commits"], body.get(_SEALED, 0)):
+            with contextlib.suppress(OSError, OptionError):  # logs have all there is
+                write_manifest(self.folder, {**body, _SEALED: self.commits})
 
     def _begin_log(self) -> None:
         """Goes on in a new log, unless nothing is in this one."""
@@ -256,6 +266,7 @@ class Directory(Generic[Held]):
             with contextlib.suppress(DataError):  # there is none yet
                 self._sweep(read_manifest(self.folder, self._sort.noun))
             raise
+        self._body = body
         self._shelf.keep()
         self._sweep(body)
 
@@ -339,6 +350,8 @@ def _read_logs(folder: Path, sort: Sort[Any], body: Entry) -> Iterator[tuple[int
             commits += 1
             if frame.number != commits:
                 raise DataError(f"{path} does not continue what was committed before", path=str(path))
+        if number == last and commits < body.get(_SEALED, 0):
+            raise DataError(f"{path} is damaged at byte {end:,}: it ends too early", path=str(path))
         yield number, frames, end
 
 

@@ -22,6 +22,7 @@ from refute.errors import DataError, EngineError
 from refute.writing import replacing
 
 Longs = NDArray[np.int64]
+Bytes = bytes | memoryview
 
 _START = struct.Struct("<8sII")  # magic, version, number of the log
 START = _START.size  # bytes of a log without frames
@@ -80,13 +81,12 @@ class Log:
     def append(self, version: int, facts: dict[str, Any], changes: Sequence[Logged], beside: bytes = b"") -> int:
         """Appends a commit and waits until it is on the disk; its bytes. Where that fails, the log is as before."""
         length, commits = self.tail.length, self.tail.commits + 1
-        payload = _packed(facts, changes, beside)
-        frame = _head(payload, commits)
+        frame = _framed(_packed(facts, changes, beside), commits)
         try:
             self.cut()
             os.lseek(self._handle, length, os.SEEK_SET)
-            _write(self._handle, frame)
-            _write(self._handle, payload)
+            for part in frame:
+                _write(self._handle, part)
             os.fsync(self._handle)
         except BaseException as error:
             with contextlib.suppress(OSError):  # the next commit tries again
@@ -99,8 +99,9 @@ class Log:
                     reason=str(error.strerror),
                 ) from error
             raise
-        self.tail = Tail(length + len(frame) + len(payload), commits, version)
-        return len(frame) + len(payload)
+        size = sum(map(len, frame))
+        self.tail = Tail(length + size, commits, version)
+        return size
 
     def cut(self) -> None:
         """Takes away what is beyond the last commit, if something is."""
@@ -161,9 +162,13 @@ def _frame_at(path: Path, held: bytes, start: int) -> tuple[Commit, int] | None:
     return _unpacked(commit, payload), end
 
 
-def _head(payload: bytes, commit: int) -> bytes:
-    head = _FRAME.pack(_FRAME_MAGIC, zlib.crc32(payload), len(payload), commit, 0)[:-4]
-    return head + struct.pack("<I", zlib.crc32(head))
+def _framed(payload: Sequence[Bytes], commit: int) -> list[Bytes]:
+    """A frame in parts, which are written one after the other: large ones are not copied for it."""
+    crc = 0
+    for part in payload:
+        crc = zlib.crc32(part, crc)
+    head = _FRAME.pack(_FRAME_MAGIC, crc, sum(map(len, payload)), commit, 0)[:-4]
+    return [head + struct.pack("<I", zlib.crc32(head)), *payload]
 
 
 def sync_folder(path: Path) -> None:
@@ -177,26 +182,26 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _write(handle: int, data: bytes) -> None:
+def _write(handle: int, data: Bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
 
 
-def _packed(facts: dict[str, Any], changes: Sequence[Logged], beside: bytes) -> bytes:
+def _packed(facts: dict[str, Any], changes: Sequence[Logged], beside: bytes) -> list[Bytes]:
     sizes = []
-    parts = [beside]
+    parts: list[Bytes] = [beside]
     for change in changes:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, change.table.schema) as writer:
             writer.write_table(change.table)
-        rows = sink.getvalue().to_pybytes()
+        rows = memoryview(sink.getvalue())
         gone = change.gone.astype("<i8", copy=False).tobytes()
         sizes.append([len(gone), len(rows)])
         parts += [gone, rows]
     told = {**facts, "changes": sizes, **({"beside": len(beside)} if beside else {})}
     head = json.dumps(told).encode()
-    return b"".join([struct.pack("<I", len(head)), head, *parts])
+    return [struct.pack("<I", len(head)) + head, *parts]
 
 
 def _unpacked(number: int, payload: bytes) -> Commit:

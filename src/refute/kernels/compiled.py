@@ -26,9 +26,10 @@ from numba.core.caching import NullCache
 from numba.core.event import Listener, register
 
 from refute.kernels.content import content_of, fields_of
-from refute.kernels.folder import kernel_folder, mark_as_used, remove_unused
+from refute.kernels.folder import kernel_folder, mark_as_used, names_kept, remove_unused
 from refute.kernels.loading import rebuilt, unpickled
 from refute.kernels.optimizing import KernelLibrary
+from refute.kernels.sparing import SparedKernel
 from refute.runtime.compiling import COMPILING
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -41,8 +42,14 @@ class UncachedKernelsWarning(RuntimeWarning):
     """No folder can be written, so every process compiles its kernels again."""
 
 
-def njit(*, cache: bool, nogil: bool, inline: str = "never") -> Callable[[Kernel], Kernel]:
-    """What compiles a function on first use, as Numba's own does, but with `cache` by a `KernelCache`."""
+def njit(
+    *, cache: bool, nogil: bool, inline: str = "never", plain: bool = False, few: Callable[..., Any] | None = None
+) -> Callable[[Kernel], Kernel]:
+    """What compiles a function on first use, as Numba's own does, but with `cache` by a `KernelCache`.
+
+    One that is `plain`, or that a function does the same as for `few` values, is compiled once that is worth it
+    (`SparedKernel`).
+    """
 
     compiler: Any = numba.njit
 
@@ -51,6 +58,9 @@ def njit(*, cache: bool, nogil: bool, inline: str = "never") -> Callable[[Kernel
         if cache and hasattr(made, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
             made._cache = KernelCache(kernel)
             made.get_call_template = partial(_call_template, made.get_call_template)
+            if plain or few is not None:
+                made.__class__ = SparedKernel
+                made.standin = few
         return cast(Kernel, made)
 
     return compiled
@@ -76,6 +86,11 @@ class KernelCache(NullCache):
     def cache_path(self) -> str | None:
         """The folder of the files; None where they live in memory alone."""
         return None if self._folder is None else str(self._folder)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether some form of the function was on disk when this process first looked."""
+        return self._folder is not None and self._name in names_kept(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compile result for a signature; None when there is none, or none that can be read."""

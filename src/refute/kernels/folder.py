@@ -54,6 +54,12 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
+@cache
+def names_kept(folder: Path) -> frozenset[str]:
+    """The names of the functions of which some form is kept, when this process first asks."""
+    return frozenset(file.name.rsplit(".", 2)[0] for file in folder.glob("*.nbc"))
+
+
 def mark_as_used(file: Path) -> None:
     """Has the file count as used today, where it does not yet count as used this week."""
     with contextlib.suppress(OSError):

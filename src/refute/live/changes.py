@@ -11,7 +11,7 @@ import pyarrow as pa
 from refute.faults import needing
 from refute.live.index import Longs
 from refute.live.rows import Rows
-from refute.relation.arrays import row_numbers
+from refute.relation.arrays import combined, row_numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -112,9 +112,8 @@ def clashes_table(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str], read
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     names = list(dict.fromkeys((*key, *(name for name in read if name in rows.schema.names))))
     for side, slots in zip(("s", "t"), pairs, strict=False):
-        held = rows.take(slots, names).combine_chunks()
-        parts = [held.column(name) for name in names]
-        whole = [pa.concat_arrays(part.chunks) if part.num_chunks else pa.array([], part.type) for part in parts]
+        held = rows.take(slots, names)
+        whole = [combined(held.column(name)) for name in names]
         if len(key) > 1:
             ids[side] = pa.StructArray.from_arrays(whole[: len(key)], list(key))
         else:

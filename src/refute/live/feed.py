@@ -112,6 +112,11 @@ def operations_of(words: pa.ChunkedArray) -> Any:
     return np.asarray(found).astype(np.int64)
 
 
+def leaves_rows(words: pa.ChunkedArray) -> bool:
+    """Whether some operation of a feed leaves a row; raises DataError for an unknown one."""
+    return bool(_leaves_a_row(operations_of(words)).any())
+
+
 def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
     """When each change is made; those with the same number are made at once. A row before an update goes first."""
     turn = np.zeros(len(operations), np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from refute.kernels.runs.dealing import deal
 from refute.relation.arrays import row_numbers
 
 Longs = NDArray[np.int64]
@@ -105,22 +106,23 @@ class Rows:
         wanted = self.schema if names is None else pa.schema([self.schema.field(name) for name in names])
         if not len(slots):
             return wanted.empty_table()
-        order = None if (slots[1:] >= slots[:-1]).all() else np.argsort(slots)
-        ascending = slots if order is None else slots[order]
-        ends = [*np.searchsorted(ascending, self._starts[1:]).tolist(), len(slots)]
+        ascend = len(self.segments) == 1 or bool((slots[1:] >= slots[:-1]).all())
+        if ascend:
+            dealt, back = slots, None
+            ends = np.append(np.searchsorted(slots, self._starts[1:]), len(slots))
+        else:
+            asked = np.array(slots, np.int64)  # a copy: kernels are made for arrays of that kind
+            dealt, back, ends = np.empty_like(asked), np.empty_like(asked), np.empty(len(self.segments), np.int64)
+            deal(asked, self._starts, ends, dealt, back)
         columns = None if names is None else list(names)
         parts, start = [], 0
-        for segment, end in zip(self.segments, ends, strict=True):
+        for segment, end in zip(self.segments, ends.tolist(), strict=True):
             if start < end:
                 part = segment.table if columns is None else segment.table.select(columns)
-                parts.append(part.take(row_numbers(segment.places(ascending[start:end]))))
+                parts.append(part.take(row_numbers(segment.places(dealt[start:end]))))
             start = end
         found = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
-        if order is None:
-            return found
-        back = np.empty(len(slots), np.int64)
-        back[order] = np.arange(len(slots))
-        return found.take(row_numbers(back))
+        return found if back is None else found.take(row_numbers(back))
 
     def living(self, alive: Alive, names: Sequence[str] | None = None) -> tuple[Longs, pa.Table]:
         """The slots and rows that are alive, in the order in which they came, with all columns or some."""

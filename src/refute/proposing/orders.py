@@ -12,16 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from refute.kernels.proposing.orders import (
-    Tiny,
-    by_rank,
-    most_by_chance,
-    order_blame,
-    sketched,
-    sorted_groups,
-    sure_blame,
-)
+from refute.kernels.proposing.orders import Tiny, by_rank, most_by_chance, order_blame, sketched, sorted_groups
 from refute.kernels.proposing.spans import deal, sort_parts
+from refute.kernels.proposing.sure import sure_blame
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, Grouping, Ids, Longs, matrix_of
 from refute.proposing.scores import Figures, Limits

@@ -29,6 +29,11 @@ def extent(result: RuleResult) -> str:
     return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
 
 
+def percent(share: float) -> str:
+    """A share in words, as rules write it: `1.5%`, `less than 0.001%`."""
+    return "less than 0.001%" if 0 < share < 1e-5 else f"{100 * share:.3g}%"
+
+
 def plural(number: int, noun: str, several: str | None = None) -> str:
     """`1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
 from refute.display.differences import shortened
-from refute.report.numbers import plural
+from refute.report.numbers import percent, plural
 
 if TYPE_CHECKING:
     from refute.report.suspects import Suspect, SuspectCell, Suspects
@@ -26,7 +26,7 @@ def _lines(suspects: Suspects, shown: int) -> Iterator[str]:
     yield f"Suspects: {suspects.summary}"
     for name, share in suspects.shares.items():
         if share:
-            yield f"      {in_one_line(name)} blames {share:.3%} of all rows"
+            yield f"      {in_one_line(name)} blames {percent(share)} of all rows"
     for note in suspects.notes:
         yield f"      {in_one_line(note)}"
     for line in suspects.first(shown):

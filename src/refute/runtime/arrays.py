@@ -7,6 +7,7 @@ which this is most of the work, are kept for the next call.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from math import prod
 from typing import Any
@@ -80,8 +81,20 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     size = kind.itemsize * (shape if isinstance(shape, int) else prod(shape))
     if size < _PAGED:
         return np.zeros(shape, kind)
-    found = np.frombuffer(mmap.mmap(-1, size), kind, size // kind.itemsize)
+    found = np.frombuffer(_pages(size), kind, size // kind.itemsize)
     return found if isinstance(shape, int) else found.reshape(shape)
+
+
+def _pages(size: int) -> mmap.mmap:
+    """Memory of this process alone, in large pages where the system has some: to fetch 2 MB in small ones takes five
+    times as long, and in pages that could be shared with another process seven times."""
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
+        return mmap.mmap(-1, size)
+    found = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system without them
+            found.madvise(mmap.MADV_HUGEPAGE)
+    return found
 
 
 def give_back(rows: int) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
+import importlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -17,12 +18,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PATIENCE = 2.0  # seconds of work that need no bar
+_BEAT = 0.5  # seconds between two looks at what is done, in a notebook
 
 
 def in_notebook() -> bool:
     """Whether this process serves a notebook that can show bars, without importing what serves it."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel") and importlib.util.find_spec("ipywidgets") is not None
+    return hasattr(shell, "kernel")
 
 
 class Bar:
@@ -60,6 +62,50 @@ def bar(what: str, total: int | None, console: Console, *, patience: float = PAT
         shown.stop()
 
 
+class NotebookBar:
+    """What is done, as a text that a notebook shows: a widget would stay behind in the saved notebook as an error."""
+
+    def __init__(self, what: str, total: int | None) -> None:
+        self._what, self._total = what, total
+        self._done, self._remark, self._started = 0, "", time.monotonic()
+
+    def advance(self) -> None:
+        """One step is done."""
+        self._done += 1
+
+    def remark(self, text: str) -> None:
+        """Show a text behind the number of steps."""
+        self._remark = text
+
+    def __str__(self) -> str:
+        steps = "" if self._total is None else f"{self._done:,} of {self._total:,}"
+        parts = [part for part in (steps, self._remark, f"{time.monotonic() - self._started:.0f} s") if part]
+        return f"{self._what}: {', '.join(parts)}"
+
+    def show(self, ended: threading.Event, patience: float) -> None:
+        """Shows the text once `patience` seconds have passed, and what becomes of it, until the event is set."""
+        if ended.wait(patience):
+            return
+        display: Any = importlib.import_module("IPython.display")
+        shown = display.display({"text/plain": str(self)}, raw=True, display_id=True)
+        while not ended.wait(_BEAT):
+            shown.update({"text/plain": str(self)}, raw=True)
+        shown.update({}, raw=True)
+
+
+@contextlib.contextmanager
+def notebook_bar(what: str, total: int | None, *, patience: float = PATIENCE) -> Iterator[NotebookBar]:
+    """As `bar`, in a notebook."""
+    found, ended = NotebookBar(what, total), threading.Event()
+    thread = threading.Thread(target=found.show, args=(ended, patience), daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join()
+
+
 Step = Callable[[Any], None]
 
 
@@ -74,7 +120,7 @@ def stepping(progress: Step | bool | None, what: str, total: int | None, remark:
         return
     from rich.console import Console
 
-    with bar(what, total, Console(stderr=True)) as shown:
+    with notebook_bar(what, total) if in_notebook() else bar(what, total, Console(stderr=True)) as shown:
 
         def step(reached: Any) -> None:
             shown.remark(remark(reached))

@@ -97,6 +97,10 @@ class Judging(ABC):
         """The evidence of some rows against each other; nothing where such a look costs as much as a search."""
         return Evidence.empty(self.space)
 
+    def _beside(self, pair: tuple[int, int]) -> Evidence:
+        """The evidence of the two rows of a pair against all others; nothing where that costs as much as a search."""
+        return Evidence.empty(self.space)
+
     @abstractmethod
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, where boxes that were cut need another look at them; else nothing."""
@@ -261,11 +265,14 @@ class Judging(ABC):
                 resolved |= self.known.suspects & ~(self.known.points & ~box).any(axis=1)
                 continue
             marked = self.known.points[resolved]
-            more = self._learn(searching.evidence(pair))
-            if len(more):
-                found.append(more)
-                self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
-                resolved = among(self.known.points, marked)
+            for look in (searching.evidence, self._beside):  # a row that is odd is so for many points
+                more = self._learn(look(pair))
+                if len(more):
+                    found.append(more)
+                    self.boxes = self.maximal.cut(self.boxes, more.points, self.known.points)
+                    resolved = among(self.known.points, marked)
+                if not (self.known.suspects & ~resolved).any():
+                    return found
 
     def _glance_at_suspects(self) -> list[Evidence]:
         """Looks at some rows as long as half of the points without a witness get one from that; new evidence.

@@ -142,8 +142,11 @@ def _in_words(
     `breaking` says which of the pairs broke each, -1 for none.
     """
     lost, held, whys = went
-    around = _firsts(first_around, lost, gained)
-    replaced = np.concatenate([lost, _mirrored(space, lost), gone])
+    both_lost, both_gained = (np.concatenate([some, _mirrored(space, some)]) for some in (lost, gained))
+    around = _firsts(first_around, lost, both_gained)
+    around[around >= 0] %= max(1, len(gained))
+    inside = _firsts(first_inside, gained, both_lost)
+    replaced = np.concatenate([both_lost, gone])
     outer = _firsts(first_around, gained, replaced)
     lost_rules, gained_rules = _constraints(space, lost), _constraints(space, gained)
     removed = []
@@ -157,6 +160,8 @@ def _in_words(
     inner: dict[int, list[DenialConstraint]] = {}
     for number, place in enumerate(around.tolist()):
         inner.setdefault(place, []).append(lost_rules[number])
+    for number in np.flatnonzero(inside >= 0).tolist():  # what lies within several is said of each of them
+        inner.setdefault(number, [lost_rules[inside[number] % len(lost_rules)]])
     added = [
         AddedRule(rule, refined.get(number), tuple(inner.get(number, ()))) for number, rule in enumerate(gained_rules)
     ]

@@ -252,6 +252,12 @@ class Tracking(Judging):
         drawn = self._random.integers(0, len(living), min(len(living), self._tuning.drawn_rows))
         return met_evidence(self.rows, living[np.unique(drawn)], living[:0], self._budget)
 
+    def _beside(self, pair: tuple[int, int]) -> Evidence:
+        """The evidence of the two rows of a pair against all others."""
+        rows = np.array(pair, np.int64)
+        others = self.rows.living
+        return met_evidence(self.rows, rows, others[~np.isin(others, rows)], self._budget)
+
     def _seen_again(self, coming: Longs) -> Evidence:
         """The evidence of rows that came, in boxes that read more than those before they were cut."""
         if not len(coming) or not self.residual.unseen(self.space, self.boxes, self.cover.sets):
@@ -263,8 +269,7 @@ class Tracking(Judging):
         """Lets rows go, with all pairs that are counted."""
         if not len(going):
             return
-        self.cover.drop(going)
-        lost = self.cover.evidence(going, self._budget)
+        lost = self.cover.lost(going, self._budget)
         self.rows.let_go(going)
         self.residual.drop(going)
         self.known.count(lost, -1)

@@ -14,7 +14,7 @@ from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
 from refute.live.engine import LiveEngine
-from refute.live.feed import Turns, net_changes
+from refute.live.feed import Turns, leaves_rows, net_changes
 from refute.live.saved import KeptState, logged
 from refute.live.state import Change, State
 from refute.watching.intake import Intake, fitted
@@ -111,6 +111,8 @@ class RowsHere:
         if len(table) == 0 and state.schema is None:
             fit, lost = fitted(table.drop_columns([op]), None, intake.read, {}, intake.batch)
             return state.inserting(fit), lost
+        if state.schema is not None and not leaves_rows(table.column(op)):  # so nothing but keys is read
+            return net_changes(state, table, op, Turns(intake.order)), dict(intake.lost)
         fit, lost = fitted(table.drop_columns([op]), state.schema, intake.read, intake.lost, intake.batch)
         feed = fit.append_column(op, table.column(op))
         return net_changes(state, feed, op, Turns(intake.order)), lost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,8 @@ from refute.relation.arrays import row_numbers
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Find = Callable[[pa.Table, str], Longs]  # the slots of the rows on one side of some violations
+
+_ALIKE = ("batch", "since", "until")  # columns of few values
 
 
 class PairMarks(NamedTuple):
@@ -107,14 +109,35 @@ class Piece:
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
-    """Writes a table to a new file, which is on the disk when this returns."""
-    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    parquet.write_table(table, path, compression="snappy", use_dictionary=texts, write_statistics=["since", "until"])
+    """Writes a table to a new file, which is on the disk when this returns.
+
+    Whole numbers are written as what they differ by, which takes half the time of packing them, and half the room.
+    """
+    leaves = dict(_leaves(table.schema))
+    alike = [name for name, kind in leaves.items() if name in _ALIKE or pa.types.is_string(kind)]
+    numbers = [name for name, kind in leaves.items() if name not in _ALIKE and pa.types.is_integer(kind)]
+    parquet.write_table(
+        table,
+        path,
+        compression={name: "none" if name in numbers else "snappy" for name in leaves},
+        use_dictionary=alike,
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=["since", "until"],
+    )
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _leaves(fields: Iterable[pa.Field], above: str = "") -> Iterator[tuple[str, pa.DataType]]:
+    """The columns of a Parquet file: those of the parts of an id too."""
+    for one in fields:
+        if pa.types.is_struct(one.type):
+            yield from _leaves(one.type, f"{above}{one.name}.")
+        else:
+            yield f"{above}{one.name}", one.type
 
 
 def lines_schema(kinds: dict[str, pa.DataType]) -> pa.Schema:

@@ -48,6 +48,11 @@ class ClueTally:
                 np.zeros(_CELLS, np.uint64), np.empty((_CELLS, self.words), np.int32), counts, first
             )
 
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether the first pair of each clue is kept."""
+        return len(self._table.first) > 0
+
     def add(self, facts: Facts, rectangles: Rectangles, own: NDArray[np.int64] = _NO_ROWS, task: int = 0) -> ClueTally:
         """This tally, with the pairs of the rectangles added; see the kernels for `own` and `task`."""
         if isinstance(self._table, ListedClues):

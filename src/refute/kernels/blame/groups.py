@@ -21,21 +21,21 @@ UNLIKELY = 33_423  # in 1/65536: a little over a half, for values that meet less
 RARE = 6554  # a tenth
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def pair_weights(rows: Longs, pairs: Ids, weights: Longs, sums: Longs) -> None:
     """Adds to `sums` the weight of each pair: point i is row `rows[i]` of pair `pairs[i]`. O(points)."""
     for i in range(len(rows)):
         sums[pairs[i]] += weights[rows[i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def group_weights(pair_groups: Ids, sums: Longs, totals: Longs) -> None:
     """Adds to `totals` the weight of each group, the sum over its pairs. O(pairs)."""
     for p in range(len(pair_groups)):
         totals[pair_groups[p]] += sums[p]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def heaviest_pairs(pair_groups: Ids, sums: Longs, common: Longs, best: Ids) -> None:
     """Writes the heaviest pair of each group to `best`, which comes filled with -1; of equals the more common value,
     then the pair with the lower number, whose first row comes first. O(pairs)."""
@@ -45,7 +45,7 @@ def heaviest_pairs(pair_groups: Ids, sums: Longs, common: Longs, best: Ids) -> N
             best[pair_groups[p]] = p
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def mark_outvoted(rows: Longs, pairs: Ids, pair_groups: Ids, best: Ids, kept: Flags) -> None:
     """Clears the flags of rows that are not of the best pair of their group. O(points)."""
     for i in range(len(rows)):
@@ -53,7 +53,7 @@ def mark_outvoted(rows: Longs, pairs: Ids, pair_groups: Ids, best: Ids, kept: Fl
             kept[rows[i]] = False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def lean(sums: Longs, common: Longs) -> None:
     """Tips weights towards values that are common in their column: by 1/1024 for each doubling of their number.
 
@@ -68,7 +68,7 @@ def lean(sums: Longs, common: Longs) -> None:
         sums[p] += (sums[p] * sixteenths) >> 14
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def lower_to_share(rows: Longs, pairs: Ids, pair_groups: Ids, sums: Longs, totals: Longs, share: Longs) -> None:
     """Lowers the `share` of each row, in 1/65536, to that of its pair in its group. O(points)."""
     for i in range(len(rows)):
@@ -109,7 +109,7 @@ def lower_to_lift(
             share[rows[i]] = lift
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def use_matched(order: Longs, pairs: Ids, pair_groups: Ids, best: Ids, spare: Longs, free: Longs, used: Longs) -> None:
     """Tells as used the rows of a matching: all that are not of the best pair of their group, and as many that are.
 

@@ -11,7 +11,7 @@ Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], size: int, kept: Flags) -> None:
     """Marks the heaviest set of points of each group of which no two have `x < x'` and `y > y'`.
 
@@ -66,7 +66,8 @@ def heaviest_chain(points: Longs, weights: Longs, strict: tuple[bool, bool], siz
         run = top
         while run >= 0:
             if together:
-                kept[start[run] : start[run + 1]] = True
+                for q in range(start[run], start[run + 1]):
+                    kept[q] = True
             else:
                 heaviest = start[run]
                 for q in range(start[run], start[run + 1]):

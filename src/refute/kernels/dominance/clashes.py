@@ -26,7 +26,7 @@ def tally_groups(groups: Ints, codes: Ints, size: int) -> tuple[Table, NDArray[n
     return table, strays[:found].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _tally(groups: Ints, codes: Ints, table: Table, strays: NDArray[np.int32]) -> int:
     found = 0
     for i in range(len(groups)):
@@ -41,7 +41,7 @@ def _tally(groups: Ints, codes: Ints, table: Table, strays: NDArray[np.int32]) -
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def flag_clashes(groups: Ints, table: Table, flags: NDArray[np.bool_]) -> None:
     """Sets the flag of each point whose group has more than one code."""
     for i in range(len(groups)):

@@ -20,7 +20,7 @@ Matrix = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def count_below(
     s: Matrix,
     t: Matrix,
@@ -132,7 +132,7 @@ def count_below_few(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def find_above(
     s: Matrix,
     t: Matrix,
@@ -239,7 +239,7 @@ def find_above_coded(s: Matrix, t: Matrix, base: Longs, length: NDArray[np.int32
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def flag_two_orders(s: Matrix, t: Matrix, groups: int, s_flags: NDArray[np.bool_], t_flags: NDArray[np.bool_]) -> None:
     """Sets the flag of each row of s and of t that has a partner, for two orders: columns 0 and 2. O(n)."""
     least = np.full(groups, np.iinfo(np.int32).max, np.int32)

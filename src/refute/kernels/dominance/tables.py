@@ -18,7 +18,7 @@ Longs = NDArray[np.int64]
 NONE = np.iinfo(np.int64).max  # an entry without a value
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def first_repeat(groups: Ints, seen: NDArray[np.bool_]) -> int:
     """The first position whose group came before, or -1. `seen` is False for each group."""
     for i in range(len(groups)):
@@ -28,7 +28,7 @@ def first_repeat(groups: Ints, seen: NDArray[np.bool_]) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def first_clash(groups: Ints, codes: Ints, known: Ints) -> int:
     """The first position whose code is not that of its group's first position, or -1. `known` is -1 for each group."""
     for i in range(len(groups)):
@@ -40,7 +40,7 @@ def first_clash(groups: Ints, codes: Ints, known: Ints) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def lower_cells(cells: Ints, shift: int, values: Ints, least: Ints) -> None:
     """Lowers the entry of each point's cell, moved by `shift`, to its value."""
     for i in range(len(cells)):
@@ -49,7 +49,7 @@ def lower_cells(cells: Ints, shift: int, values: Ints, least: Ints) -> None:
             least[cell] = values[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def spread_cells(least: Ints, length: int, inner: int) -> None:
     """Makes every entry the least of those up to it along one dimension of `length` cells that lie `inner` apart."""
     for start in range(0, len(least), length * inner):
@@ -58,7 +58,7 @@ def spread_cells(least: Ints, length: int, inner: int) -> None:
                 least[cell] = least[cell - inner]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def first_above(cells: Ints, values: Ints, least: Ints) -> int:
     """The first position whose value is above the entry of its cell, or -1."""
     for i in range(len(cells)):
@@ -109,7 +109,7 @@ def first_above_entry(cells: Ints, values: Ints, codes: Ints, entries: Longs) ->
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def flag_above(cells: Ints, values: Ints, least: Ints, flags: NDArray[np.bool_]) -> None:
     """Sets the flag of each position whose value is above the entry of its cell."""
     for i in range(len(cells)):

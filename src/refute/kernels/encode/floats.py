@@ -14,7 +14,7 @@ BLOCK = 1024
 _MAGNITUDE = np.uint64(0x7FFFFFFFFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def decimal_places(values: Floats, start: int, most: int) -> int:
     """The fewest places d in [start, most] with round(x * 10^d) / 10^d == x for all x, or -1. Skips NaN. O(n).
 
@@ -40,7 +40,7 @@ def decimal_places(values: Floats, start: int, most: int) -> int:
     return places
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def float_bounds(values: Floats) -> tuple[float, float, int]:
     """Smallest and largest value that is not NaN, and how many there are; (0, 0, 0) if there are none. O(n)."""
     low = np.inf
@@ -54,7 +54,7 @@ def float_bounds(values: Floats) -> tuple[float, float, int]:
     return (low, high, count) if count else (0.0, 0.0, 0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def scale(values: Floats, power: float, base: int, out: Ints) -> None:
     """Fills `out` with round(x * power) - base, -1 for NaN. O(n)."""
     for i in range(len(values)):
@@ -121,7 +121,7 @@ def shifted_keys(keys: NDArray[np.int64], base: int, out: Ints) -> None:
         out[i] = keys[i] - base if keys[i] != null else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def nearest_steps(values: Floats, per_unit: float, most: int, base: int, out: NDArray[np.int64]) -> None:
     """Fills `out` with base + 3k + the sign of x * per_unit - k, where k is a whole number next to the product. O(n).
 
@@ -165,7 +165,7 @@ def floor_floats(numbers: NDArray[np.int64], per_unit: float, floors: Floats, ex
         exact[i] = off == 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _product_error(a: float, b: float, product: float) -> float:
     """Exactly a * b - product, where product is a * b rounded and nothing over- or underflows."""
     a_big = a * 134217729.0

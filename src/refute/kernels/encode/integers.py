@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.encode import few
 
 Ints = NDArray[np.signedinteger]
 Bytes = NDArray[np.uint8]
@@ -18,7 +19,7 @@ DIGIT = 9  # bits per radix pass: 512 write streams stay within the first-level 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.bounds)
 def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[np.integer, np.integer, int]:
     """Smallest and largest valid value, and the number of valid rows; (0, 0, 0) if there are none. O(n)."""
     n = len(values)
@@ -47,7 +48,7 @@ def bounds(values: NDArray[np.integer], valid: Bytes) -> tuple[np.integer, np.in
     return low, high, count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.affine)
 def affine(values: NDArray[np.integer], valid: Bytes, factor: int, shift: int, out: Ints) -> None:
     """Fills `out` with value * factor + shift, -1 where invalid. Wraps modulo 2^64: only the result must fit. O(n)."""
     if len(valid) == 0:

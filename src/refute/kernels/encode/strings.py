@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.encode import few
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.signedinteger]
@@ -36,7 +37,7 @@ def word_at(data: Bytes, first: int, last: int) -> np.uint64:
     return word
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.longest)
 def longest(offsets: Ints, data: Bytes, valid: Bytes) -> tuple[int, bool]:
     """The most bytes of a valid string, and whether some valid string ends in a NUL byte. O(n)."""
     most = 0
@@ -49,7 +50,7 @@ def longest(offsets: Ints, data: Bytes, valid: Bytes) -> tuple[int, bool]:
     return most, nul
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.has_width)
 def has_width(offsets: Ints, width: int) -> bool:
     """Whether all strings have this length. O(n)."""
     wrong = 0
@@ -58,7 +59,7 @@ def has_width(offsets: Ints, width: int) -> bool:
     return wrong == 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.pack_fixed)
 def pack_fixed(numbers: NDArray[np.unsignedinteger], runs: NDArray[np.uint64], out: Ints) -> None:
     """Fills `out` with the bits of each number that vary, as `append_bits` does. O(n runs)."""
     shift, mask = np.uint32(runs[0, 0]), np.uint32(runs[0, 1])
@@ -70,7 +71,7 @@ def pack_fixed(numbers: NDArray[np.unsignedinteger], runs: NDArray[np.uint64], o
             out[i] |= np.int32((np.uint32(numbers[i]) >> shift) & mask)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.varying_bits)
 def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[np.uint64, np.uint64, int]:
     """All words of this number and-ed, or-ed, and how many there are, over valid rows. O(n)."""
     every = ~np.uint64(0)
@@ -85,7 +86,7 @@ def varying_bits(data: Bytes, offsets: Ints, valid: Bytes, word: int) -> tuple[n
     return every, some, count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=few.append_bits)
 def append_bits(
     data: Bytes, offsets: Ints, valid: Bytes, word: int, runs: NDArray[np.uint64], bits: int, out: Ints
 ) -> None:

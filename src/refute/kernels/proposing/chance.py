@@ -35,7 +35,7 @@ def drawn(state: np.uint64, below: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pool_blame(sizes: Longs, values: Longs, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
+def pool_blame(sizes: Ids, values: Ids, rows: int, seed: np.uint64, deck: Ids, seen: Longs) -> int:
     """The rows to blame that are expected where `values` are dealt to groups of these sizes, in parts of UNIT.
 
     Pools of so many `rows` in all share deals, as their errors cancel out. `sizes` and `values` ascend and have the
@@ -109,7 +109,7 @@ def dealt_blame(
     """
     half = len(counts) // 2
     deck = np.empty(len(order), np.int32)
-    sizes, values = np.empty(len(starts), np.int64), np.empty(half, np.int64)
+    sizes, values = np.empty(len(starts), np.int32), np.empty(half, np.int32)
     seen = counts[:half]
     totals = counts[half:]
     expected = 0

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.sort.grouping import by_appearance
 from refute.kernels.sort.sorting import BUCKET, DIGIT, deal_keys
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 _TABLED = 4  # values per key up to which a table of all values is counted in
@@ -14,7 +16,7 @@ _TABLED = 4  # values per key up to which a table of all values is counted in
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def mix(keys: Ints, codes: NDArray[np.signedinteger], size: int) -> None:
     """Append a digit to every key: `keys * size + code + 1`, where code -1 (null) becomes digit 0."""
     for i in range(len(keys)):
@@ -23,6 +25,9 @@ def mix(keys: Ints, codes: NDArray[np.signedinteger], size: int) -> None:
 
 def numbered(keys: NDArray[np.signedinteger], room: int) -> tuple[NDArray[np.int32], Ints] | None:
     """Each key's number among the distinct ones, and where each of these occurs first; None beyond the room."""
+    if is_spared(_number, len(keys)):
+        few, places = by_appearance(keys)
+        return None if len(places) > room else (few, places)
     slots = full(1 << (2 * max(room, 1)).bit_length(), -1, np.int64)
     firsts, numbers = empty(room, np.int64), empty(len(keys), np.int32)
     found = _number(keys, slots, firsts, numbers)

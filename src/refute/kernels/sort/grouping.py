@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -24,6 +25,9 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     Give one array twice where it serves both sides. Open addressing with exact comparison of keys, O(n) expected.
     """
     n = len(t) if s is t else len(s) + len(t)
+    if is_spared(_number, n):
+        found, firsts = by_appearance(t if s is t else np.concatenate((t, s)))
+        return (found, found, len(firsts)) if s is t else (found[len(t) :], found[: len(t)], len(firsts))
     bits = max(4, (2 * n - 1).bit_length())
     known = empty(1 << bits, s.dtype)
     numbers = full(1 << bits, -1, np.int32)
@@ -34,6 +38,15 @@ def number_groups(s: Ints, t: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32
     s_groups = empty(len(s), np.int32)
     total = _number(s, total, 64 - bits, known, numbers, s_groups)
     return s_groups, t_groups, total
+
+
+def by_appearance(keys: Ints) -> tuple[NDArray[np.int32], Positions]:
+    """Numbers for the keys, dense and by first appearance, and where each appears first; for few of them."""
+    _, firsts, ranks = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    return numbers[ranks], firsts[order]
 
 
 def number_by_table(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
@@ -100,6 +113,39 @@ def slot_of(key: int, shift: int) -> np.int64:
     return np.int64(mixed >> np.uint64(shift))
 
 
+def few_slots(keys: Ints, shift: int) -> NDArray[np.uint64]:
+    """What `slot_of` gives for each key; by NumPy, as all that follows here."""
+    mixed = keys.astype(np.uint64)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _MULTIPLIER
+    return mixed >> np.uint64(shift)
+
+
+def few_marked(slots: NDArray[np.uint64], seen: NDArray[np.uint8]) -> Flags:
+    """Whether the bit of each slot is set."""
+    found: Flags = (seen[slots >> np.uint64(3)] >> (slots & np.uint64(7)).astype(np.uint8) & np.uint8(1)) == 1
+    return found
+
+
+def few_mark(slots: NDArray[np.uint64], seen: NDArray[np.uint8]) -> None:
+    """Sets the bit of each slot."""
+    np.bitwise_or.at(seen, slots >> np.uint64(3), np.uint8(1) << (slots & np.uint64(7)).astype(np.uint8))
+
+
+def _few_mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
+    slots, counts = np.unique(few_slots(keys, shift), return_counts=True)
+    few_mark(slots[(counts > 1) | few_marked(slots, once)], again)
+    few_mark(slots, once)
+
+
+def _few_mark_keys(keys: Ints, shift: int, seen: NDArray[np.uint8]) -> None:
+    few_mark(few_slots(keys, shift), seen)
+
+
+def _few_test_keys(keys: Ints, shift: int, seen: NDArray[np.uint8], kept: Flags) -> None:
+    kept[:] = few_marked(few_slots(keys, shift), seen)
+
+
 @njit(cache=True, nogil=True)
 def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np.int32], groups: Ints) -> int:
     mask = len(known) - 1
@@ -121,7 +167,7 @@ def _number(keys: Ints, total: int, shift: int, known: Ints, numbers: NDArray[np
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _number_by_table(keys: Ints, total: int, numbers: NDArray[np.int32], groups: NDArray[np.int32]) -> int:
     for i in range(len(keys)):
         number = numbers[keys[i]]
@@ -133,7 +179,7 @@ def _number_by_table(keys: Ints, total: int, numbers: NDArray[np.int32], groups:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=_few_mark_repeats)
 def mark_repeats(keys: Ints, shift: int, once: NDArray[np.uint8], again: NDArray[np.uint8]) -> None:
     for i in range(len(keys)):
         slot = slot_of(keys[i], shift)
@@ -169,14 +215,14 @@ def _still_marked(values: Ints, seen: Flags, found: Positions) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=_few_mark_keys)
 def mark_keys(keys: Ints, shift: int, seen: NDArray[np.uint8]) -> None:
     for i in range(len(keys)):
         slot = slot_of(keys[i], shift)
         seen[slot >> 3] |= np.uint8(1 << (slot & 7))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, few=_few_test_keys)
 def test_keys(keys: Ints, shift: int, seen: NDArray[np.uint8], kept: Flags) -> None:
     for i in range(len(keys)):
         slot = slot_of(keys[i], shift)

@@ -18,12 +18,12 @@ def sort_part(values: NDArray[np.signedinteger], first: int, last: int) -> None:
     O(n log n) expected.
     """
     waiting = np.empty((_DEEP, 2), np.int64)
-    held, state = 0, np.uint32(last - first)
+    held, state = 0, last - first
     low, high = first, last
     while True:
         while high - low > _FEW:
-            state = np.uint32(state * np.uint32(1664525) + np.uint32(1013904223))
-            pivot = values[low + np.int64(state >> np.uint32(8)) % (high - low)]
+            state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+            pivot = values[low + (state >> 8) % (high - low)]
             left, right = low, high - 1
             while left <= right:
                 while values[left] < pivot:

@@ -11,6 +11,7 @@ from refute.kernels.compiled import njit
 from refute.kernels.encode.integers import count_before, hash_codes, mark, rank_by_bits, relabel
 from refute.kernels.sort.distinct import distinct_values
 from refute.kernels.sort.sorting import sorted_positions
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -27,6 +28,10 @@ def dense_ranks(s: Ints, t: Ints, size: int) -> tuple[NDArray[np.int32], NDArray
     counts per word where `size` allows, a hash table where values repeat much, else a radix sort.
     """
     n = len(s) if s is t else len(s) + len(t)
+    if is_spared(rank_by_bits, n):
+        known, places = np.unique(s if s is t else np.concatenate((s, t)), return_inverse=True)
+        all_ranks = places.astype(np.int32)
+        return (all_ranks, all_ranks, len(known)) if s is t else (all_ranks[: len(s)], all_ranks[len(s) :], len(known))
     s_ranks = empty(len(s), np.int32)
     if size <= BITMAP * n + 4096:
         words = full(size // 64 + 1, 0, np.uint64)
@@ -89,7 +94,7 @@ def _rank_sorted(values: Ints, positions: Ints, ranks: NDArray[np.int32]) -> int
     return rank + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def ranks_in_groups(
     values: Ints, groups: Ints, positions: Ints, ranks: NDArray[np.int32], sizes: NDArray[np.int32]
 ) -> None:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.sort.distinct import distinct_values
-from refute.kernels.sort.grouping import filter_bits, mark_repeats, slot_of, test_keys
+from refute.kernels.sort.grouping import few_mark, few_slots, filter_bits, mark_repeats, slot_of, test_keys
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -62,6 +63,9 @@ def _repeated_hashes(keys_of: Callable[[slice], Ints], n: int) -> Words | None:
     lead = min(_MOST_BITS, (n // _BUCKET).bit_length())
     mean = n / (1 << lead)
     capacity = int(mean + 8 * mean**0.5) + 8  # hashes of different keys are as good as drawn
+    if is_spared(_repeated_in_buckets, n):
+        few = _few_repeated(keys_of(slice(0, n)), lead, capacity)
+        return None if few is None or len(few) > n // _FEW + 1 else few
     fill, dealt = np.zeros(1 << lead, np.int64), empty((1 << lead, capacity), np.uint32)
     for block in _blocks(n):
         if not _deal(keys_of(block), lead, fill, dealt):
@@ -72,7 +76,21 @@ def _repeated_hashes(keys_of: Callable[[slice], Ints], n: int) -> Words | None:
     return None if total < 0 else found[:total]
 
 
-@njit(cache=True, nogil=True)
+def _few_repeated(keys: Ints, lead: int, capacity: int) -> Words | None:
+    """What the two kernels below find, by NumPy; None where a bucket has more hashes than it has room for."""
+    rest = np.uint64(64 - _HASH - lead)
+    hashes, counts = np.unique(few_slots(keys, 0) >> rest, return_counts=True)
+    _, starts = np.unique(hashes >> np.uint64(_HASH), return_index=True)
+    if len(starts) and int(np.add.reduceat(counts, starts).max()) > capacity:
+        return None
+    return np.repeat(hashes << rest, counts - 1)
+
+
+def _few_mark_hashes(hashes: Words, shift: int, seen: NDArray[np.uint8]) -> None:
+    few_mark(hashes >> np.uint64(shift), seen)
+
+
+@njit(cache=True, nogil=True, few=_few_mark_hashes)
 def _mark_hashes(hashes: Words, shift: int, seen: NDArray[np.uint8]) -> None:
     for i in range(len(hashes)):
         slot = np.int64(hashes[i] >> np.uint64(shift))

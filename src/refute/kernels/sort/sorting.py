@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -31,6 +32,8 @@ def sorted_positions(keys: Ints, size: int, *, turned: bool = False) -> Ints:
     and besides positions and a copy of the keys it takes what a bucket takes.
     """
     n = len(keys)
+    if is_spared(_sort_buckets, n):
+        return np.argsort(-keys if turned else keys, kind="stable").astype(index_dtype(n))
     positions: Ints = empty(n, index_dtype(n))
     bits = max(1, int(size - 1).bit_length())
     if bits <= ONE_PASS:
@@ -83,19 +86,19 @@ def numbers_below(n: int) -> Ints:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _take(values: NDArray[Any], positions: Ints, out: NDArray[Any]) -> None:
     for i in range(len(positions)):
         out[i] = values[positions[i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _fill_ascending(out: Ints) -> None:
     for i in range(len(out)):
         out[i] = i
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def gather_column(
     codes: Ints, turned: bool, offset: int, positions: Ints, matrix: NDArray[np.int32], place: int
 ) -> None:
@@ -116,13 +119,13 @@ def gather_row(codes: Ints, turned: bool, offset: int, positions: Ints, out: NDA
         out[i] = offset + sign * codes[positions[i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _count(keys: Ints, sizes: NDArray[np.int64]) -> None:
     for i in range(len(keys)):
         sizes[keys[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _place(keys: Ints, cursor: NDArray[np.int64], positions: Ints) -> None:
     for i in range(len(keys)):
         g = keys[i]
@@ -276,7 +279,7 @@ def _intersect(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=True)
 def _widen(keys: Ints, values: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32]) -> None:
     for i in range(len(keys)):
         g = keys[i]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.encode import integers as kernel
 from refute.kernels.sort.distinct import distinct_values
+from refute.kernels.sparing import is_spared
 from refute.runtime.arrays import empty, full
 
 Ints = NDArray[np.signedinteger]
@@ -26,6 +27,8 @@ def int_dtype(size: int) -> type[np.int32] | type[np.int64]:
 def dense_codes(codes: Sequence[Ints], size: int) -> tuple[list[Ints], int]:
     """Ranks of the codes of all arrays among those that occur in any, -1 staying -1, and how many occur."""
     rows = sum(len(part) for part in codes)
+    if is_spared(kernel.rank_by_bits, rows):
+        return _by_sort(codes)
     if size <= BITS_PER_ROW * rows + 2**16:
         return _by_bitmap(codes, size, rows)
     expected = _expected_distinct(codes, rows)
@@ -37,6 +40,16 @@ def dense_codes(codes: Sequence[Ints], size: int) -> tuple[list[Ints], int]:
     ends = np.cumsum([len(part) for part in codes])
     ranks, count = _by_radix(codes[0] if len(codes) == 1 else np.concatenate(codes), size)
     return list(np.split(ranks, ends[:-1])), count
+
+
+def _by_sort(codes: Sequence[Ints]) -> tuple[list[Ints], int]:
+    """The ranks of few codes."""
+    joined = np.concatenate(codes)
+    valid = joined >= 0
+    known, ranks = np.unique(joined[valid], return_inverse=True)
+    found = np.full(len(joined), -1, int_dtype(len(known)))
+    found[valid] = ranks
+    return np.split(found, np.cumsum([len(part) for part in codes])[:-1]), len(known)
 
 
 def _by_bitmap(codes: Sequence[Ints], size: int, rows: int) -> tuple[list[Ints], int]:

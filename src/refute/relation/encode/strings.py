@@ -12,7 +12,9 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.kernels.encode import strings as kernel
+from refute.kernels.encode.hashing import number_strings
 from refute.kernels.encode.integers import relabel as relabelled
+from refute.kernels.sparing import is_spared
 from refute.relation.arrays import Bytes, numbers, read_only, row_numbers, stored, valid_bytes
 from refute.relation.encode.dense import dense_codes, int_dtype
 from refute.relation.encode.integers import Ints
@@ -53,7 +55,8 @@ def string_codes(pieces: Pieces, *, ordered: bool) -> tuple[list[Ints], int, boo
     if not ordered and longest > _WORD:
         expected = _expected_strings(pieces, min(words, MOST_WORDS))
         if expected is not None:
-            found = _hashed(pieces, strings, words, min(_ROOM * expected, rows)) if packs else None
+            hashes = packs and not is_spared(number_strings, rows)
+            found = _hashed(pieces, strings, words, min(_ROOM * expected, rows)) if hashes else None
             return *(_dictionary_codes(pieces, ordered) if found is None else found), False
     if packs:
         return *_packed(pieces, strings, words), True

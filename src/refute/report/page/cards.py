@@ -10,7 +10,7 @@ from refute.display import in_one_line
 from refute.display.differences import Marked, shortened
 from refute.language.render import render_condition, render_logic, render_text
 from refute.report.as_text import clash_cells, text_of
-from refute.report.numbers import counted, plural
+from refute.report.numbers import counted, percent, plural
 from refute.report.page.pictures import picture_of, trend
 from refute.report.result import RuleResult, Standing
 
@@ -94,7 +94,7 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
     found, compared = [], result.compared
     rows = result.finding.rows
     if rows and n_rows:
-        found.append(f"{_percent(rows, n_rows)} of the rows take part in a violation")
+        found.append(f"{percent(rows / n_rows)} of the rows take part in a violation")
     if compared is not None:
         new, healed = len(compared.new), len(compared.healed)
         found.append(f"Beside the baseline: {compared.known:,} known, {new:,} new, {healed:,} healed")
@@ -135,10 +135,6 @@ def _plain(clash: Clash, columns: Sequence[str]) -> list[Any]:
 
 def _differs(cell: Marked) -> bool:
     return cell.start < cell.end
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.3g} %"
 
 
 def _text(value: Any) -> str:

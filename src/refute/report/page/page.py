@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from refute.display import markup
 from refute.display.differences import shortened
 from refute.relation.shown import id_text
-from refute.report.numbers import plural
+from refute.report.numbers import percent, plural
 from refute.report.page.cards import Room, card_of
 from refute.report.result import Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
@@ -129,7 +129,7 @@ def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
                 full = room < 0 and bool(lines)
             if not full:
                 lines.append(told)
-    shares = [f"{name} blames {share:.3%} of all rows." for name, share in suspects.shares.items() if share]
+    shares = [f"{name} blames {percent(share)} of all rows." for name, share in suspects.shares.items() if share]
     return {
         "summary": suspects.summary,
         "shares": shares,

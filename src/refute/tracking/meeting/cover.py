@@ -121,6 +121,14 @@ class Cover:
         for groups in self._groups.values():
             groups.drop(rows)
 
+    def lost(self, going: Longs, budget: Budget) -> Evidence:
+        """Lets rows go from all groups; the evidence of the pairs that they were in, without these."""
+        self._numbers = {(key, key): groups.drop(going) for key, groups in self._groups.items()}
+        if not len(going):
+            return Evidence.empty(self._space)
+        facts = self._rows.facts(going)
+        return self._met(going, facts, ClueTally(facts), budget)
+
     def holds(self, points: Words) -> Mask:
         """Which points agree on one of the sets, as they stand."""
         return held_by(self.sets, points)
@@ -137,7 +145,20 @@ class Cover:
         if not len(batch):
             return Evidence.empty(self._space)
         facts = self._rows.facts(batch)
-        tallies = [ClueTally(facts, keeps_pairs=True)]
+        return self._met(batch, facts, ClueTally(facts, keeps_pairs=True), budget, before, among=among)
+
+    def _met(
+        self,
+        batch: Longs,
+        facts: Facts,
+        tally: ClueTally,
+        budget: Budget,
+        before: Sequence[EqualSet] = (),
+        *,
+        among: bool = True,
+    ) -> Evidence:
+        """The evidence of the rows of a batch against all in groups, and `among` themselves, with pairs if kept."""
+        tallies = [tally]
         sources: list[MetRows] = []
         if len(batch) == 1:
             sources.append(MetRows(batch, self._members_of(batch)))
@@ -213,7 +234,7 @@ class Cover:
             return
         crew: Crew[ClueTally, tuple[int, Rectangles]] = Crew(
             budget,
-            lambda: ClueTally(facts, keeps_pairs=True),
+            lambda: ClueTally(facts, keeps_pairs=tallies[0].keeps_pairs),
             lambda tally, part: tally.add(facts, part[1], own, task + part[0]),
         )
         tallies.extend(crew.run(enumerate(tasks_of(found.ranges, found.same)))[0])
@@ -243,7 +264,7 @@ def evidence_of_tallies(
     """The evidence of tallied pairs; `times` gives for points of clues, in both roles, how often each pair was met.
 
     Those that were met 0 times are left out. Whichever thread did a task: of the pairs at a point, one of the earliest
-    task stays.
+    task stays, if tallies keep pairs.
     """
     layout = rows.layout
     space = layout.space
@@ -255,18 +276,17 @@ def evidence_of_tallies(
     new = np.flatnonzero(often)
     if not len(new):
         return Evidence.empty(space)
+    whole, scaled = _common(often[new], counts[new])
+    both_ways, both_counts = np.concatenate([ahead[new], back[new]]), np.concatenate([scaled, scaled])
+    if not tallies[0].keeps_pairs:
+        found = Evidence.of(space, both_ways, both_counts)
+        return Evidence(space, found.points, found.counts // whole)
     task, places = (np.concatenate(p)[new] for p in zip(*(one.first_pairs() for one in tallies), strict=True))
     pairs = places if sources is None else _rows_of(sources, task >> PARTS, places)
     order = np.lexsort((pairs, task))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    whole, scaled = _common(often[new], counts[new])
-    found = Evidence.of(
-        space,
-        np.concatenate([ahead[new], back[new]]),
-        np.concatenate([scaled, scaled]),
-        np.concatenate([2 * rank, 2 * rank + 1]),
-    )
+    found = Evidence.of(space, both_ways, both_counts, np.concatenate([2 * rank, 2 * rank + 1]))
     assert found.firsts is not None
     both = np.stack([pairs[order], turned_pairs(pairs[order])], axis=1).ravel()
     return Evidence(space, found.points, found.counts // whole, both[found.firsts])
@@ -327,7 +347,7 @@ def tally_members(
 
     def start() -> tuple[ClueTally, Facts]:
         room = facts._replace(t=np.empty_like(facts.t), t_bits=np.zeros_like(facts.t_bits))
-        return ClueTally(facts, keeps_pairs=True), room
+        return ClueTally(facts, keeps_pairs=tallies[0].keeps_pairs), room
 
     def work(state: tuple[ClueTally, Facts], part: tuple[int, Rectangles]) -> tuple[ClueTally, Facts]:
         state[0].add_members(state[1], kept, asking, members, part[1], task + part[0])

@@ -141,9 +141,11 @@ class RowGroups:
         pool.place[row] = at
         pool.size[group] += 1
 
-    def drop(self, rows: Longs) -> None:
-        """Lets rows go."""
-        drop_members(self._pool, rows, self._of[rows])
+    def drop(self, rows: Longs) -> Longs:
+        """Lets rows go; the groups that they were in, -1 for none."""
+        groups = self._of[rows]
+        drop_members(self._pool, rows, groups)
+        return groups.astype(np.int64)
 
     def _make_room(self, coming: Longs) -> None:
         """Moves groups that have too little room for the rows that come."""
