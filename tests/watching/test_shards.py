@@ -213,6 +213,15 @@ def test_rows_move_once_they_are_more_than_the_limit(tmp_path: Path) -> None:
     watcher.close()
 
 
+def test_a_watch_without_rows_stays_where_it_is(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    watcher = opened(tmp_path)
+    record = watcher.take(0, QUERY, fed([some(1, random.Random(8))]))
+    assert record is not None
+    assert record.where == EXECUTORS
+    watcher.close()
+
+
 def test_rows_stay_here_where_tasks_cannot_have_them(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"does not see .*: rows on the executors need a folder that all machines"):
         opened(tmp_path / "one", 0, TasksHere(shared=False))
