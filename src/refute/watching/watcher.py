@@ -312,7 +312,7 @@ class Watcher:
                 return
             self._held = RowsElsewhere.of(held.state, held.kept.told, self.places, runner, self.options.shards)
             self._ledger.forget_marks()
-        elif opening and 0 < limit and held.kept.n_bytes <= limit // 2:
+        elif opening and limit > 0 and held.kept.n_bytes <= limit // 2:
             state = assembled(held.kept, self.places)
             state.version += 1
             self._held = RowsHere(KeptState(state, held.kept.told))
