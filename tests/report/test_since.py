@@ -149,3 +149,19 @@ def test_rules_are_chosen_by_name_and_tag(tmp_path: Path, capsys: pytest.Capture
     ):
         assert run([*check, *flags]) == 3
         assert said in capsys.readouterr().err
+
+
+def test_a_baseline_of_references_does_not_depend_on_the_folder(tmp_path: Path) -> None:
+    reports = []
+    for folder in ("one", "two"):
+        place = tmp_path / folder
+        place.mkdir()
+        (place / "cities.csv").write_text("id\n1\n")
+        (place / "rules.yaml").write_text("version: 1\nrules:\n  - {name: r, references: a -> cities.csv(id)}\n")
+        reports.append(rf.check(pa.table({"a": [1, 2]}), rf.load_rules(place / "rules.yaml")))
+    known = Baseline.of(reports[0])
+    assert known.text() == Baseline.of(reports[1]).text()
+    (result,) = reports[1].against(known)
+    assert result.passed
+    assert result.compared is not None
+    assert not result.compared.changed

@@ -23,6 +23,7 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "cyrillic": ("город|n\nМосква|1\nnull|\n".encode("cp1251"), {"encoding": "cp1251", "delimiter": "|"}),
     "nulls": (b'a,b\n1,NA\nNA,"NA"\nNULL,x\n,""\n', {"null_values": ["NA", "NULL"]}),
     "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
+    "the end": (b'a,b\n1,"x"\n"y",', {}),
     "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
 }
 
@@ -62,3 +63,24 @@ def test_both_engines_refuse_in_the_same_words(
             rf.check(str(tmp_path / "t.csv"), "unique(id)", engine=engine, csv=given)
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
+def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_path: Path, options: Any) -> None:
+    closed, unclosed = 'a,b\n1,"x\ny"\n2,z\n', 'a,b\n1,"x\ny"\n2,"z\n3,w\n'
+    (tmp_path / "1.csv").write_text(closed)
+    assert rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options) == 0
+    (tmp_path / "2.csv").write_text(unclosed)
+    with pytest.raises(DataError, match="never closed") as caught:
+        rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options)
+    assert (caught.value.facts["path"], caught.value.facts["line"]) == (str(tmp_path / "2.csv"), 4)
+
+
+def test_a_file_with_a_header_alone_satisfies_every_rule(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n")
+    rules = ["row(a < 5)", "row(a + 1 = b)", "not (s.a < t.a and s.b > t.b)", "a -> b", "row(b = 'x')"]
+    for engine in ("local", "spark"):
+        report = rf.check(str(tmp_path / "t.csv"), rules, engine=engine)
+        assert [one.finding.violations for one in report.results] == [0] * len(rules)
+        assert report.ok
+        assert len(rf.violations(str(tmp_path / "t.csv"), rules[2], engine=engine).to_arrow()) == 0

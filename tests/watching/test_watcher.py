@@ -432,3 +432,16 @@ def test_rows_that_go_need_only_their_keys(tmp_path: Path) -> None:
         opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "turn": [6]}))
     with pytest.raises(SchemaError, match="'turn'"):
         opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "id": [3]}))
+
+
+def test_a_wrong_key_can_be_corrected_until_rows_have_come(tmp_path: Path) -> None:
+    wrong = Watcher.open(tmp_path, WatchOptions(tuple(RuleBook.of("zip -> city")), ("idd",)))
+    with pytest.raises(SchemaError, match="there is no key column 'idd'"):
+        wrong.take(0, None, rows())
+    watcher = opened(tmp_path)
+    assert watcher.take(0, QUERY, rows()) is not None
+    watcher.close()
+    assert rf.Watch(tmp_path).key == ("id",)
+    with pytest.raises(OptionError, match="has the key id; leave key= out"):
+        Watcher.open(tmp_path, WatchOptions(None, ("zip",)))
+    opened(tmp_path, None).close()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from refute.api.placing import answers_on_spark
 from refute.errors import OptionError, whole_number
 from refute.faults import needing, repeated_key_column, unknown_choice, wrong_value
+from refute.language.arithmetic import refuse_formulas
 from refute.plan.method import MethodName
 from refute.relation import Relation
 from refute.relation.read.csv_options import CsvOptions
@@ -65,7 +66,9 @@ def engine_for(
     from refute.detect.local import LocalEngine
 
     data = read_local(table, given, written) if is_path(table) else table
-    return LocalEngine(data, key=names, method=chosen, threads=threads)
+    found = LocalEngine(data, key=names, method=chosen, threads=threads)
+    refuse_formulas(found.columns)
+    return found
 
 
 def _of_monitor(monitor: Any, key: Sequence[str], engine: str | None, method: MethodName) -> Engine:

@@ -17,7 +17,7 @@ from refute.api.monitor import place_of
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
 from refute.errors import OptionError
-from refute.faults import needing, unknown_choice, wrong_value
+from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook, Severity
@@ -321,6 +321,10 @@ def begin(
         raise wrong_value("every", "a number of seconds", every)
     if once and every is not None:
         raise OptionError("once and every cannot be used together", option="every", value=every)
+    if options.order is not None and options.op is None:
+        raise OptionError("order needs op: without operations, no row changes another", option="order")
+    if options.op is not None and not options.key and not (folder / "state").exists():
+        raise no_key_for_feed("watch")
     severity = None if fail_on is None else Severity(fail_on)
     taker = BatchTaker(str(folder), options, reader, severity)
     former = _started.get(taker.folder)

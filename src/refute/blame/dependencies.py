@@ -93,6 +93,8 @@ def _is_dependency(contest: Contest) -> bool:
     problem = contest.problem
     if not isinstance(contest, OneValue) or contest.groups.count == 0:  # a rule that is about no row says nothing
         return False
+    if contest.rule.constraint.computes:  # no cell holds what it compares
+        return False
     return len(problem.differ) == 1 and len(problem.equal) > 0
 
 

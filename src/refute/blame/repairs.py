@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from refute.blame.cells import NamedCells
 from refute.blame.contest import Contest, Flags, Longs
 from refute.blame.dependencies import VIOLATED, Dependencies
+from refute.language.arithmetic import all_sources
 from refute.language.conditions import columns_of
 from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
@@ -49,7 +50,11 @@ def without_harm(
         harm.append((frozenset(known.names[place] for place in one.columns), now & ~was))
     for number, contest in enumerate(contests):
         read = frozenset(contest.rule.constraint.columns)
-        if number not in dependent and read & changed:
+        if number in dependent or not read & changed:
+            continue
+        if contest.rule.constraint.computes:  # what it compares is in no cell that another row could give
+            harm.append((read, _moved(rows, sources, read)))
+        else:
             harmed = _clashes(contest, rows, sources, known.kept) & (contest.violations(rows, known.kept) == 0)
             harm.append((read, harmed))
     for contest in contests:
@@ -78,13 +83,21 @@ def _newly_meant(
     conditions = set() if rule.where is None else set(columns_of(rule.where))
     for predicate in rule.constraint.predicates:
         if not predicate.is_two_row:
-            conditions.update(column.name for column in predicate.columns)
-    names = [name for name in (*barred, *conditions) if name in sources]
+            conditions.update(all_sources(column.name for column in predicate.columns))
+    names = [name for name in (*all_sources(barred), *conditions) if name in sources]
     found = np.zeros(len(rows), np.bool_)
     for name in names:
         moved = sources[name] != rows
         found |= moved if name in conditions else moved & relation.is_null(name)[rows]
     return frozenset(names), found
+
+
+def _moved(rows: Longs, sources: Mapping[str, Longs], names: Collection[str]) -> Flags:
+    """Which rows take a cell of one of these columns from another row."""
+    found = np.zeros(len(rows), np.bool_)
+    for name in names:
+        found |= sources.get(name, rows) != rows
+    return found
 
 
 def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
@@ -98,8 +111,7 @@ def _broken(relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, L
 
 
 def _read(relation: Relation, rule: Rule) -> list[tuple[str, pa.ChunkedArray]]:
-    where = () if rule.where is None else columns_of(rule.where)
-    return [(name, relation.column(name)) for name in dict.fromkeys((*rule.constraint.columns, *where))]
+    return [(name, relation.column(name)) for name in rule.columns]
 
 
 def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: Flags) -> Flags:

@@ -111,7 +111,7 @@ class CellSayings:
         nothing: list[str | None] = [None] * len(lines)
         if isinstance(contest, Loose):
             return
-        if isinstance(contest, Chain):
+        if isinstance(contest, Chain) and not contest.rule.constraint.computes:
             standing = np.isin(rows, contest.rows)
             lines, rows = lines[standing], rows[standing]
             nothing = nothing[: len(lines)]

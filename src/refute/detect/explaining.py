@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from refute.detect.detector import Detector
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
+from refute.language.arithmetic import shown_column
 from refute.language.logic.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
@@ -25,7 +26,7 @@ def plan_rules(detector: Detector, rules: Sequence[Rule]) -> Plan:
     plans = tuple(plan_rule(detector, rule) for rule in rules)
     readers: dict[str, int] = {}
     for rule in rules:
-        for name in rule.constraint.columns:
+        for name in map(shown_column, rule.constraint.compared):
             readers[name] = readers.get(name, 0) + 1
     shared = [f"  column {name}: encoded once for {count} rules" for name, count in readers.items() if count > 1]
     notes = ["shared between rules", *shared] if shared else []
@@ -64,7 +65,7 @@ def plan_rule(detector: Detector, rule: Rule) -> RulePlan:
 
 def _preparation(detector: Detector, rule: Rule, problem: Problem) -> Iterator[Step]:
     """What is done before anything is searched."""
-    yield Step(f"encode {', '.join(rule.constraint.columns)} as integers")
+    yield Step(f"encode {', '.join(map(shown_column, rule.constraint.compared))} as integers")
     n = detector.relation.n_rows
     if problem.s.size < n or problem.t.size < n:
         on_t = "" if problem.aligned else f" as s, {problem.t.size:,} as t"

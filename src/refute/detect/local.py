@@ -15,7 +15,6 @@ from refute.detect.methods import sweep
 from refute.detect.results import Finding, Timed, Verdict, Witness
 from refute.detect.scenes import Scene, ValueTally, scene_of, tally_of
 from refute.detect.suspecting import LocalSuspects
-from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan
@@ -96,6 +95,8 @@ class LocalEngine:
 
     def scene(self, rule: Rule, limit: int) -> Scene | None:
         """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        if rule.constraint.computes:  # which has no axes to draw
+            return None
         for pair in self.clashes(rule, 1).row_pairs():
             if len(pair[0]):
                 first = [int(side[0]) for side in pair]
@@ -171,8 +172,7 @@ class LocalEngine:
 
     def _values(self, rule: Rule, witness: Witness) -> dict[str, dict[str, Any] | None]:
         """The keys of the witness rows, and the columns that the rule reads."""
-        read = () if rule.where is None else columns_of(rule.where)
-        names = tuple(dict.fromkeys((*self.identity.key, *rule.constraint.columns, *read)))
+        names = tuple(dict.fromkeys((*self.identity.key, *rule.columns)))
         return {
             side: None if row is None else self.identity.values(row, names)
             for side, row in zip(("s", "t"), witness, strict=True)

@@ -62,7 +62,7 @@ def tallied_columns(form: Form) -> tuple[tuple[str, ...], tuple[str, ...]] | Non
     """The columns on the left and on the right, where a rule is a dependency or a key; None for all other rules."""
     if form.rule.constraint.is_single_row or not form.possible or form.order or len(form.differ) > 1:
         return None
-    if not form.aligned:
+    if not form.aligned or form.rule.constraint.computes:
         return None
     return tuple(one.left.name for one in form.equal), tuple(one.left.name for one in form.differ)
 

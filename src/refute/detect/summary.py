@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from refute.detect.weighted import WeightedPartners, weighted_partners
 from refute.kernels.sort.distinct import KeyTally, distinct_values, mix, numbered
-from refute.language.conditions import columns_of
 from refute.language.form import Form, operands
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
@@ -41,8 +40,7 @@ class Summary:
         """The summary for a rule; None where the table is small, or its distinct rows repeat less often than asked."""
         if relation.n_rows < LEAST_ROWS:
             return None
-        chosen = () if rule.where is None else columns_of(rule.where)
-        names = tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
+        names = rule.compared
         found = _distinct(relation, rule, names, relation.n_rows // repeats)
         if found is None:
             return None

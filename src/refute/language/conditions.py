@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from refute.errors import RuleError
+from refute.language.arithmetic import all_sources
 from refute.language.patterns import check_pattern, matched
 from refute.language.predicate import Column, Predicate, Row
 
@@ -89,7 +90,12 @@ Condition = Atom | And | Or | Not
 
 
 def columns_of(condition: Condition) -> tuple[str, ...]:
-    """The names of the columns it reads, each once, in order of appearance."""
+    """The names of the table's columns that it reads, each once, in order of appearance."""
+    return all_sources(compared_by(condition))
+
+
+def compared_by(condition: Condition) -> tuple[str, ...]:
+    """The names of what it compares: columns of the table, and formulas over them."""
     return tuple(dict.fromkeys(_columns(condition)))
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from refute.language.arithmetic import all_sources, formula_of
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 
@@ -40,8 +41,18 @@ class DenialConstraint:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns it reads, each once, in order of appearance."""
+        """The names of the table's columns that it reads, each once, in order of appearance."""
+        return all_sources(self.compared)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The names of what it compares: columns of the table, and formulas over them."""
         return tuple(dict.fromkeys(column.name for predicate in self.predicates for column in predicate.columns))
+
+    @property
+    def computes(self) -> bool:
+        """Whether it compares a formula."""
+        return any(formula_of(name) is not None for name in self.compared)
 
     @property
     def is_symmetric(self) -> bool:

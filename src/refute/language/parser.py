@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from refute.errors import RuleError, did_you_mean
 from refute.faults import not_one_rule
+from refute.language.arithmetic import Formula
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
+from refute.language.predicate import Constant
 from refute.language.reading import Reader
 from refute.language.sugar import Key, NotNull, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError, in_words, listed
@@ -113,6 +115,11 @@ def parse_condition(text: str, columns: Collection[str] | None = None) -> Condit
     return Reader(text, columns).condition(_tree(text, "condition"))
 
 
+def parse_formula(text: str) -> Formula | Constant:
+    """Arithmetic on the columns of one row, without a row variable."""
+    return Reader(text, None).formula(_tree(text, "formula"))
+
+
 @cache
 def _grammar() -> Lark:
     from importlib import resources
@@ -122,7 +129,7 @@ def _grammar() -> Lark:
     return Lark(
         resources.files("refute.language").joinpath("grammar.lark").read_text(encoding="utf-8"),
         parser="lalr",
-        start=["rule", "constraint", "fd", "unique", "order", "no_overlap", "condition"],
+        start=["rule", "constraint", "fd", "unique", "order", "no_overlap", "condition", "formula"],
         maybe_placeholders=False,
     )
 

@@ -35,7 +35,7 @@ class Row(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of one of the two rows."""
+    """A column of one of the two rows: one that is stored, or arithmetic on such (`refute.language.arithmetic`)."""
 
     row: Row
     name: str

@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from refute.errors import RuleError, did_you_mean
+from refute.language.arithmetic import Formula, formula_of
+from refute.language.arithmetic.operands import OperandReader
 from refute.language.conditions import And, Compare, Condition, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
@@ -43,6 +45,7 @@ class Reader:
         self._text = text
         self._columns = columns
         self._rows: dict[str, Row] = {}
+        self._operands = OperandReader(self._column, self._value, self._fail)
 
     def statement(self, tree: Tree[Token]) -> DenialConstraint | Sugar:
         """The denial constraint or short form that a tree spells."""
@@ -63,7 +66,7 @@ class Reader:
                 return OrderRule(self._order_item(first), self._order_item(second), self._by(by))
             case "no_overlap_call":
                 start, end, *by = _trees(tree)
-                return NoOverlap(self._name(start), self._name(end), self._by(by))
+                return NoOverlap(self._item(start), self._item(end), self._by(by))
             case "row_call":
                 return RowRule(self.condition(tree))
             case other:
@@ -73,6 +76,10 @@ class Reader:
         """The condition that a tree spells."""
         self._bind_rows(tree, most=1)
         return self._condition(_trees(tree)[0])
+
+    def formula(self, tree: Tree[Token]) -> Formula | Constant:
+        """The formula that a tree spells."""
+        return self._operands.formula(_trees(tree)[0])
 
     def _constraint(self, tree: Tree[Token]) -> DenialConstraint:
         self._bind_rows(tree, most=2)
@@ -91,9 +98,9 @@ class Reader:
             case "comparison":
                 return Compare(self._predicate(tree))
             case "is_null" | "is_not_null":
-                return IsNull(self._column(parts[0]).name, tree.data == "is_not_null")
+                return IsNull(self._subject(parts[0]).name, tree.data == "is_not_null")
             case "one_of" | "none_of":
-                subject = self._column(parts[0])
+                subject = self._subject(parts[0])
                 choices = tuple(Compare(Predicate.of(subject, Operator.EQ, self._constant(part))) for part in parts[1:])
                 found_or = Or(choices) if len(choices) > 1 else choices[0]
                 return Not(found_or) if tree.data == "none_of" else found_or
@@ -109,7 +116,7 @@ class Reader:
     def _matches(self, tree: Tree[Token]) -> Matches:
         written = next(iter(tree.scan_values(lambda value: getattr(value, "type", "") == "STRING")))
         try:
-            return Matches(self._column(_trees(tree)[0]).name, _unquoted(written), tree.data == "not_matches")
+            return Matches(self._subject(_trees(tree)[0]).name, _unquoted(written), tree.data == "not_matches")
         except RuleSyntaxError:
             raise
         except RuleError as error:
@@ -120,16 +127,24 @@ class Reader:
         return self._compared(left, _OPERATORS[_token(comparator).type], right, tree)
 
     def _compared(self, left: Tree[Token], op: Operator, right: Tree[Token], tree: Tree[Token]) -> Predicate:
-        if left.data == "constant" and right.data == "constant":
+        sides = self._operands.operand(left), self._operands.operand(right)
+        if all(isinstance(side, Constant) for side in sides):
             self._fail(_first_token(tree), "this compares two constants: at least one side must be a column.")
-        return Predicate.of(self._operand(left), op, self._operand(right))
+        return Predicate.of(sides[0], op, sides[1])
 
-    def _operand(self, tree: Tree[Token]) -> Column | Constant:
-        return self._constant(tree) if tree.data == "constant" else self._column(tree)
+    def _subject(self, tree: Tree[Token]) -> Column:
+        found = self._operands.operand(tree)
+        if isinstance(found, Constant):
+            self._fail(_first_token(tree), "expected a column here, found a constant.")
+        return found
+
+    def _item(self, tree: Tree[Token]) -> str:
+        """The name of a column of a short form, which has no row variables."""
+        for token in tree.scan_values(lambda value: getattr(value, "type", "") == "ROW"):
+            self._fail(token, "expected a column name; a short form has no row variables.")
+        return self._subject(tree).name
 
     def _column(self, tree: Tree[Token]) -> Column:
-        if tree.data == "constant":
-            self._fail(_first_token(tree), "expected a column here, found a constant.")
         fields = [str(part).rstrip(". \t\r\n") for part in tree.children if getattr(part, "type", "") == "FIELD"]
         name = self._name(_trees(tree)[-1], ".".join(fields))
         return Column(self._rows[_variable(_token(tree))] if tree.data == "row_column" else Row.S, name)
@@ -204,13 +219,15 @@ class Reader:
         token = _token(tree)
         name = _unquoted(token) if token.type == "QUOTED" else str(token)
         name = f"{within}.{name}" if within else name
+        if formula_of(name) is not None:
+            self._fail(token, "a column of this name would be taken for arithmetic; rename it.")
         if self._columns is not None and name not in self._columns:
             self._fail(token, f"there is no column {name!r}.{did_you_mean(name, self._columns)}", self._columns)
         return name
 
     def _order_item(self, tree: Tree[Token]) -> OrderItem:
         name, *direction = _trees(tree)
-        return OrderItem(self._name(name), bool(direction) and _token(direction[0]).type == "DESC")
+        return OrderItem(self._item(name), bool(direction) and _token(direction[0]).type == "DESC")
 
     def _by(self, found: list[Tree[Token]]) -> tuple[str, ...]:
         return self._names(_trees(found[0])[0]) if found else ()

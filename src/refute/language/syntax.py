@@ -89,6 +89,8 @@ def in_words(terminals: Iterable[str]) -> tuple[str, ...]:
     left = set(terminals)
     if "LPAR" in left:
         left -= {"LBRACE", "LSQB"}
+    if "MINUS" in left and left & _CONSTANTS:  # where an operand begins, which brackets may be around
+        left.discard("LPAR")
     words = []
     if "ROW" in left:
         words.append(_WORDS["ROW"])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.kernels.runs.rows import Lines
-from refute.language.conditions import columns_of
+from refute.language.arithmetic import formula_of
 from refute.language.form import Form, RowFilter, operands
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
@@ -64,6 +64,10 @@ class ReadRows:
             self._relation = Relation.of(self.table)
         return self._relation
 
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of the table, or a formula over such, of the same type for every batch."""
+        return self.table.column(name) if formula_of(name) is None else self.relation.computed(name)
+
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
@@ -86,8 +90,9 @@ class Columns:
         self._numbers: dict[KeyColumn, int] = {}
         self.nullable = set(nullable)  # columns that have had a null
         groups = _compared_groups(rules, key)
+        kind_of = Relation.of(pa.schema(list(types.items())).empty_table()).type_of
         self.encodings: dict[tuple[str, ...], Encoding] = {
-            names: (encodings or {}).get(names) or Encoding(types[name] for name in names)
+            names: (encodings or {}).get(names) or Encoding(kind_of(name).arrow_type for name in names)
             for names in dict.fromkeys(groups.values())
         }
         self._encoding_of = {name: self.encodings[group] for name, group in groups.items()}
@@ -102,8 +107,12 @@ class Columns:
         ordered = {id(self._encoding_of[reading.name]) for reading in self._numbers if reading.ordered}
         self._replaceable = [one for one in self.encodings.values() if id(one) in ordered and not one.is_fixed]
         places = {name: place for place, name in enumerate(types)}
+
+        def is_told(name: str) -> bool:
+            return name in types and is_told_alone(types[name])
+
         self._told_alone = [
-            (name, places[name], self._encoding_of[name].key_of if is_told_alone(types[name]) else None, ordered, nulls)
+            (name, places.get(name, -1), self._encoding_of[name].key_of if is_told(name) else None, ordered, nulls)
             for name, ordered, nulls in self._numbers
         ]
         read = {reading.name for reading in self._numbers if not reading.nulls}
@@ -116,8 +125,7 @@ class Columns:
         """The columns that rules and the key read."""
         read = dict.fromkeys(self.key)
         for rule in self.rules:
-            read |= dict.fromkeys(rule.constraint.columns)
-            read |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
+            read |= dict.fromkeys(rule.columns)
         return list(read)
 
     @property
@@ -227,7 +235,7 @@ class Columns:
         keys = rows.made.get(reading)
         if keys is None or keys.generation != encoding.generation or (extend and len(keys.unknown)):
             keys = encoding.codes(
-                rows.table.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
+                rows.column(reading.name), ordered=reading.ordered, extend=extend, nulls_as_value=reading.nulls
             )
             if len(keys.valid):  # what stands for null is the same each time, though nothing is compared with it
                 keys = replace(keys, values=np.where(keys.valid, keys.values, 0))

@@ -15,7 +15,6 @@ from refute.detect.local import LocalEngine
 from refute.detect.results import Finding, Timed, Verdict, Witness
 from refute.detect.suspecting import LocalSuspects
 from refute.errors import DataError
-from refute.language.conditions import columns_of
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.live.index import Longs
@@ -188,8 +187,7 @@ class KnownClashes(LocalClashes):
 
 def _no_rows(state: State) -> pa.Table:
     """A table for a monitor to which no rows have come, so that rules which are watched can be asked about."""
-    read = [name for rule in state.rules for name in rule.constraint.columns]
-    read += [name for rule in state.rules if rule.where is not None for name in columns_of(rule.where)]
+    read = [name for rule in state.rules for name in rule.columns]
     return pa.table({name: pa.nulls(0) for name in (*state.key, *read)})
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from refute.index.key_table import KeyTable
 from refute.index.run import Run
 from refute.kernels.runs.rows import Lines
+from refute.language.arithmetic import refuse_formulas
 from refute.language.rulebook import Rule
 from refute.live.columns import Columns, ReadRows
 from refute.live.index import Index, Longs
@@ -50,6 +51,7 @@ class Frame:
     @classmethod
     def of(cls, schema: pa.Schema, rules: Sequence[Rule], key: Sequence[str], method: str) -> Frame:
         """The frame for rows of these columns; raises SchemaError where rules or the key do not fit them."""
+        refuse_formulas(schema.names)
         check_rules(Relation.of(schema.empty_table()), rules, key)
         types = {field.name: field.type for field in schema}
         return cls(schema, Columns(types, rules, key), method)

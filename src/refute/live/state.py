@@ -181,6 +181,13 @@ class State:
         self._record(change, added, removed, moved)
         change.rows = (was, self.rows)
 
+    def with_key(self, key: Sequence[str]) -> State:
+        """A state without rows whose rows will have another key. This one stays."""
+        assert self.frame is None
+        found = State(self.rules, key, self.method, self.most)
+        found.version = self.version + 1
+        return found
+
     def with_rules(self, rules: Sequence[Rule]) -> State:
         """A state of the same rows under other rules; raises SchemaError for one that does not fit. This one stays."""
         found = State(rules, self.key, self.method, self.most)

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.language.arithmetic import shown_column
 from refute.language.form import Form, RowFilter, operands
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -146,7 +147,8 @@ def _labelled(predicate: Predicate, left: Encoded, right: Encoded, nulls: Nulls)
     label: Hashable = (*names, predicate.op, *codes)
     if not predicate.op.is_order:
         label = (*names, predicate.op, *codes, nulls) if with_nulls else (*names, "values", *codes)
-    name = names[0] if names[0] == names[1] else f"s.{names[0]}/t.{names[1]}"
+    s_name, t_name = map(shown_column, names)
+    name = s_name if s_name == t_name else f"s.{s_name}/t.{t_name}"
     return compared(predicate.op, left, right, with_nulls=with_nulls, label=label, name=name)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from refute.errors import SchemaError
 from refute.faults import misfits, unknown_column
+from refute.language.arithmetic import sources_of
 from refute.language.conditions import Compare, Condition, InTable, IsNull, Matches, atoms
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate, Value
@@ -93,6 +94,8 @@ def check_predicate(relation: Relation, predicate: Predicate, rule: str | None =
 
 def check_column(relation: Relation, name: str, rule: str | None = None, where: str = "") -> ColumnType:
     """The type of a column; raises SchemaError unless it exists and can be compared."""
+    if relation.computes(name) is not None:
+        return _check_formula(relation, name, rule, where)
     if not relation.has(name):
         raise unknown_column(name, relation.names, rule=rule, where=where)
     kind = relation.type_of(name)
@@ -100,6 +103,16 @@ def check_column(relation: Relation, name: str, rule: str | None = None, where: 
         relation.column(name)  # says why, where its objects have no single type
         raise SchemaError(f"column {kind} cannot be compared{where}; {READABLE}", column=name, rule=rule)
     return kind
+
+
+def _check_formula(relation: Relation, name: str, rule: str | None, where: str) -> ColumnType:
+    """The type of a formula; raises SchemaError unless its columns exist and go together."""
+    for source in sources_of(name):
+        check_column(relation, source, rule, where)
+    try:
+        return relation.type_of(name)
+    except SchemaError as error:
+        raise SchemaError(f"{error}{where}", columns=sources_of(name), rule=rule) from None
 
 
 def _written(value: Value) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from refute.errors import SchemaError
 from refute.faults import repeated_column, unknown_column
+from refute.language.arithmetic import Combined, formula_of
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
@@ -21,6 +22,8 @@ from refute.relation.arrays import truths
 from refute.relation.binding import bind
 from refute.relation.encode.columns import first_codes
 from refute.relation.encode.encoded import Encoded
+from refute.relation.formula_types import formula_type
+from refute.relation.formulas import computed_column
 from refute.relation.keys.encoding import Encoding
 from refute.relation.mask import condition_mask, predicate_mask
 from refute.relation.sources.protocol import ArrowSource, Source, source_of
@@ -68,6 +71,10 @@ class Relation:
         """Whether there is a column of this name."""
         return name in self._positions
 
+    def computes(self, name: str) -> Combined | None:
+        """The formula of this name, unless a column of this name is stored."""
+        return None if name in self._positions else formula_of(name)
+
     def head(self, n: int) -> Relation:
         """The first n rows as a relation of their own, without a copy."""
         return Relation(self._source.slice(0, n), self)
@@ -88,13 +95,16 @@ class Relation:
         """One column as Arrow; raises SchemaError where there is none of this name, or more than one."""
         position = self._positions.get(name)
         if position is None:
-            raise unknown_column(name, self.names)
+            return self._computed(name)
         if name in self._repeated:
             raise repeated_column(name)
         return self._once.get(("column", name), lambda: _with_take(self._source.column(position)))
 
     def type_of(self, name: str) -> ColumnType:
         """The type of one column; a column whose objects have no single type is unsupported."""
+        formula = self.computes(name)
+        if formula is not None:
+            return ColumnType.of(name, formula_type(formula, self.type_of))
         try:
             return ColumnType.of(name, self.column(name).type)
         except SchemaError:
@@ -156,6 +166,18 @@ class Relation:
     def bind(self, constraint: DenialConstraint, *, rule: str | None = None, where: Condition | None = None) -> None:
         """Checks that the rule fits the table; raises SchemaError naming column, type, rule and the nearest name."""
         bind(self, constraint, rule, where)
+
+    def computed(self, name: str) -> pa.ChunkedArray:
+        """The values of a formula in the type that it has for any rows."""
+        formula = self.computes(name)
+        assert formula is not None
+        return computed_column(formula, self.column, self.n_rows, narrow=False)
+
+    def _computed(self, name: str) -> pa.ChunkedArray:
+        formula = self.computes(name)
+        if formula is None:
+            raise unknown_column(name, self.names)
+        return self._once.get(("column", name), lambda: computed_column(formula, self.column, self.n_rows, narrow=True))
 
     def _known_codes(self, names: tuple[str, ...], ordered: bool, dense: bool) -> tuple[Encoded, ...] | None:
         """Codes that were made before and will do."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.types as pt
 
+from refute.language.arithmetic import shown_column
 from refute.language.predicate import Value
 
 READABLE = "rules can use numbers, strings, booleans, dates and times"
@@ -85,7 +86,7 @@ class ColumnType:
 
     def __str__(self) -> str:
         kind = str(self.arrow_type)  # which for lists and the like names fields that no reader cares for
-        return f"{self.name!r} ({kind.partition('<')[0] if pt.is_nested(self.arrow_type) else kind})"
+        return f"{shown_column(self.name)!r} ({kind.partition('<')[0] if pt.is_nested(self.arrow_type) else kind})"
 
 
 @lru_cache(maxsize=256)

@@ -10,13 +10,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_json
 from refute.errors import DataError, OptionError
 from refute.faults import missing_file, not_utf8, unreadable
 from refute.language.addresses import local_path
+from refute.language.conditions import InTable
 from refute.language.render import render_condition
 from refute.report.as_json import plain_value
 from refute.report.result import RuleResult, SinceBaseline
@@ -155,8 +156,12 @@ def _rows(report: Report, result: RuleResult, most: int) -> Iterator[tuple[Any, 
 
 def _fingerprint(result: RuleResult) -> str:
     """What tells a rule from others that had its name: its constraint, the rows it is about, how it reads nulls."""
-    rule = result.rule
-    where = "" if rule.where is None else f" where {render_condition(rule.where)}"
+    rule, added = result.rule, result.rule.added
+    parts = [rule.where]
+    if isinstance(added, InTable):  # by the name of its file, wherever that lies today
+        parts = [replace(added, path=added.path.rstrip("/").rpartition("/")[2]), rule.scope]
+    said = " and ".join(render_condition(part) for part in parts if part is not None)
+    where = f" where {said}" if said else ""
     return f"{rule.constraint.fingerprint} nulls {rule.nulls.value}{where}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,6 @@ from refute.detect.engine import Engine
 from refute.errors import OptionError
 from refute.faults import needing, unknown_rule
 from refute.language.addresses import local_path
-from refute.language.conditions import columns_of
 from refute.language.rulebook import Severity
 from refute.report.discretion import OPEN, Discretion
 from refute.report.exhibits import Exhibits
@@ -148,7 +147,7 @@ class Report:
 
         That holds for text, JSON, JUnit, HTML, suspects and listed violations. `rows` and `split` are the data itself.
         """
-        read = (name for result in self.results for name in _columns_of(result))
+        read = (name for result in self.results for name in result.rule.columns)
         known = list(dict.fromkeys((*self.data.columns, *self.data.key, *read)))
         chosen = Discretion.of(columns, known, everything=not values)
         results = tuple(result.hiding(chosen, self.data.key) for result in self.results)
@@ -240,11 +239,6 @@ class Report:
         from refute.report.as_junit import render
 
         return _written(render(self), path)
-
-
-def _columns_of(result: RuleResult) -> Sequence[str]:
-    where = result.rule.where
-    return (*result.columns, *(() if where is None else columns_of(where)))
 
 
 def _written(text: str, path: str | Path | None) -> str:

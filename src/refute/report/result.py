@@ -11,7 +11,6 @@ from refute.detect.engine import Engine
 from refute.detect.results import Finding, Timed, Witness
 from refute.display import in_one_line
 from refute.display.markup import table_part
-from refute.language.conditions import columns_of
 from refute.language.render import render_condition, render_text
 from refute.language.rulebook import Rule, Severity
 from refute.report.discretion import Discretion
@@ -70,8 +69,7 @@ class RuleResult:
             if rule.tolerance.suspects is not None:
                 suspects = finding.rows if rule.constraint.is_single_row else engine.blamed(rule)
             passed = rule.allows(finding.violations, finding.rows, n_rows, suspects)
-        read = () if rule.where is None else columns_of(rule.where)
-        shown = dict.fromkeys((*key, *rule.constraint.columns, *read))
+        shown = dict.fromkeys((*key, *rule.columns))
         values = timed.values
         if values is not None:
             values = {

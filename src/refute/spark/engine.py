@@ -15,6 +15,7 @@ from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
 from refute.errors import SchemaError
 from refute.faults import no_row_ids
+from refute.language.arithmetic import refuse_formulas
 from refute.language.conditions import Condition, InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
@@ -26,7 +27,7 @@ from refute.spark.answer.bound import BoundRule
 from refute.spark.answer.choice import note_on
 from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
-from refute.spark.blame.alike import all_columns_read, columns_read
+from refute.spark.blame.alike import all_columns_read
 from refute.spark.blame.fewest import fewest_here, fewest_of_groups
 from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
@@ -89,7 +90,8 @@ class SparkEngine:
 
         def opened() -> None:
             source = open_source(table, key=key, session=self._session, schema=schema, csv=csv)
-            needed = _needed(source, reads)
+            refuse_formulas(source.own_columns)
+            needed = source.needed(reads)
             self.source = source.kept(self._place, needed) if persist else source.settled(needed)
             self.key = self.source.key
             self._know_columns()
@@ -124,16 +126,16 @@ class SparkEngine:
         """The rules with the table's own spelling of names; fields of structs that they name become columns."""
         with plain_failures(self.source.name):
             known = len(self.source.frame.columns)
-            names = {name: self.source.spelled(name) for rule in rules for name in columns_read(rule)}
+            names = {name: self.source.spelled(name) for rule in rules for name in rule.read}
             if len(self.source.frame.columns) > known:
                 self._know_columns()
         changed = {name for name, spelled in names.items() if name != spelled}
-        return [renamed(rule, names) if changed.intersection(columns_read(rule)) else rule for rule in rules]
+        return [renamed(rule, names) if changed.intersection(rule.read) else rule for rule in rules]
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns that rules can read: the table's own, and the fields inside them named so far."""
-        return list(self.source.frame.columns)
+        return [name for name in self.source.frame.columns if name not in self.source.computed]
 
     @property
     def own_columns(self) -> list[str]:
@@ -188,6 +190,8 @@ class SparkEngine:
     def scene(self, rule: Rule, limit: int) -> Scene | None:
         """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
         (fitted,) = self.fitted([rule])
+        if rule.constraint.computes:  # which has no axes to draw
+            return None
         here = self.gathering.here(self.prepared(fitted).columns)
         if here is not None:
             return here.scene(fitted, limit)
@@ -309,7 +313,7 @@ class SparkEngine:
             yield self
             return
         with kept() as place:
-            narrow = self.over(self.source.kept(place, _needed(self.source, fitted), named=named))
+            narrow = self.over(self.source.kept(place, self.source.needed(fitted), named=named))
             try:
                 yield narrow
             finally:
@@ -388,12 +392,3 @@ class SparkEngine:
         """Raise DataError where rows have no ids."""
         if not self.source.has_identity:
             raise no_row_ids(what, self.source.name)
-
-
-def _needed(source: SparkSource, rules: Sequence[Rule] | None) -> list[str]:
-    """The columns to keep for these rules; all of them where one is missing, which is reported later."""
-    columns = source.frame.columns
-    wanted = None if rules is None else set(all_columns_read(rules))
-    if wanted is None or not wanted <= set(columns):
-        return columns
-    return [name for name in columns if name in wanted or name in source.key] or columns

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from refute.errors import SchemaError, did_you_mean
-from refute.language.conditions import columns_of
 from refute.language.rulebook import Rule
 from refute.live.arrivals import arrow_of
 
@@ -30,8 +29,7 @@ def read_by(rules: Sequence[Rule], key: Sequence[str]) -> dict[str, str]:
     """The columns that rules and the key read, each with what reads it."""
     found = dict.fromkeys(key, "the key")
     for rule in rules:
-        names = [*rule.constraint.columns, *(() if rule.where is None else columns_of(rule.where))]
-        for name in names:
+        for name in rule.columns:
             found.setdefault(name, f"rule {rule.name!r}")
     return found
 

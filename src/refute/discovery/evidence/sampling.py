@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,14 +18,16 @@ Rows = NDArray[np.int64]
 _WIDEST = 1 << 18  # rows that others are held against in one task
 
 
-def pair_evidence(book: Codebook, s_rows: Rows, t_rows: Rows) -> Evidence:
-    """The evidence of the given pairs; a row paired with itself is left out."""
+def pair_evidence(
+    book: Codebook, s_rows: Rows, t_rows: Rows, *, checked: Callable[[], None] = lambda: None
+) -> Evidence:
+    """The evidence of the given pairs; a row paired with itself is left out. `checked` is as for `evidence_of`."""
     apart = s_rows != t_rows
     s_rows, t_rows = s_rows[apart], t_rows[apart]
     clues = clues_of(book.facts, s_rows, t_rows)
     first, counts = _counted(clues)
     firsts = packed_pairs(s_rows[first], t_rows[first]) if book.keeps_pairs else None
-    return Evidence.from_clues(book, clues[first], counts, firsts)
+    return Evidence.from_clues(book, clues[first], counts, firsts, checked=checked)
 
 
 def _counted(clues: NDArray[np.int32]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:

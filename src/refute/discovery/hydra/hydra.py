@@ -30,11 +30,12 @@ from refute.discovery.options import Options
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.tuning import STANDARD, Tuning
-from refute.discovery.work import Budget
+from refute.discovery.work import Budget, TimeIsUpError
 from refute.kernels.evidence.clues import own_positions
 from refute.relation import Relation
 
-_DRAW = 1 << 20
+_DRAW = 1 << 20  # pairs that are drawn at once, and
+_COMPARED = 1 << 24  # comparisons of them: between two looks at the clock
 
 Choice = tuple[int, int]  # a slot and the mask of its accepted states
 
@@ -71,8 +72,11 @@ class Hydra:
     def run(self, budget: Budget) -> Outcome:
         """The rules of the table, or those verified until the time was up."""
         self._budget = budget
-        sample = self._random_sample()
-        self._focused_sample()
+        try:
+            sample = self._random_sample()
+            self._focused_sample()
+        except TimeIsUpError:
+            return self.so_far()
         boxes, complete = self._inverted()
         nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
         checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
@@ -106,14 +110,15 @@ class Hydra:
         """Section 4.2: every tuple with some random others."""
         self._budget.report("random sample")
         n = self._relation.n_rows
-        parts = []
-        step = max(1, _DRAW // self._tuning.partners)
+        parts, checked = [], self._budget.raise_if_expired
+        at_once = min(_DRAW, _COMPARED // max(1, len(self._book.facts.s)))
+        step = max(1, at_once // self._tuning.partners)
         for start in range(0, n, step):
             s = np.repeat(np.arange(start, min(start + step, n)), self._tuning.partners)
-            parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s))))
+            parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s)), checked=checked))
             if self._budget.expired:
                 break
-        self._evidence = merged(self._space, parts)
+        self._evidence = merged(self._space, parts, checked=checked)
         return self._evidence
 
     def _focused_sample(self) -> None:
@@ -128,7 +133,8 @@ class Hydra:
             if not len(s):
                 continue
             before = len(self._evidence)
-            self._evidence = merged(self._space, [self._evidence, pair_evidence(self._book, s, t)])
+            fresh = pair_evidence(self._book, s, t, checked=self._budget.raise_if_expired)
+            self._evidence = merged(self._space, [self._evidence, fresh], checked=self._budget.raise_if_expired)
             efficiency = (len(self._evidence) - before) / len(s)
             if efficiency >= self._tuning.efficiency:
                 heapq.heappush(queue, (-efficiency, number))

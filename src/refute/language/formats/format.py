@@ -84,11 +84,16 @@ def book_of(rules: Iterable[DenialConstraint | Rule | str], log: ProblemLog, tit
     return RuleBook.of(found)
 
 
-def write_each_line(book: RuleBook, title: str, render: Callable[[DenialConstraint], str]) -> str:
-    """One line of text per rule; an error names every rule that the format cannot express, and why."""
+def write_each_line(
+    book: RuleBook, title: str, render: Callable[[DenialConstraint], str], *, computes: bool = False
+) -> str:
+    """One line of text per rule; an error names every rule that the format cannot express, and why.
+
+    `computes` says that the format has arithmetic.
+    """
 
     def line_of(rule: Rule) -> str:
-        line = render(plain_constraint(rule))
+        line = render(plain_constraint(rule, computes=computes))
         if "\n" in line or "\r" in line:
             raise UnwritableError("a name or constant has a line break, and this format has one line per rule")
         return line + "\n"
@@ -110,10 +115,14 @@ def written_each(book: RuleBook, title: str, write: Callable[[Rule], str]) -> li
     return texts
 
 
-def plain_constraint(rule: Rule) -> DenialConstraint:
+def plain_constraint(rule: Rule, *, computes: bool = False) -> DenialConstraint:
     """The rule's constraint, if that says all about which rows clash: foreign formats have no `where`, no null mode."""
     if rule.where is not None:
         raise UnwritableError("it has a `where`")
     if rule.nulls is not Nulls.SQL:
         raise UnwritableError(f"it has `nulls: {rule.nulls.value}`", value=rule.nulls.value)
+    if rule.constraint.computes and not computes:
+        raise UnwritableError(
+            "it has arithmetic, and this format compares columns and constants only", columns=rule.constraint.columns
+        )
     return rule.constraint

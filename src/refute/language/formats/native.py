@@ -49,7 +49,7 @@ def read_text(text: str, table: TableFacts | None = None) -> RuleBook:
 
 def write_text(book: RuleBook, table: TableFacts | None = None) -> str:
     """One rule per line in our notation; names, severity and the like are not kept."""
-    return write_each_line(book, TEXT.title, _line)
+    return write_each_line(book, TEXT.title, _line, computes=True)
 
 
 def sniff_text(text: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
+from refute.language.arithmetic import formula_of
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
-from refute.language.render.text import quote_name, render_constant
+from refute.language.render.text import quote_name, render_column, render_constant
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderRule, RowRule, recognise
 
 _IS = {
@@ -130,6 +131,8 @@ def _value(constant: Constant) -> str:
 
 
 def _operand(column: Column, owner: bool) -> str:
+    if owner and formula_of(column.name) is not None:
+        return render_column(column)
     name = quote_name(column.name)
     return f"the {name} of {column.row.value}" if owner else name
 

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from refute.errors import RuleError
+from refute.language.arithmetic import Number, Span, Unit, formula_of, spelled
 from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.form import Form
 from refute.language.nulls import Nulls
@@ -131,10 +132,21 @@ class SqlWriter:
         return self._value_of(column.name, f"{alias or column.row.value}.")
 
     def _value_of(self, name: str, prefix: str = "") -> str:
+        formula = formula_of(name)
+        if formula is not None:
+            return f"({spelled(formula, lambda source: self._value_of(source, prefix), self._part)})"
         written = f"{prefix}{self._name(name)}"
         if name not in self.floats:
             return written
         return f"nanvl({written}, NULL)" if self.dialect is Dialect.SPARK else f"NULLIF({written}, 'NaN')"
+
+    def _part(self, part: Number | Span) -> str:
+        """A number or a length of time; without brackets around a sign, two of them would begin a comment."""
+        if isinstance(part, Span):
+            length = part.in_days if part.unit is Unit.WEEK else part
+            return f"INTERVAL '{length.count}' {length.unit.name}"
+        written = self._literal(part.value)
+        return f"({written})" if written.startswith("-") else written
 
     def _name(self, name: str) -> str:
         mark = "`" if self.dialect is Dialect.SPARK else '"'

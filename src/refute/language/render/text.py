@@ -7,6 +7,7 @@ import math
 import re
 from decimal import Decimal
 
+from refute.language.arithmetic import formula_of, shown_column, spelled
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
@@ -60,8 +61,12 @@ def render_operand(operand: Column | Constant) -> str:
 
 
 def render_column(column: Column) -> str:
-    """`s.zip`."""
-    return f"{column.row.value}.{quote_name(column.name)}"
+    """`s.zip`, or `s.price * s.qty`."""
+    formula = formula_of(column.name)
+    prefix = f"{column.row.value}."
+    if formula is None:
+        return prefix + quote_name(column.name)
+    return spelled(formula, lambda name: prefix + quote_name(name))
 
 
 def render_condition(condition: Condition) -> str:
@@ -100,8 +105,10 @@ def render_constant(constant: Constant) -> str:
 
 
 def quote_name(name: str) -> str:
-    """The name as written after a row variable: in back quotes unless it is one word."""
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    """The name as written after a row variable: in back quotes unless it is one word, or the text of a formula."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return "`" + name.replace("`", "``") + "`" if formula_of(name) is None else shown_column(name)
 
 
 def quote_bare(name: str) -> str:

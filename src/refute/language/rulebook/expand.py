@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 
+from refute.language.arithmetic import formula_of
 from refute.language.column_rules import AllowedValues, Patterns, References, RulePart
 from refute.language.constraint import DenialConstraint
 from refute.language.parser import RuleKind, parse_kind, parse_statement
@@ -73,9 +74,21 @@ def short_form(constraint: DenialConstraint) -> Sugar | None:
     A form that only means the same with `s` and `t` exchanged does not count, as it would turn the pairs around.
     """
     sugar = recognise(constraint)
-    if sugar is None or [set(found.predicates) for found in sugar.constraints()] != [set(constraint.predicates)]:
+    if sugar is None or _lists_formulas(sugar):
         return None
-    return sugar
+    same = [set(found.predicates) for found in sugar.constraints()] == [set(constraint.predicates)]
+    return sugar if same else None
+
+
+def _lists_formulas(sugar: Sugar) -> bool:
+    """Whether it has arithmetic in a list of names, where none can be written."""
+    match sugar:
+        case Key(names) | OrderRule(by=names) | NoOverlap(by=names):
+            return any(formula_of(name) is not None for name in names)
+        case FunctionalDependency(left, right):
+            return any(formula_of(name) is not None for name in (*left, *right))
+        case _:
+            return False
 
 
 def join_names(names: Iterable[str]) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from refute.faults import several_rules
-from refute.language.conditions import And, Condition, InTable, IsNull, Matches
+from refute.language.arithmetic import all_sources
+from refute.language.conditions import And, Condition, InTable, IsNull, Matches, compared_by
 from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
@@ -100,6 +101,22 @@ class Rule:
                 raise AssertionError(f"no kind adds {other}")
         where = self.scope
         return sentence if where is None else f"{sentence} Only rows where {render_condition(where)} count."
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The table's columns that it and its `where` read, each once."""
+        return all_sources(self.compared)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """What it and its `where` compare: columns of the table, and formulas over them."""
+        chosen = () if self.where is None else compared_by(self.where)
+        return tuple(dict.fromkeys((*self.constraint.compared, *chosen)))
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What it compares, and the table's columns behind that, each once."""
+        return tuple(dict.fromkeys((*self.compared, *self.columns)))
 
     @property
     def terms(self) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from pyarrow import csv
 
 from refute.errors import DataError
 from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, typed_cells
+from refute.relation.read.csv_ends import refuse_unclosed, with_last_null
 from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
@@ -50,7 +51,9 @@ def read_csv(
         typed = {file: schema.table(_columns(part), str(file)) for file, part in parts.items()}
         return [typed.get(file, typed[first].slice(0, 0)) for file in files]
     whole = pa.concat_tables(parts.values())
-    if 0 < len(whole) <= FEW:
+    if not len(whole):  # no cell says of which type a column is, so it compares with all
+        return [pa.schema([(name, pa.null()) for name in names]).empty_table() for _ in files]
+    if len(whole) <= FEW:
         whole = typed_cells(whole, names)
     else:
         whole = whole.cast(pa.schema(list(zip(names, map(column_type, whole.columns), strict=True))))
@@ -86,16 +89,37 @@ def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOp
     header, has_rows = _opening(file, delimiter, names, given)
     if not has_rows:  # of which Arrow makes nothing where the header's line has no end
         return pa.schema([(name, pa.string()) for name in header]).empty_table()
+    text = _parsed(file, delimiter, header, given, has_header=not names)
+    text = _with_nulls(text, given)
+    return text if file.stat().st_size <= _BLOCKS[0] and not _has_quotes(file, given) else _with_line_feeds(text)
+
+
+def check_quotes(file: Path, delimiter: str, names: Sequence[str], options: CsvOptions, *, has_header: bool) -> None:
+    """Raises DataError where the last quote of a file is never closed; of its cells, only the last column is read."""
+    _parsed(file, delimiter, names, options, has_header=has_header, columns=[names[-1]])
+
+
+def _parsed(
+    file: Path,
+    delimiter: str,
+    header: Sequence[str],
+    given: CsvOptions,
+    *,
+    has_header: bool,
+    columns: list[str] | None = None,
+) -> pa.Table:
+    """The cells as Arrow reads them; raises DataError where the last quote is never closed."""
     converting = csv.ConvertOptions(
         column_types={name: pa.string() for name in header},
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
+        include_columns=columns,
     )
     small = file.stat().st_size <= _BLOCKS[0]  # and not worth threads, of which each would hold memory for all columns
     options = csv.ReadOptions(
         column_names=list(header),
-        skip_rows_after_names=0 if names else 1,
+        skip_rows_after_names=int(has_header),
         use_threads=not small,
         encoding=given.encoding,
     )
@@ -105,8 +129,11 @@ def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOp
     for block in _BLOCKS:
         options.block_size = block
         try:
-            text = _with_nulls(csv.read_csv(file, options, parsing, converting), given)
-            return text if small and not _has_quotes(file, given) else _with_line_feeds(text)
+            text = csv.read_csv(file, options, parsing, converting)
+            if not len(text):
+                return text
+            refuse_unclosed(file, text.column(-1)[-1].as_py(), given)
+            return with_last_null(text, file, given.separates(delimiter), given.encoding)
         except pa.ArrowInvalid as error:  # Arrow reads no row that is longer than two blocks
             if "straddl" not in str(error) or block == _BLOCKS[-1]:
                 raise

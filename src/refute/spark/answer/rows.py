@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
 from refute.detect.results import Witness
-from refute.language.conditions import InTable, columns_of
+from refute.language.conditions import InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
 from refute.relation.shown import shown_row
@@ -48,8 +48,7 @@ class RuleRows:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns that the rule and its `where` read."""
-        chosen = () if self._rule.where is None else columns_of(self._rule.where)
-        return tuple(dict.fromkeys((*self._rule.constraint.columns, *chosen)))
+        return self._rule.read
 
     @property
     def plain_columns(self) -> tuple[str, ...]:
@@ -160,6 +159,6 @@ class RuleRows:
 
     def _row(self, values: dict[str, Any], *, plain: bool = True) -> FoundRow:
         """A row found, by its id and the values that the rule reads; plain names or those of the table."""
-        names = {name: self._engine.names[name] if plain else name for name in self.columns}
+        names = {name: self._engine.names[name] if plain else name for name in self._rule.columns}
         shown = {name: values[source] for name, source in names.items()}
         return found_row(shown, values[ROW_COLUMN] if self._engine.source.has_identity else shown, self._engine.key)

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from refute.blame.contest import Longs
 from refute.blame.trust import FULL
-from refute.language.conditions import And, Compare, columns_of
+from refute.language.conditions import And, Compare
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
 from refute.language.rulebook import Rule
@@ -77,9 +77,8 @@ class Representatives:
         self.shapes = {name: BlameShape.of(plain) for name, plain in self.plain.items()}
         self.flags: dict[str, str] = {}
         self.common: dict[str, str] = {}
-        self.names = [
-            engine.names[name] for name in dict.fromkeys(name for rule in rules for name in columns_read(rule))
-        ]
+        self._read = {rule.name: [engine.names[name] for name in rule.read] for rule in rules}
+        self.names = list(dict.fromkeys(name for names in self._read.values() for name in names))
         marks = MarkedTable(engine, self.names, place)
         if apart:
             two_rows = [plain for plain in self.plain.values() if not plain.constraint.is_single_row]
@@ -97,12 +96,10 @@ class Representatives:
 
     def _group(self, alone: set[str]) -> None:
         """Put rows together that are alike; those that some of these rules mark stay alone."""
-        shown = {
-            name for rule in self._rules if rule.name not in self.flags for name in columns_read(self.plain[rule.name])
-        }
+        shown = {name for rule in self._rules if rule.name not in self.flags for name in self._read[rule.name]}
         seen: dict[str, list[SparkColumn]] = {name: [] for name in self.names}  # by column: the flags that show it
         for rule, flag in self.flags.items():
-            for name in columns_read(self.plain[rule]):
+            for name in self._read[rule]:
                 seen[name].append(F.col(flag))
         values = [self._shown(name, None if name in shown else seen[name]).alias(name) for name in self.names]
         beside = [F.col(name) for name in (*self.flags.values(), *self.common.values())]
@@ -197,15 +194,9 @@ def any_of(flags: Iterable[SparkColumn]) -> SparkColumn:
     return reduce(or_, flags, F.lit(False))
 
 
-def columns_read(rule: Rule) -> tuple[str, ...]:
-    """The columns that a rule and its `where` read."""
-    chosen = () if rule.where is None else columns_of(rule.where)
-    return tuple(dict.fromkeys((*rule.constraint.columns, *chosen)))
-
-
 def all_columns_read(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """The columns that some of the rules read."""
-    return tuple(dict.fromkeys(name for rule in rules for name in columns_read(rule)))
+    """What some of the rules compare, and the columns behind that."""
+    return tuple(dict.fromkeys(name for rule in rules for name in rule.read))
 
 
 def in_order(table: pa.Table) -> pa.Table:

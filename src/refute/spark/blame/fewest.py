@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 from refute.language.predicate import Row
 from refute.language.rulebook import Rule
 from refute.spark.answer.pairing import Pairing
-from refute.spark.blame.alike import columns_read
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.source.renaming import renamed
 from refute.spark.worker import RESERVED
@@ -23,7 +22,7 @@ _ROWS, _MOST, _VALUE = (RESERVED + name for name in ("rows", "most", "value"))
 def fewest_here(engine: SparkEngine, rule: Rule) -> int | None:
     """The rows to blame for a rule, of a table whose columns come to this process; None where they do not fit."""
     engine.prepared(rule)  # which raises where something is wrong with it
-    names = columns_read(rule)
+    names = rule.read
     if not engine.gathering.fits(names, engine.gathering.most_rows(names)):
         return None
     with engine.gathering.rows(names, identified=False) as here:

@@ -15,7 +15,7 @@ from refute.blame.lines import SuspectFinding
 from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
-from refute.spark.blame.alike import Representatives, all_columns_read, columns_read, id_order, in_order
+from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedFinding
 from refute.spark.expressions import quoted
@@ -165,7 +165,7 @@ def _withheld(rules: Sequence[Rule], names: tuple[str, ...], *, apart: bool) -> 
     if apart:
         return frozenset(names)
     marking = [rule for rule in rules if not rule.constraint.is_single_row and not BlameShape.of(rule).says_alike]
-    return frozenset(name for rule in marking for name in columns_read(rule))
+    return frozenset(name for rule in marking for name in rule.read)
 
 
 def _notes(times: Longs, withheld: frozenset[str]) -> list[str]:

@@ -18,7 +18,7 @@ from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule
 from refute.relation import Relation
 from refute.spark.answer.pairing import Pairing
-from refute.spark.blame.alike import TIMES, columns_read, in_order
+from refute.spark.blame.alike import TIMES, in_order
 from refute.spark.blame.contests import SparkContest
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blocks import Batches
@@ -122,7 +122,7 @@ class OrderTask:
 
     def _answers(self, table: pa.Table) -> list[tuple[str, pa.Array]]:
         n = table.num_rows
-        problem = compile_rule(Relation.of(table.select(columns_read(self.rule))), self.rule).problem if n else None
+        problem = compile_rule(Relation.of(table.select(self.rule.read)), self.rule).problem if n else None
         if problem is None:
             return self._nothing(n)
         given = [np.array(table.column(name).to_numpy(zero_copy_only=False)) for name in self.given]

@@ -102,7 +102,9 @@ class VotedFinding:
         shape = self._alike.shapes[rule.name]
         names = rule.constraint.columns
         own = Form.of(rule)
-        if shape.is_dependency:
+        if rule.constraint.computes:  # no cell holds what it compares: all that it reads are in question
+            names = () if rule.name in self.in_rounds else names
+        elif shape.is_dependency:
             names = (operands(own.differ[0])[0],)
         elif shape.is_chain and rule.name not in self.in_rounds:
             names = tuple(operands(one.predicate)[0] for one in own.order)

@@ -17,7 +17,7 @@ from refute.discovery.search import search
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import STANDARD, Tuning
 from refute.errors import OptionError
-from refute.language.conditions import Condition, columns_of
+from refute.language.conditions import Condition, columns_of, compared_by
 from refute.language.parser import parse_condition
 from refute.plan.method import MethodName
 from refute.relation import Family, Relation
@@ -105,7 +105,7 @@ class OpenedRows:
         """These columns of the chosen rows; where some are left out, texts are compared by their code points."""
         if self.chosen is None:
             return frame.select(*map(quoted, names))
-        needed = frame.select(*map(quoted, dict.fromkeys([*names, *columns_of(self.chosen)])))
+        needed = frame.select(*map(quoted, dict.fromkeys([*names, *compared_by(self.chosen)])))
         plain = by_code_point(needed, needed.schema)
         return chosen_rows(plain, empty_relation(plain), self.chosen).select(*map(quoted, names))
 
@@ -117,7 +117,7 @@ def opened_rows(table: Any, options: Options, where: str | None, place: Kept | N
     chosen = None if where is None else _condition(source, where)
     wanted = set(options.columns or own)
     names = [name for name in own if name in wanted or not wanted <= set(own)]
-    names += [name for name in (() if chosen is None else columns_of(chosen)) if name not in names]
+    names += [name for name in (() if chosen is None else compared_by(chosen)) if name not in names]
     return OpenedRows(source.settled(names) if place is None else source.kept(place, names), own, chosen)
 
 
@@ -126,7 +126,9 @@ def _condition(source: SparkSource, where: str) -> Condition:
     own = source.frame.columns
     meant = {name: source.spelled(name) for name in columns_of(parse_condition(where))}
     known = [*own, *(name for name, spelled in meant.items() if name not in own and spelled in source.frame.columns)]
-    condition = renamed_condition(parse_condition(where, known), meant)
+    written = parse_condition(where, known)
+    meant |= {name: source.spelled(name) for name in compared_by(written)}
+    condition = renamed_condition(written, meant)
     empty_relation(source.frame).condition_mask(condition)  # which says what cannot be compared
     return condition
 

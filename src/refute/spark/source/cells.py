@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from pyspark.sql import functions as F
 
 from refute.errors import InferredTypesWarning
 from refute.faults import not_utf8
+from refute.language.addresses import is_local_address, local_path
+from refute.relation.read.csv import check_quotes
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
@@ -23,7 +26,7 @@ from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
-_UNREAD = "unread"
+_UNREAD, _BROKEN = "unread", "broken"
 _SAMPLE = 1 << 20  # bytes that show which encoding they may be in
 
 
@@ -68,8 +71,30 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv
         raise not_utf8(path) if listing.format.delimiter is None else not_encoded(path, csv.encoding, _sample(path))
 
 
+def broken(last: str) -> Column:
+    """Whether some cell of the last column holds a line break, as where a quote is never closed."""
+    cell = F.col(quoted(last))
+    seen = F.contains(cell, F.lit("\n")) | F.contains(cell, F.lit("\r"))
+    return F.coalesce(F.bool_or(F.coalesce(seen, F.lit(False))), F.lit(False)).alias(_BROKEN)
+
+
+def check_closed(
+    listing: Listing, rows: Sequence[Row], names: Sequence[str], csv: CsvOptions, *, has_header: bool
+) -> None:
+    """Raises DataError where the last quote of a file is never closed; `rows` have what `broken` gives.
+
+    Spark takes all that follows such a quote for one cell, so only files with a line break in a last cell are looked at
+    once more, if this process sees them.
+    """
+    if listing.here and listing.format.delimiter is not None:
+        for file in sorted({_path(row[FILE]) for row in rows if row[_BROKEN]}):
+            check_quotes(Path(file), listing.format.delimiter, names, csv, has_header=has_header)
+
+
 def _path(found: object) -> str:
-    return unquote(str(found)).removeprefix("file://")
+    """The path of a file on this machine, or an address as Spark has it."""
+    text = str(found)
+    return str(local_path(text)) if is_local_address(text) else unquote(text)
 
 
 def _sample(path: str) -> bytes:
@@ -81,15 +106,24 @@ def _sample(path: str) -> bytes:
         return b""
 
 
-def checked(cells: DataFrame, schema: Schema, listing: Listing, csv: CsvOptions = USUAL) -> Checked:
-    """The facts of one pass over all cells; raises DataError where one does not fit the type of its column."""
+def checked(
+    cells: DataFrame, schema: Schema, listing: Listing, csv: CsvOptions = USUAL, names: Sequence[str] = ()
+) -> Checked:
+    """The facts of one pass over all cells; raises DataError where one does not fit the type of its column.
+
+    `names` are all columns of CSV files, in their order.
+    """
     path = listing.path
     numbered = list(enumerate(schema.types.items()))
     filled = [F.count(_cell(name, kind)).alias(f"cells {i}") for i, (name, kind) in numbered]
     wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
+    facts = [*block_facts(), unread(schema.types), *filled, *wrong]
+    facts += [broken(names[-1])] if names else []
     with plain_failures(path):
-        rows = located(cells).groupBy(FILE, BLOCK).agg(*block_facts(), unread(schema.types), *filled, *wrong).collect()
+        rows = located(cells).groupBy(FILE, BLOCK).agg(*facts).collect()
     check_text(cells.sparkSession, listing, rows, csv)
+    if names:
+        check_closed(listing, rows, names, csv, has_header=schema.header)
     for i, (name, kind) in numbered:
         found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
         if found:

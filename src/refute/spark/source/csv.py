@@ -23,7 +23,7 @@ from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
-from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread
+from refute.spark.source.cells import Scan, announce, broken, cast, check_closed, check_text, checked, unread
 from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
@@ -72,14 +72,18 @@ def open_csv(
     text = _Text(session, listing, names, split, header, options)
     if schema is not None:
         with _headers_compared(listing, names if header else None, options):
-            found = checked(text.frame(all_cells=True), schema, listing, options)
+            found = checked(text.frame(all_cells=True), schema, listing, options, names)
         return Scan(text.typed(schema.types), found.layout)
     with _headers_compared(listing, names if header else None, options):
         possible = text.sampled()
     with _headers_compared(listing, names if header else None, options), plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
-        rows = cells.groupBy(FILE, BLOCK).agg(*block_facts(), unread(names), *_fits(possible)).collect()
+        facts = (*block_facts(), unread(names), broken(names[-1]))
+        rows = cells.groupBy(FILE, BLOCK).agg(*facts, *_fits(possible)).collect()
     check_text(session, listing, rows, options)
+    check_closed(listing, rows, names, options, has_header=header)
+    if not rows:
+        return Scan(text.untyped(), FileLayout.of(rows))
     types = _types(possible, rows)
     announce(listing.path, {name: kind.name for name, kind in types.items()})
     return Scan(text.typed(types), FileLayout.of(rows))
@@ -137,6 +141,12 @@ class _Text:
         frame = self.frame()
         cells = [self._cell(name, kind) for name, kind in types.items()]
         return frame.select(*cells, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
+
+    def untyped(self) -> DataFrame:
+        """The columns of files without rows: no cell says of which type one is, so it compares with all."""
+        frame = self.frame()
+        nothing = (F.lit(None).alias(name) for name in self.names)
+        return frame.select(*nothing, *(F.col(quoted(name)) for name in frame.columns[len(self.names) :]))
 
     def _cell(self, name: str, kind: CellType) -> Column:
         if kind.pattern is not None or self.split:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
+from refute.language.arithmetic import renamed_column
 from refute.language.conditions import And, Compare, Condition, InTable, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Column, Predicate
@@ -42,11 +43,16 @@ def renamed(rule: Rule, names: Mapping[str, str]) -> Rule:
 
 
 def _predicate(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
-    left = Column(predicate.left.row, names[predicate.left.name])
+    left = Column(predicate.left.row, _column(predicate.left.name, names))
     right = predicate.right
     return Predicate.of(
-        left, predicate.op, Column(right.row, names[right.name]) if isinstance(right, Column) else right
+        left, predicate.op, Column(right.row, _column(right.name, names)) if isinstance(right, Column) else right
     )
+
+
+def _column(name: str, names: Mapping[str, str]) -> str:
+    """The other name of a column; that of a formula without one of its own reads its columns by their other names."""
+    return names[name] if name in names else renamed_column(name, names.__getitem__)
 
 
 def renamed_condition(condition: Condition, names: Mapping[str, str]) -> Condition:
@@ -55,9 +61,9 @@ def renamed_condition(condition: Condition, names: Mapping[str, str]) -> Conditi
         case Compare(predicate):
             return Compare(_predicate(predicate, names))
         case IsNull(name, negated):
-            return IsNull(names[name], negated)
+            return IsNull(_column(name, names), negated)
         case Matches(name):
-            return replace(condition, name=names[name])
+            return replace(condition, name=_column(name, names))
         case InTable(own):
             return replace(condition, names=tuple(names[name] for name in own))
         case Not(part):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StringType, StructType, VariantType
 
-from refute.errors import DataError
+from refute.errors import DataError, SchemaError
 from refute.faults import (
     no_row_ids,
     null_key,
@@ -23,8 +24,11 @@ from refute.faults import (
     unknown_column,
     unusable_key,
 )
+from refute.language.arithmetic import formula_of, renamed_column
+from refute.language.rulebook import Rule
 from refute.relation.shown import shown_row
 from refute.spark.expressions import quoted
+from refute.spark.formulas import formula_expression
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.files import glimpse_of_files, rows_by_footers
 from refute.spark.source.keeping import Kept
@@ -32,6 +36,7 @@ from refute.spark.source.lineage import lineages_of, materialised, scanned_forma
 from refute.spark.source.naming import Naming, spelled, with_fields
 from refute.spark.source.positions import FileLayout, layout_of, with_positions, with_row_numbers
 from refute.spark.source.renaming import is_collated
+from refute.spark.source.types import empty_relation
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
@@ -54,7 +59,9 @@ class SparkSource:
         self.frame = frame  # with a column for each field of a struct that a rule or the key has named
         self.name = name
         self.own_columns = tuple(frame.columns)
+        self.computed: set[str] = set()  # columns of `frame` that are formulas of rules
         self._naming = Naming.of(frame)
+        self._numbered: DataFrame | None = None  # the rows with their positions, where both were evaluated once
         self.key = tuple(self.spelled(column) for column in key)
         self._layout = layout
         self._n_rows: int | None = layout.n_rows if layout is not None else None
@@ -66,19 +73,47 @@ class SparkSource:
         self._repeatable: dict[tuple[str, ...], bool] = {}
         self._is_steady = scanned is not None  # nothing but files, as they are
         self._is_held = False  # in memory, or kept by Spark
-        self._numbered: DataFrame | None = None  # the rows with their positions, where both were evaluated once
         self._once = threading.RLock()  # several rules may ask at a time
         self._check_names()
 
     def spelled(self, name: str) -> str:
         """The table's own name of a column, or of a field inside one, which then is a column of `frame`; a name that
         leads nowhere stays as it is."""
+        if formula_of(name) is not None:
+            return self._with_formula(renamed_column(name, self.spelled))
         path = self._naming.path(name)
         if path is None:
             return name
         if spelled(path) not in self.frame.columns:
-            self.frame = with_fields(self.frame, [path])
+            self._widen(lambda frame: with_fields(frame, [path]))
         return spelled(path)
+
+    def needed(self, rules: Sequence[Rule] | None) -> list[str]:
+        """The columns to keep for these rules; all of them where one is missing, which is reported later."""
+        columns = self.frame.columns
+        if rules is None:
+            return columns
+        wanted = {name for rule in rules for name in rule.read if name in columns or formula_of(name) is None}
+        if not wanted <= set(columns):
+            return columns
+        return [name for name in columns if name in wanted or name in self.key] or columns
+
+    def _with_formula(self, name: str) -> str:
+        """The name of a formula, which then is a column of `frame`, if the types of its columns admit that."""
+        formula = formula_of(name)
+        if formula is not None and name not in self.frame.columns:
+            with suppress(SchemaError):  # which is raised again where rules are held against the table
+                added = formula_expression(formula, empty_relation(self.frame))
+                self._widen(lambda frame: frame.withColumn(name, added))
+                self.computed.add(name)
+        return name
+
+    def _widen(self, widened: Callable[[DataFrame], DataFrame]) -> None:
+        """Adds columns to the rows, also to those that have their positions beside them."""
+        self.frame = widened(self.frame)
+        if self._numbered is not None:
+            columns = [F.col(quoted(name)) for name in (*self.frame.columns, ROW_COLUMN)]
+            self._numbered = widened(self._numbered).select(*columns)
 
     def n_rows(self) -> int:
         """How many rows there are; counted once."""

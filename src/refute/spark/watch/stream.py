@@ -84,7 +84,7 @@ def start(frame: DataFrame, taker: BatchTaker, *, once: bool, every: float | Non
 
 
 def _is_renamed(rule: Rule, names: dict[str, str]) -> bool:
-    return any(names[name] != name for name in read_by([rule], ()))
+    return any(names[name] != name for name in rule.columns)
 
 
 def _is_plain(field: StructField, schema: Any) -> bool:

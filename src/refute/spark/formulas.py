@@ -1,0 +1,90 @@
+"""Formulas as Spark expressions: the same numbers, dates and moments as in process, whatever settings a session has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow.types as pt
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F
+
+from refute.language.arithmetic import Combined, Formula, Number, Read, Sign, Span
+from refute.relation import Relation
+from refute.relation.formula_types import Exact, Mode, exact_type, mode_of, moment_of
+from refute.relation.formulas import beyond_time
+from refute.relation.types import Family
+from refute.spark.expressions import literal, quoted
+
+_DAY = 86_400
+_LAST_DAY = 2**31 - 1
+_OPERATIONS: dict[Sign, Callable[[SparkColumn, SparkColumn], SparkColumn]] = {
+    Sign.PLUS: lambda left, right: left + right,
+    Sign.MINUS: lambda left, right: left - right,
+    Sign.TIMES: lambda left, right: left * right,
+}
+
+
+def formula_expression(formula: Combined, types: Relation) -> SparkColumn:
+    """The formula over columns of these types; raises SchemaError where it does not fit them."""
+    match mode_of(formula, types.type_of):
+        case Mode.NOTHING:
+            return F.lit(None)
+        case Mode.FLOAT:
+            return _floats(formula)
+        case Mode.EXACT:
+            return _exact(formula, types)
+        case Mode.MOMENT:
+            return _moved(formula, types)
+
+
+def _floats(formula: Formula) -> SparkColumn:
+    match formula:
+        case Read(name):
+            return F.col(quoted(name)).cast("double")
+        case Number(value):
+            return F.lit(float(value))
+        case Combined(left, sign, right):
+            return _OPERATIONS[sign](_floats(left), _floats(right))
+        case Span():
+            raise AssertionError("floats have no lengths of time")
+
+
+def _exact(formula: Formula, types: Relation) -> SparkColumn:
+    """Integers of 64 bits where their types leave no room for an overflow, decimals with room for all digits else."""
+    size = exact_type(formula, types.type_of)
+    match formula:
+        case Read(name):
+            return F.col(quoted(name)).cast(_type(size))
+        case Number(value):
+            return literal(format(value, "f") if not isinstance(value, int) else str(value), _type(size))
+        case Combined(left, sign, right):
+            sizes = [exact_type(part, types.type_of) for part in (left, right)]
+            parts = [_exact(part, types) for part in (left, right)]
+            if not (size.is_long and all(one.is_long for one in sizes)):
+                parts = [part.cast(_decimal(one)) for part, one in zip(parts, sizes, strict=True)]
+            return _OPERATIONS[sign](*parts).cast(_type(size))
+        case Span():
+            raise AssertionError("numbers have no lengths of time")
+
+
+def _moved(formula: Combined, types: Relation) -> SparkColumn:
+    column, seconds = moment_of(formula, types.type_of)
+    plain = F.col(quoted(column.name))
+    if pt.is_date(column.arrow_type):
+        days = F.unix_date(plain).cast("bigint") + F.lit(seconds // _DAY).cast("bigint")
+        outside = (days > F.lit(_LAST_DAY)) | (days < F.lit(-_LAST_DAY - 1))
+        safe = F.when(~outside, days).cast("int")
+        return F.when(outside, F.raise_error(F.lit(str(beyond_time(formula, column))))).otherwise(
+            F.date_from_unix_date(safe)
+        )
+    if column.family is Family.ZONED:  # a day of 24 hours, whatever the clocks of the session's zone do
+        return F.timestamp_micros(F.unix_micros(plain) + F.lit(seconds * 10**6).cast("bigint"))
+    return plain + F.expr(f"make_dt_interval({seconds // _DAY}, 0, 0, {seconds % _DAY})")
+
+
+def _type(size: Exact) -> str:
+    return "bigint" if size.is_long else _decimal(size)
+
+
+def _decimal(size: Exact) -> str:
+    return f"decimal({size.digits},{size.scale})"
