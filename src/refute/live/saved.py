@@ -106,6 +106,15 @@ class KeptState:
         return self.state.key
 
     @property
+    def schema(self) -> pa.Schema | None:
+        """The columns and their types; None before the first rows have come."""
+        return self.state.schema
+
+    def take_key(self, key: tuple[str, ...]) -> None:
+        """Identifies rows by other columns, before the first have come."""
+        self.state = self.state.with_key(key)
+
+    @property
     def version(self) -> int:
         """How many changes it has had."""
         return self.state.version

@@ -121,8 +121,8 @@ class Watcher:
             kept = KeptState(state, {STREAM: dict(_NEW)})
             directory = Directory.create(places.state, WATCH, kept, log_rows=options.log_rows)
         try:
-            if kept.state.schema is None and options.key is not None and options.key != kept.state.key:
-                kept.state = kept.state.with_key(options.key)  # as no row has come yet
+            if kept.schema is None and options.key is not None and options.key != kept.key:
+                kept.take_key(options.key)  # as no row has come yet
             refuse_others(places, kept, options.key, options.op)
             found = cls(places, options, directory, kept, runner)
         except BaseException:

@@ -47,6 +47,11 @@ class KeptShards:
         """The bytes of all that shards are in."""
         return sum(region.length for files in self.files for region in files.regions)
 
+    def take_key(self, key: tuple[str, ...]) -> None:
+        """Identifies rows by other columns, before the first have come."""
+        self.key, self.version = key, self.version + 1
+        self.layout = ShardLayout.of(self.layout.name, self.rules, key, self.layout.shape)
+
     def put(self, reports: Iterable[ShardReport]) -> None:
         """Takes in where shards are now."""
         for report in reports:
