@@ -58,27 +58,47 @@ def cases() -> Iterator[Case]:
         once=True,
     )
     yield Case(
+        "watch.executors",
+        "100k and 10k rows beside a million, with rows on the executors: all four rules",
+        lambda: [_worker("streamed", MILLION, US, "0")],
+        [
+            Claim("at least 60k rows for a CPU second", lambda of: _speed(of, "large_s") >= 60_000),
+            Claim("with operations at least 40k", lambda of: _speed(of, "mixed_s") >= 40_000),
+            Claim("as a check finds", _is_exact),
+        ],
+        once=True,
+    )
+    yield Case(
+        "watch.executors_growth",
+        "100k rows beside five million and beside one, with rows on the executors: all four rules",
+        lambda: [
+            _worker("streamed", size, name, "0") for name, size in zip((US, "a million"), HISTORIES[::-1], strict=True)
+        ],
+        [Claim("at most 1.5 times as much", _grows_little)],
+        same_answer=False,
+        once=True,
+    )
+    yield Case(
         "watch.growth",
         "100k rows beside five million and beside one, without Spark's part: all four rules",
         lambda: [_worker("taken", size, name) for name, size in zip((US, "a million"), HISTORIES[::-1], strict=True)],
-        [
-            Claim(
-                "at most 1.5 times as much",
-                lambda of: of[US].facts["large_s"] <= 1.5 * of["a million"].facts["large_s"],
-            )
-        ],
+        [Claim("at most 1.5 times as much", _grows_little)],
         same_answer=False,
         once=True,
     )
 
 
-def _worker(factory: str, rows: int, name: str = US) -> Contestant:
-    made = Worker(f"benchmarks.cases.watch:{factory}", [str(rows)], limit=LIMIT, memory_gb=256)
+def _worker(factory: str, rows: int, name: str = US, *more: str) -> Contestant:
+    made = Worker(f"benchmarks.cases.watch:{factory}", [str(rows), *more], limit=LIMIT, memory_gb=256)
     return Contestant(name, worker=made)
 
 
 def _speed(of: Mapping[str, Measurement], fact: str) -> float:
     return LARGE / of[US].facts[fact]
+
+
+def _grows_little(of: Mapping[str, Measurement]) -> bool:
+    return of[US].facts["large_s"] <= 1.5 * of["a million"].facts["large_s"]
 
 
 def _is_exact(of: Mapping[str, Measurement]) -> bool:
@@ -125,7 +145,7 @@ def taken(rows: str) -> Callable[[], Told]:
     return run
 
 
-def streamed(rows: str) -> Callable[[], Told]:
+def streamed(rows: str, driver_bytes: str | None = None) -> Callable[[], Told]:
     """A worker's job: the same through a stream of Parquet files, then small batches, then updates and deletes."""
     from refute.spark.session import session
 
@@ -143,7 +163,14 @@ def streamed(rows: str) -> Callable[[], Told]:
             feed = table.append_column("op", pa.repeat("insert", len(table)))
             stream = running.readStream.schema(_spark_schema(running, feed, folder)).parquet(str(source))
             watch = rf.watch(
-                stream, _texts(), state=folder / "w", key="id", op="op", bootstrap=table.slice(0, size), every=0
+                stream,
+                _texts(),
+                state=folder / "w",
+                key="id",
+                op="op",
+                bootstrap=table.slice(0, size),
+                every=0,
+                driver_bytes=None if driver_bytes is None else int(driver_bytes),
             )
             for what, step in (("large_s", LARGE), ("small_s", SMALL)):
                 spent = []

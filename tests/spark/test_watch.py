@@ -88,6 +88,28 @@ def test_a_stream_is_watched_across_runs(spark_kind: SparkSession, tmp_path: Pat
     assert spark_kind.read.parquet(str(state / "feed" / "pairs")).select("batch").distinct().count() == 3
 
 
+def test_rows_on_the_executors_give_the_same(spark_kind: SparkSession, tmp_path: Path) -> None:
+    source, state = tmp_path / "in", tmp_path / "state"
+    rules = [*RULES, "`note.by` -> tax", "not(s.pay < t.pay and s.tax > t.tax)"]
+    rows = rows_of(0) + rows_of(1)
+    for batch in (0, 1):
+        put(source, batch, rows_of(batch))
+    stream = stream_of(spark_kind, source)
+    with rf.watch(stream, rules, state=state, key="id", once=True, driver_bytes=0) as watch:
+        assert watch.await_termination()
+        assert [one.where for one in watch.batches] == ["executors"] * 2
+        check_all(watch, rows, rules)
+    put(source, 2, rows_of(2))
+    with rf.watch(stream, rules[:2], state=state, once=True) as watch:  # few enough to come back
+        assert watch.await_termination()
+        assert watch.batches[-1].where == "driver"
+        check_all(watch, rows + rows_of(2), rules[:2])
+    put(source, 3, [*rows_of(3), rows_of(1)[0]])
+    with pytest.raises(DataError, match="rows with these keys already exist: id = 100"):
+        rf.watch(stream, state=state, once=True, driver_bytes=0).await_termination()
+    check_all(rf.Watch(state), rows + rows_of(2), rules[:2])
+
+
 def test_what_a_batch_raises_ends_the_stream_and_is_raised(spark_kind: SparkSession, tmp_path: Path) -> None:
     source, state = tmp_path / "in", tmp_path / "state"
     put(source, 0, rows_of(0))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition
 from hypothesis.stateful import rule as step
@@ -21,10 +22,13 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.watching.ledger import LedgerTuning
 from refute.watching.records import BatchRecord, read_history
+from refute.watching.shards.layout import ShardTuning
 from refute.watching.watcher import Watcher, WatchOptions
+from spreading import TasksHere
 from strategies import rules, tables
 from thorough import examples
 
+TINY = ShardTuning(rows=2, least=4)  # so that shards are many, with several parts, and are often written anew
 SMALL = LedgerTuning(piece=4, closed_piece=6, most_closed=1 << 30, states=2, seconds=0)
 QUERY = "a stream"
 Pair = tuple[Any, ...]
@@ -32,6 +36,8 @@ Pair = tuple[Any, ...]
 
 class Streaming(RuleBasedStateMachine):
     """A stream of changes, and the watcher that takes its batches."""
+
+    wheres: tuple[int, ...] = (1 << 30,)  # limits for rows in this process
 
     @initialize(data=st.data())
     def begin(self, data: st.DataObject) -> None:
@@ -59,8 +65,16 @@ class Streaming(RuleBasedStateMachine):
             shutil.rmtree(self.folder.parent)
 
     def begin_again(self, data: st.DataObject) -> None:
-        options = WatchOptions(self.in_force, ("id",), op="op", order="turn", log_rows=9, tuning=SMALL)
-        self.watcher = Watcher.open(self.folder, options)
+        where = data.draw(st.sampled_from(self.wheres))
+        options = WatchOptions(
+            self.in_force, ("id",), op="op", order="turn", driver_bytes=where, log_rows=9, tuning=SMALL, shards=TINY
+        )
+        try:
+            self.watcher = Watcher.open(self.folder, options, TasksHere(data.draw(st.integers(1, 3))))
+        except DataError as error:  # of a rule that is new, for the one number that stands for null
+            if "2^63" not in str(error):
+                raise
+            reject()
 
     def feed(self, steps: list[tuple[str, int, int]]) -> pa.Table:
         """Operations, keys and rows of the pool as a feed, shuffled."""
@@ -192,6 +206,16 @@ def read_feed(folder: Path) -> Iterator[dict[str, Any]]:
 
 TestStreaming = Streaming.TestCase
 TestStreaming.settings = examples(20, stateful_step_count=12)
+
+
+class Moving(Streaming):
+    """The same, where rows are in shards, or move there and back whenever the watch is opened again."""
+
+    wheres = (0, 0, 1 << 30)
+
+
+TestMoving = Moving.TestCase
+TestMoving.settings = examples(8, stateful_step_count=10)
 
 
 ROWS = {"id": [1, 2], "zip": ["a", "a"], "city": ["x", "y"], "note": [1, 2]}

@@ -15,7 +15,7 @@ import pyarrow as pa
 from refute.api.functions import check, suspects
 from refute.api.monitor import place_of
 from refute.api.monitor_options import MOST_PAIRS, bound_of
-from refute.api.tables import as_key, is_spark
+from refute.api.tables import as_key, check_driver_bytes, is_spark
 from refute.errors import OptionError
 from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
@@ -113,7 +113,7 @@ class Watch:
     def rules(self) -> tuple[Rule, ...]:
         """The rules that are watched."""
         watcher = self._watcher
-        return watcher.state.rules if watcher is not None and watcher.is_open else self._view.rules
+        return watcher.rules if watcher is not None and watcher.is_open else self._view.rules
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -239,6 +239,7 @@ def watch(
     once: bool = False,
     every: float | None = None,
     fail_on: str | None = None,
+    driver_bytes: int | None = None,
     store: str = "auto",
     most_pairs: int = MOST_PAIRS,
 ) -> Watch:
@@ -248,8 +249,11 @@ def watch(
     new. `op` names the column that holds `insert`, `update` or `delete`, or `update_preimage` and `update_postimage`;
     several changes of one key in a batch need `order`, a column that puts them in order. `bootstrap` is a table that
     was there before the stream. `once` takes what there is now and ends; `every` starts a batch every so many seconds.
-    `fail_on` ends the stream when a rule of that severity breaks: `error`, or `warn` for any.
+    `fail_on` ends the stream when a rule of that severity breaks: `error`, or `warn` for any. Rows and indexes of more
+    than `driver_bytes` (1 GB by default) are on the executors, which then need `state` under the same path; with 0, all
+    are.
     """
+    check_driver_bytes(driver_bytes)
     if not is_spark(stream):
         raise OptionError(
             f"a stream is a DataFrame of spark.readStream, not a {type(stream).__name__}",
@@ -275,6 +279,7 @@ def watch(
         fitted.op,
         fitted.order,
         bound_of(store, most_pairs),
+        driver_bytes,
     )
     return begin(
         folder,
@@ -325,7 +330,7 @@ def begin(
     former = _started.get(taker.folder)
     if former is not None and not former.is_active:
         former._let_go()
-    watcher = watcher_in(taker.folder, options, fresh=True)
+    watcher = watcher_in(taker.folder, options, frame.sparkSession, fresh=True)
     try:
         found = Watch(folder)
         last = watcher.batch

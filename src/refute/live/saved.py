@@ -78,8 +78,8 @@ class StateMoment:
             "key": list(self.key),
             "method": self.method,
             "most": self.most,
-            "rules": shelf.file(self.rules, "rules", _write_rules, "yaml") if self.rules else None,
-            "schema": None if self.schema is None else _schema_text(self.schema),
+            "rules": shelf.file(self.rules, "rules", write_rules, "yaml") if self.rules else None,
+            "schema": None if self.schema is None else schema_text(self.schema),
             "rows": [shelf.file(part, "rows", self._write_segment) for part in self.segments],
             "alive": shelf.file(self.alive, "alive", _write_alive),
             "stores": [_write_store(shelf, *store) for store in self.stores],
@@ -99,6 +99,20 @@ class KeptState:
     def __init__(self, state: State, told: Entry | None = None) -> None:
         self.state = state
         self.told: Entry = dict(told or {})
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row."""
+        return self.state.key
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns and their types; None before the first rows have come."""
+        return self.state.schema
+
+    def take_key(self, key: tuple[str, ...]) -> None:
+        """Identifies rows by other columns, before the first have come."""
+        self.state = self.state.with_key(key)
 
     @property
     def version(self) -> int:
@@ -135,7 +149,8 @@ def logged(change: Change) -> Logged:
     return Logged(change.gone, change.table)
 
 
-def _write_rules(path: Path, rules: tuple[Any, ...]) -> Entry:
+def write_rules(path: Path, rules: tuple[Any, ...]) -> Entry:
+    """Writes rules to a new file; what a manifest says of it."""
     RuleBook.of(list(rules)).to_yaml(path)
     return {"bytes": path.stat().st_size, "crc": checksum(path)}
 
@@ -179,7 +194,7 @@ def state_of(body: Entry, shelf: Shelf, verify: bool) -> State:
 
     rules: tuple[Any, ...] = ()
     if body["rules"] is not None:
-        rules = _read_rules(folder, body["rules"])
+        rules = read_rules(folder, body["rules"])
         shelf.learn(rules, body["rules"])
     state = State(rules, body["key"], body["method"], body["most"])
     state.n_rows, state.next_slot, state.version = (body[name] for name in ("n_rows", "next_slot", "version"))
@@ -193,7 +208,7 @@ def state_of(body: Entry, shelf: Shelf, verify: bool) -> State:
         )
     if body["schema"] is None:
         return state
-    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(body["schema"])))
+    schema = schema_of(body["schema"])
     segments = []
     for entry in body["rows"]:
         table = read(entry)[0]
@@ -218,7 +233,8 @@ def state_of(body: Entry, shelf: Shelf, verify: bool) -> State:
     return state
 
 
-def _read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
+def read_rules(folder: Path, entry: Entry) -> tuple[Any, ...]:
+    """The rules of a file; raises DataError where it is not as it was written."""
     path = folder / entry["file"]
     try:
         found = checksum(path)
@@ -258,14 +274,15 @@ def _run_of(table: pa.Table, facts: dict[str, Any]) -> Run:
     )
 
 
-def _schema_text(schema: pa.Schema) -> str:
+def schema_text(schema: pa.Schema) -> str:
+    """A schema as a text of a manifest."""
     return base64.b64encode(schema.remove_metadata().serialize().to_pybytes()).decode()
 
 
-_FILES = ("rules", "rows", "alive", "pairs", "run", "values")
-STREAM = "stream"  # the fact that says how far the stream of a watch has come
+def schema_of(text: str) -> pa.Schema:
+    """The schema that such a text says."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
-MONITOR: Sort[KeptState] = Sort("monitor", _FILES, lambda body, shelf, verify: KeptState(state_of(body, shelf, verify)))
-WATCH: Sort[KeptState] = Sort(
-    "watch", _FILES, lambda body, shelf, verify: KeptState(state_of(body, shelf, verify), {STREAM: body[STREAM]})
-)
+
+FILES = ("rules", "rows", "alive", "pairs", "run", "values")
+MONITOR: Sort[KeptState] = Sort("monitor", FILES, lambda body, shelf, verify: KeptState(state_of(body, shelf, verify)))

@@ -230,12 +230,7 @@ class State:
             keys, _ = frame.columns.key_lines(rows, extend=False)
             refuse_keys(table, self.key, frame.find(keys, self) >= 0, "rows with these keys already exist")
         change = Change(frame, NOTHING, rows)
-        frame.ready(self)
-        batch, nulls = frame.columns.batch(rows, came, extend=False)
-        frame.note(nulls)
-        found = dict(
-            zip(frame.columns.numbers, frame.ready(self).probe(batch, [ALL] * len(frame.columns.followed)), strict=True)
-        )
+        found = self.met(frame, rows, came, [ALL] * len(self.rules))
         detector = Detector(rows.relation)
         change.counts, change.deltas, change.pairs = {}, {}, {}
         for number, (rule, store) in enumerate(zip(self.rules, self.stores, strict=True)):
@@ -250,6 +245,17 @@ class State:
         alive[came] = 1
         change.rows = self.rows, self.rows.with_more(table, came, alive)
         return change
+
+    def met(self, frame: Frame, rows: ReadRows, slots: Longs, limits: Sequence[int]) -> dict[int, Found]:
+        """The pairs of rows that are here with others, as if these came with slots behind all; by the places of rules.
+
+        Rules about one row have none. `limits` are by rule. Nothing changes.
+        """
+        frame.ready(self)
+        batch, nulls = frame.columns.batch(rows, slots, extend=False)
+        frame.note(nulls)
+        found = frame.ready(self).probe(batch, [limits[number] for number in frame.columns.numbers])
+        return dict(zip(frame.columns.numbers, found, strict=True))
 
     def expect(self, keys: pa.Table) -> None:
         """Hears of keys before rows are looked up by them. Whoever keeps rows elsewhere has time to bring them here."""

@@ -138,6 +138,33 @@ class Violated:
             self._parts[-2:] = [tuple(np.concatenate(sides) for sides in zip(one, two, strict=True))]
 
 
+class Passing(Violated):
+    """The violations of a rule that others keep: those that a change finds are handed on, up to `most` at a time."""
+
+    def copy(self) -> Passing:
+        """The same, to go another way from here on."""
+        found = Passing(self.sides, self.most)
+        found.count = self.count
+        return found
+
+    @property
+    def room(self) -> int:
+        """How many pairs are handed on at a time."""
+        return self.most
+
+    def is_worth_a_look(self, rows: int) -> bool:
+        """Never: none is kept."""
+        return False
+
+    def add(self, found: Found, pairs: tuple[Longs, ...] | None, slots: int) -> None:
+        """Counts pairs that appear."""
+        self.count += found.count
+
+    def remove(self, number: int, alive: Alive) -> None:
+        """Counts pairs that go."""
+        self.count -= number
+
+
 def net(new: Clashing, old: Clashing, moved: Pairs) -> tuple[Clashing, Clashing]:
     """Pairs that appear and pairs that vanish, without those that only moved: rows of some slots now have others."""
     before, after = moved

@@ -11,13 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from refute.durable.log import sync_folder
-from refute.live.changes import clashes_table
-from refute.live.rows import Rows
-from refute.live.state import Change
+from refute.watching.outcome import BatchOutcome
 from refute.watching.pieces import Longs, write_parquet
 from refute.watching.places import WatchPlaces
-
-Clashes = dict[str, tuple[pa.Table, pa.Table]]  # by rule
 
 ADDED, RESOLVED = "added", "resolved"
 MOST_FILES = 1000  # of each feed: the newest
@@ -41,17 +37,15 @@ class Feeds:
                 else:
                     path.unlink()
 
-    def write(
-        self, batch: int, change: Change, clashes: Clashes, schema: pa.Schema, moved: tuple[Longs, Longs]
-    ) -> None:
+    def write(self, batch: int, outcome: BatchOutcome, schema: pa.Schema) -> None:
         """Writes what a batch changed, which readers do not see yet."""
         lines, rows = [], []
-        for rule, (new, old) in change.pairs.items():
-            for word, table in zip((ADDED, RESOLVED), clashes[rule], strict=True):
+        for rule, (new, old) in outcome.pairs.items():
+            for word, table in zip((ADDED, RESOLVED), outcome.clashes[rule], strict=True):
                 if len(table):
                     lines.append(_lines(batch, rule, word, table, schema))
             if len(new[0]) or len(old[0]):
-                rows.append(self._by_row(batch, rule, new, _named(old, change.gone, moved), change.rows))
+                rows.append(self._by_row(batch, rule, outcome))
         for folder, tables in zip(self._folders, (lines, rows), strict=True):
             if tables:
                 write_parquet(_draft(folder, batch), pa.concat_tables(tables))
@@ -64,13 +58,11 @@ class Feeds:
                 sync_folder(folder)
                 self._sweep(folder)
 
-    def _by_row(self, batch: int, rule: str, new: tuple[Longs, ...], lost: Longs, rows: tuple[Rows, Rows]) -> pa.Table:
+    def _by_row(self, batch: int, rule: str, outcome: BatchOutcome) -> pa.Table:
         """How many violations each row has got and lost."""
-        slots, counts = _counted(np.concatenate(new), lost)
-        went, stays = ~slots[slots < 0], slots[slots >= 0]
-        named = pa.concat_tables(
-            [clashes_table((went,), rows[0], self._key, ()), clashes_table((stays,), rows[1], self._key, ())]
-        )
+        new, old = outcome.pairs[rule]
+        slots, counts = _counted(np.concatenate(new), _named(old, outcome.vanished, outcome.moved))
+        named = outcome.named(rule, slots)
         told = {"batch": _repeat(batch, len(slots)), "rule": pa.repeat(rule, len(slots)), "id": named.column("s")}
         told |= {name: named.column(f"s_{name}") for name in self._key}
         return pa.table({**told, ADDED: counts[0], RESOLVED: counts[1]})
@@ -104,15 +96,6 @@ def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
     came, went = (np.bincount(side - least, minlength=wide) for side in (got, lost))
     places = np.flatnonzero(came + went)
     return places + least, (came[places], went[places])
-
-
-def clashes_of(change: Change, key: Sequence[str]) -> Clashes:
-    """The violations that a change added and resolved, by rule."""
-    before, after = change.rows
-    return {
-        rule: (clashes_table(new, after, key, ()), clashes_table(old, before, key, ()))
-        for rule, (new, old) in change.pairs.items()
-    }
 
 
 def _lines(batch: int, rule: str, word: str, clashes: pa.Table, schema: pa.Schema) -> pa.Table:

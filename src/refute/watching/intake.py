@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -10,6 +11,18 @@ import pyarrow.types as pt
 from refute.errors import SchemaError, did_you_mean
 from refute.language.rulebook import Rule
 from refute.live.arrivals import arrow_of
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How the rows of a batch are read: as changes, if it is `fed`, else all as new ones."""
+
+    batch: int
+    fed: bool
+    op: str | None
+    order: str | None
+    read: Mapping[str, str]
+    lost: Mapping[str, int]
 
 
 def read_by(rules: Sequence[Rule], key: Sequence[str]) -> dict[str, str]:

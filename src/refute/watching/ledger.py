@@ -89,8 +89,26 @@ class Ledger:
     def rename_rules(self, rules: Sequence[str]) -> None:
         """Takes the rules of a watch that has others now; marks are made anew when they are asked for."""
         self._rules = {name: number for number, name in enumerate(rules)}
+        self.forget_marks()
+
+    def forget_marks(self) -> None:
+        """Forgets the numbers of rows, which are others from now on, so they are looked up when they are asked for."""
         for piece in self._pieces[OPEN]:
             piece.marks = None
+
+    @property
+    def n_open(self) -> int:
+        """How many violations are open."""
+        return sum(piece.n_rows for piece in self._pieces[OPEN])
+
+    def n_rows_of(self, rule: str, find: Find) -> int:
+        """How many rows the open violations of a rule are about."""
+        found = [np.empty(0, np.int64)]
+        for piece in self._pieces[OPEN]:
+            marks = piece.known_marks(self._current(), self._rules, find)
+            own = marks.chosen(marks.rules == self._rules[rule])
+            found += [own.s, own.t]
+        return len(np.unique(np.concatenate(found)))
 
     def locate(self, find: Find) -> None:
         """Finds out which rows the open violations are about, as long as all of these rows are where they were."""

@@ -23,6 +23,11 @@ class WatchPlaces:
         return self.folder / "state"
 
     @property
+    def shards(self) -> Path:
+        """Rows that tasks have, where they are not in the state itself."""
+        return self.folder / "shards"
+
+    @property
     def checkpoint(self) -> Path:
         """What Spark remembers of the stream."""
         return self.folder / "checkpoint"

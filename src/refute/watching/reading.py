@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from refute.durable.directory import last_told, looked_at
+from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
-from refute.live.saved import WATCH
+from refute.live.saved import KeptState
 from refute.live.state import State
+from refute.watching.assembling import assembled
+from refute.watching.kept import WATCH
 from refute.watching.places import WatchPlaces
 
 
@@ -41,5 +44,14 @@ class WatchView:
         """Rows and violations as of the last commit."""
         _, _, commits, _ = last_told(self.places.state, WATCH)
         if self._seen is None or self._seen[0] != commits:
-            self._seen = commits, looked_at(self.places.state, WATCH).state
+            try:
+                self._seen = commits, self._read()
+            except DataError:
+                if last_told(self.places.state, WATCH)[2] == commits:
+                    raise
+                return self.state  # files have been removed meanwhile, as batches came
         return self._seen[1]
+
+    def _read(self) -> State:
+        kept = looked_at(self.places.state, WATCH)
+        return kept.state if isinstance(kept, KeptState) else assembled(kept, self.places)

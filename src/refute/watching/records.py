@@ -12,6 +12,7 @@ from typing import Any
 
 from refute.writing import replacing
 
+DRIVER, EXECUTORS = "driver", "executors"
 MOST_LINES = 20_000  # of a history; half as many are left when there are more
 
 
@@ -36,6 +37,7 @@ class BatchRecord:
     n_rows: int
     seconds: float
     rules: tuple[RuleRecord, ...]
+    where: str = DRIVER  # the rows are
 
     @property
     def added(self) -> int:
@@ -60,7 +62,9 @@ class BatchRecord:
     def of(cls, told: dict[str, Any]) -> BatchRecord:
         """The record that was written."""
         rules = tuple(RuleRecord(**rule) for rule in told["rules"])
-        return cls(told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules)
+        return cls(
+            told["batch"], told["time"], told["rows"], told["n_rows"], told["seconds"], rules, told.get("where", DRIVER)
+        )
 
 
 class BatchHistory:

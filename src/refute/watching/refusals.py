@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from refute.errors import DataError, OptionError
-from refute.live.saved import STREAM, KeptState
+from refute.watching.kept import STREAM, Kept
 from refute.watching.places import WatchPlaces
 
 
-def refuse_others(places: WatchPlaces, kept: KeptState, given: tuple[str, ...] | None, op: str | None) -> None:
+def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None, op: str | None) -> None:
     """Raises an error where the key is another, or where the stream of the checkpoint is not the one of the state.
 
     Rows that said what they do to others are not new ones from some batch on, either.
     """
-    key, facts = kept.state.key, kept.told[STREAM]
+    key, facts = kept.key, kept.told[STREAM]
     query, plan = facts["query"], facts.get("plan")
     if given is not None and given != key:
         has = f"has the key {', '.join(key)}" if key else "has no key"

@@ -61,6 +61,12 @@ _EVERY = 1.0
     metavar="PORT",
     help="Show a page at http://127.0.0.1:PORT/ (HOST:PORT: to other machines too). Without SOURCE, only that.",
 )
+@click.option(
+    "--driver-bytes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Keep more than N bytes of rows and indexes on the executors (default: 1 GB; 0: all).",
+)
 @file_options
 @shared
 def command(
@@ -78,6 +84,7 @@ def command(
     webhook: str | None,
     fail_on: str | None,
     serve: str | None,
+    driver_bytes: int | None,
     schema: str | None,
     header: bool,
     csv: dict[str, Any] | None,
@@ -121,7 +128,7 @@ def command(
         watch = begin(
             folder,
             arriving(session, literally(str(place)) if place.is_dir() else str(place)),
-            WatchOptions(tuple(book), names, op, order),
+            WatchOptions(tuple(book), names, op, order, driver_bytes=driver_bytes),
             FileReader(str(place), given, written),
             bootstrap=bootstrap,
             once=once,

@@ -44,7 +44,7 @@ def add_strings(
     tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
-        _hash_block(data, offsets, begin, end, tags)
+        hash_block(data, offsets, begin, end, tags)
         _touch(tags[: end - begin], slots, old, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
@@ -74,7 +74,7 @@ def find_strings(
     tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
-        _hash_block(data, offsets, begin, end, tags)
+        hash_block(data, offsets, begin, end, tags)
         _touch(tags[: end - begin], slots, old, held, starts, seen)
         for i in range(begin, end):
             if len(valid) and not valid[i]:
@@ -142,8 +142,11 @@ def _found(
 
 
 @njit(cache=True, nogil=True)
-def _hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -> None:
-    """Hashes of some strings ahead of looking them up, so looking up one does not wait for reading the next."""
+def hash_block(data: Bytes, offsets: Ints, begin: int, end: int, tags: Words) -> None:
+    """Hashes of some strings ahead of looking them up, so looking up one does not wait for reading the next.
+
+    The same in every version: rows on the disks of a watch lie where these hashes put them.
+    """
     for i in range(begin, end):
         tags[i - begin] = _hashed(data, offsets[i], offsets[i + 1])
 

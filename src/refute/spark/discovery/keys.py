@@ -13,7 +13,7 @@ from refute.discovery.pairs import Chosen
 from refute.discovery.space.slots import PredicateSpace
 from refute.language.nulls import Nulls
 from refute.language.predicate import Column
-from refute.spark.mixing import NULL, scrambled
+from refute.relation.mixing import NULL, scrambled
 
 Numbers = NDArray[np.uint64]
 _SCALE = 38  # digits after the point, such that decimals of all types that Spark has fit 76 digits

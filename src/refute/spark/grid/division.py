@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.language.form import operands
+from refute.relation.mixing import Bits
 from refute.spark.grid.cuts import Cuts
 from refute.spark.grid.groups import NO_GROUP, Groups, hashes, missing
 from refute.spark.grid.placing import Places
 from refute.spark.grid.shape import GridShape, Mask
-from refute.spark.mixing import Bits
 
 Ints = NDArray[np.int64]
 LIGHT_BUCKETS = 1024

@@ -15,8 +15,8 @@ from refute.language.form import Order, operands
 from refute.language.nulls import Nulls
 from refute.language.predicate import Predicate
 from refute.relation import Relation
+from refute.relation.mixing import NULL, Bits, scrambled
 from refute.spark.grid.axis import Axis, Domain, one_array
-from refute.spark.mixing import NULL, Bits, scrambled
 
 Ints = NDArray[np.int64]
 NO_GROUP = -1

@@ -1,6 +1,7 @@
 """What Spark calls with each batch of a stream: the rows come to this process, and a watcher takes them in.
 
-With Connect, that is a process of the server, which needs Refute and the folder.
+Where the rows so far are on the executors, those of a batch stay there too, and a watcher has tasks take them in.
+With Connect, this process is one of the server, which needs Refute and the folder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from refute.errors import DataError, RefuteError, SchemaError
 from refute.language.rulebook import Severity
@@ -21,12 +22,14 @@ from refute.relation.read.files import read_local
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
+from refute.spark.watch.executors import SparkTasks
 from refute.watching.watcher import Watcher, WatchOptions
 
 _watchers: dict[str, Watcher] = {}  # of this process, by folder
 _lock = threading.Lock()
 
 
+_CELL, _INDEXED = 16, 64  # bytes of a cell, and of a row in the indexes of a rule, in the mean
 STOPPED = "the stream was stopped: "  # how the message begins where that was asked for
 
 
@@ -34,7 +37,7 @@ class StoppedError(RefuteError):
     """A stream was stopped because a rule broke, as it was asked to be. The batch is committed."""
 
 
-def watcher_in(folder: str, options: WatchOptions, *, fresh: bool = False) -> Watcher:
+def watcher_in(folder: str, options: WatchOptions, session: SparkSession, *, fresh: bool = False) -> Watcher:
     """The watcher of a folder, which is opened unless this process has it open; raises what keeps it from being.
 
     One that is `fresh` is opened anyway, which fails where the folder is in use.
@@ -42,7 +45,7 @@ def watcher_in(folder: str, options: WatchOptions, *, fresh: bool = False) -> Wa
     with _lock:
         found = _watchers.get(folder)
         if found is None or not found.is_open or fresh:
-            found = _watchers[folder] = Watcher.open(Path(folder), options)
+            found = _watchers[folder] = Watcher.open(Path(folder), options, SparkTasks(session))
         return found
 
 
@@ -50,27 +53,36 @@ class BatchReader(ABC):
     """How the rows of a batch come to this process."""
 
     @abstractmethod
-    def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
-        """The rows of a batch."""
+    def read(self, frame: DataFrame, watcher: Watcher) -> Any:
+        """The rows of a batch: here, or as tasks read them where the rows so far are on the executors."""
 
     @property
     def origin(self) -> str | None:
         """What people would look at for the rows of the last batch."""
         return None
 
-    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+    def bootstrap(self, table: Any, watcher: Watcher) -> Any:
         """The rows of a table that was there first: a DataFrame, one in memory, or files that this process reads."""
         if isinstance(table, str | Path):
             return read_local(table)
-        return rows_of(table) if hasattr(table, "sparkSession") else Relation.of(table).arrow
+        if not isinstance(table, DataFrame):
+            return Relation.of(table).arrow
+        watcher.expect(_estimated_bytes(table, watcher))
+        return table if watcher.is_elsewhere else rows_of(table)
 
 
 class ColumnReader(BatchReader):
     """Rows as Spark has them, with moments in UTC."""
 
-    def read(self, frame: DataFrame, watcher: Watcher) -> pa.Table:
+    def read(self, frame: DataFrame, watcher: Watcher) -> Any:
         """The rows of a batch, which Spark evaluates once."""
-        return rows_of(frame)
+        return frame if watcher.is_elsewhere else rows_of(frame)
+
+
+def _estimated_bytes(table: DataFrame, watcher: Watcher) -> int:
+    """The memory that rows and their indexes will take, roughly."""
+    with plain_failures("the table"):
+        return int(table.count()) * (_CELL * len(table.columns) + _INDEXED * len(watcher.rules))
 
 
 def rows_of(frame: DataFrame) -> pa.Table:
@@ -94,7 +106,7 @@ class BatchTaker:
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Takes a batch; what it raises ends the stream."""
         try:
-            watcher = watcher_in(self.folder, self.options)
+            watcher = watcher_in(self.folder, self.options, frame.sparkSession)
             query = watcher.places.query()
             if watcher.expects(batch, query):
                 with plain_failures("the stream"):
@@ -105,7 +117,7 @@ class BatchTaker:
             self.error = error
             raise
 
-    def _take(self, watcher: Watcher, batch: int, query: str | None, table: pa.Table) -> None:
+    def _take(self, watcher: Watcher, batch: int, query: str | None, table: Any) -> None:
         try:
             watcher.take(batch, query, table)
         except (DataError, SchemaError) as error:
@@ -116,7 +128,7 @@ class BatchTaker:
     def _stop_if_broken(self, watcher: Watcher, batch: int) -> None:
         if self.fail_on is None:
             return
-        for rule in watcher.state.rules:
+        for rule in watcher.rules:
             if self.fail_on in (Severity.WARN, rule.severity) and watcher.is_broken(rule):
                 told = f"{STOPPED}{rule.name!r} is broken as of batch {batch:,}"
                 raise StoppedError(told, rule=rule.name, count=batch)

@@ -57,7 +57,7 @@ class FileReader(BatchReader):
         more = len(self.files) - _SHOWN
         return f"{shown} and {more:,} more" if more > 0 else shown or None
 
-    def bootstrap(self, table: Any, watcher: Watcher) -> pa.Table:
+    def bootstrap(self, table: Any, watcher: Watcher) -> Any:
         """The table that was there first, whose files are read as those that arrive are."""
         if not isinstance(table, str | Path):
             return BatchReader.bootstrap(self, table, watcher)
@@ -67,13 +67,13 @@ class FileReader(BatchReader):
         return self._read(local_files(str(table)), str(table), schema, watcher)
 
     def _read(self, files: list[Path], path: str, schema: Schema | None, watcher: Watcher) -> pa.Table:
-        known = watcher.state.schema
+        known = watcher.schema
         if not files:
             return pa.table({}) if known is None else known.empty_table()
         if schema is not None or known is None:
             return read_files(files, path, schema, self.csv)
         options = watcher.options
-        needed = {*read_by(watcher.state.rules, watcher.state.key), options.op, options.order}
+        needed = {*read_by(watcher.rules, watcher.key), options.op, options.order}
         spare = [one for one in known.names if one not in needed]
         return read_like(files, path, known, options.op, spare=spare, csv=self.csv)
 

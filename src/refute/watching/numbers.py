@@ -1,0 +1,36 @@
+"""Numbers for the rows of violations where the rows themselves are elsewhere: by key, as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from refute.index.key_table import KeyTable
+from refute.live.arrivals import repeated
+from refute.live.columns import Columns, ReadRows
+from refute.watching.pieces import Longs
+
+
+class RowNumbers:
+    """The number of each key that was ever asked for. Keys are compared by their values."""
+
+    def __init__(self, kinds: Mapping[str, pa.DataType]) -> None:
+        self.kinds = dict(kinds)
+        self._columns = Columns(self.kinds, (), tuple(self.kinds))
+        self._known = KeyTable(len(self.kinds))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, keys: pa.Table) -> Longs:
+        """The number of each key, a new one where it has none."""
+        lines, _ = self._columns.key_lines(ReadRows(keys), extend=True)
+        found = self._known.find(lines)
+        new = lines[found < 0]
+        if len(new):
+            first = new[~repeated(new)]
+            self._known.put(first, np.arange(len(self._known), len(self._known) + len(first)))
+            found = self._known.find(lines)
+        return found

@@ -1,0 +1,215 @@
+"""The rows of one shard in the memory of a task, and what a batch does to them.
+
+A part of a bucket has rows of its own, and those of other parts are held against it. Of two rows that come together in
+different parts, the one of the lower part is held against the rows of the higher part once those of the batch have
+come, the other way round before; of two that go together, the one of the lower part before the other goes. So each pair
+of rows is found by one part, and all that is found of a pair in one batch is found there.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from refute.language.rulebook import Rule
+from refute.live.changes import clashes_table
+from refute.live.columns import ReadRows
+from refute.live.frame import Frame
+from refute.live.index import Batch, Found, Longs
+from refute.live.rows import Rows, Segment
+from refute.live.state import ALL, NOTHING, NOTHING_FOUND, Change, State
+from refute.live.store import Passing
+from refute.relation.arrays import row_numbers
+from refute.watching.shards.files import KeyedChange, ShardFiles, read_region
+from refute.watching.shards.layout import GONE, HOME
+
+
+@dataclass(slots=True)
+class RuleFound:
+    """What a batch did to a rule in some shard: how many violations came and went, and which, unless too many."""
+
+    counts: list[int] = field(default_factory=lambda: [0, 0])
+    tables: tuple[list[pa.Table], list[pa.Table]] | None = field(default_factory=lambda: ([], []))
+
+    def add(self, way: int, count: int, table: pa.Table | None) -> None:
+        """Takes violations in that came (0) or went (1)."""
+        self.counts[way] += count
+        if table is None:
+            self.tables = None
+        elif self.tables is not None and len(table):
+            self.tables[way].append(table)
+
+
+class ShardState(State):
+    """The rows of a shard and their indexes. Violations are found, and handed on."""
+
+    def __init__(self, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema) -> None:
+        super().__init__(rules, key, "auto", 0)
+        self.frame = Frame.of(schema, rules, key, "auto")
+        self.rows = Rows(schema)
+        self._unasked = False
+
+    def limit(self, limits: Mapping[str, int]) -> None:
+        """Takes how many violations of each rule are handed on, at a time; of others, their number alone."""
+        self.stores = [
+            Passing(store.sides, limits[rule.name]) for rule, store in zip(self.rules, self.stores, strict=True)
+        ]
+
+    def keyed(self, gone: pa.Table, came: pa.Table) -> Change:
+        """The change by which rows of these keys go, and others come."""
+        slots = self.slots_of(gone) if len(gone) else NOTHING
+        kinds = [(one, came.schema.field(one.name)) for one in self.known_schema()]
+        schema = pa.schema([old if pa.types.is_null(new.type) else new for old, new in kinds])
+        return Change(self.frame_for(schema), slots, ReadRows(came.cast(schema)))
+
+    def repeat(self, change: KeyedChange) -> None:
+        """Carries out what is known already, without a look at violations."""
+        self._unasked = True
+        try:
+            self.carry_out(self.keyed(change.gone, change.came))
+        finally:
+            self._unasked = False
+
+    def held_against(self, rows: pa.Table, part: int) -> dict[str, RuleFound]:
+        """What it does when rows go and come, some of them in other parts of the bucket."""
+        homes = np.asarray(rows.column(HOME))
+        goes = rows.column(GONE).to_numpy(zero_copy_only=False)
+        plain = rows.drop_columns([GONE, HOME])
+
+        def some(which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Table:
+            return plain if which.all() else plain.take(row_numbers(np.flatnonzero(which)))
+
+        found = {rule.name: RuleFound() for rule in self.rules}
+        own, lower = homes == part, homes < part
+        if own.all():
+            self._carry_out(some(goes), some(~goes), found)
+            return found
+        nothing = plain.slice(0, 0)
+        self._meet(some(goes & lower), 1, found)
+        self._carry_out(some(goes & own), nothing, found)
+        self._meet(some(goes & ~lower & ~own), 1, found)
+        self._meet(some(~goes & ~lower & ~own), 0, found)
+        self._carry_out(nothing, some(~goes & own), found)
+        self._meet(some(~goes & lower), 0, found)
+        return found
+
+    def own(self, rows: pa.Table, part: int) -> tuple[pa.Table, pa.Table]:
+        """Of rows that go and come, those of a part: the keys of the ones, and the others."""
+        mine = np.asarray(rows.column(HOME)) == part
+        goes = rows.column(GONE).to_numpy(zero_copy_only=False)
+        plain = rows.drop_columns([GONE, HOME])
+        gone, came = (plain.take(row_numbers(np.flatnonzero(mine & which))) for which in (goes, ~goes))
+        return gone.select(list(self.key)), came
+
+    def _carry_out(self, gone: pa.Table, came: pa.Table, found: dict[str, RuleFound]) -> None:
+        if not len(gone) and not len(came):
+            return
+        change = self.keyed(gone.select(list(self.key)), came)
+        self.carry_out(change)
+        tell(change, self.key, found)
+
+    def _meet(self, rows: pa.Table, way: int, found: dict[str, RuleFound]) -> None:
+        """Finds the pairs of its rows with others that it does not take in."""
+        if not len(rows) or not self.n_rows:
+            return
+        frame = self.frame_for(rows.schema)
+        slots = np.arange(self.next_slot, self.next_slot + len(rows))
+        limits = [(ALL if way else store.room) if store.is_listed else 0 for store in self.stores]
+        met = self.met(frame, ReadRows(rows), slots, limits)
+        both = Rows(rows.schema, (*self.rows.cast(rows.schema).segments, Segment(slots, rows)))
+        for number, one in met.items():
+            table = None if one.pairs is None else clashes_table(one.pairs, both, self.key, ())
+            found[self.rules[number].name].add(way, one.count, table)
+
+    def _asked(
+        self, change: Change, gone: Longs, came: Longs, arriving: tuple[Batch, set[str]] | None
+    ) -> tuple[list[Found], list[Found]]:
+        if not self._unasked:
+            return super()._asked(change, gone, came, arriving)
+        frame = change.frame
+        if arriving is not None:
+            frame.note(arriving[1])
+        index = frame.ready(self)
+        if len(gone):
+            old = self._going(frame, gone)
+            leaving, _ = frame.columns.batch(old, gone, extend=False)
+            index.delete(leaving, [-1] * len(frame.columns.followed))
+            frame.forget_keys(old)
+        if arriving is not None:
+            index.load(arriving[0])
+            frame.keep_keys(change.coming, came)
+        nothing = [NOTHING_FOUND] * len(self.rules)
+        return nothing, nothing
+
+
+def tell(change: Change, key: Sequence[str], found: dict[str, RuleFound]) -> None:
+    """Takes in what a change did that was carried out."""
+    for name, one in found.items():
+        for way in (0, 1):
+            listed = change.pairs.get(name)
+            table = None if listed is None else clashes_table(listed[way], change.rows[1 - way], key, ())
+            one.add(way, change.deltas[name][way], table)
+
+
+@dataclass(slots=True)
+class OpenedShard:
+    """A shard in memory, and which commits it has taken in."""
+
+    state: ShardState
+    start: str
+    changes: int
+    token: str
+
+    def is_at(self, files: ShardFiles) -> bool:
+        """Whether it has the rows of these files."""
+        return (self.start, self.changes, self.token) == (files.start, files.changes, files.token)
+
+
+class OpenedShards:
+    """The shards that a process has opened, those that were used last: used again only where files say the same."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str, int], OpenedShard] = OrderedDict()
+
+    def take(
+        self, folder: Path, shard: int, files: ShardFiles, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema
+    ) -> ShardState:
+        """The rows of a shard as files say, which is then nobody else's."""
+        held = self._held.pop((str(folder), shard), None)
+        if held is not None and held.start == files.start and held.changes <= files.changes:
+            if held.is_at(files) or self._caught_up(folder, held, files):
+                return held.state
+        return opened(folder, files, rules, key, schema)
+
+    def give(self, folder: Path, shard: int, files: ShardFiles, state: ShardState, most: int) -> None:
+        """Keeps a shard whose files will say this, if they are committed."""
+        self._held[str(folder), shard] = OpenedShard(state, files.start, files.changes, files.token)
+        sizes = {where: one.state.nbytes for where, one in self._held.items()}
+        while sum(sizes.values()) > most and len(self._held) > 1:
+            where, _ = self._held.popitem(last=False)
+            del sizes[where]
+
+    def _caught_up(self, folder: Path, held: OpenedShard, files: ShardFiles) -> bool:
+        """Takes in what others have changed since; False where it has something that no commit has."""
+        changes: Iterator[KeyedChange] = files.after(folder, held.changes)
+        if held.changes and next(changes).token != held.token:
+            return False
+        for change in changes:
+            held.state.repeat(change)
+        return True
+
+
+def opened(folder: Path, files: ShardFiles, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema) -> ShardState:
+    """A shard from its files."""
+    state = ShardState(rules, key, schema)
+    if files.base is not None:
+        for change in read_region(folder, files.base):
+            state.repeat(change)
+    for change in files.after(folder, 0):
+        state.repeat(change)
+    return state
