@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +75,12 @@ def cases() -> Iterator[Case]:
         Claim("and 5 times its CPU", lambda found: found[US].cpu_seconds <= 5 * found["check"].cpu_seconds),
     ]
     title = "c1 to c4 over ten million rows on Spark"
-    yield Case("suspects.spark", title, _spark, claims, same_answer=False, once=True)
+    yield Case("suspects.spark", title, partial(_spark, 10 * MILLION), claims, same_answer=False, once=True)
+    claims = [*claims, Claim("the lines of a table in memory", lambda found: found[US].facts["other lines"] == 0)]
+    title = "c1 to c4 over a million rows of which nothing may come here"
+    yield Case(
+        "suspects.spark.there", title, partial(_spark, MILLION, driver_bytes=0), claims, same_answer=False, once=True
+    )
 
 
 def _at_least(fact: str, least: float, found: Results) -> bool:
@@ -161,17 +167,25 @@ def _order_score(clean: pa.Table, rule: str, name: str, times: bool, seed: int) 
     return 2 * len(found & clashing) / max(len(found) + len(clashing), 1)
 
 
-def _spark() -> Sequence[Contestant]:
+def _spark(rows: int, driver_bytes: int | None = None) -> Sequence[Contestant]:
     from refute.spark.session import session
 
     texts = [RULES[name].text for name in ("c1", "c2", "c3", "c4")]
-    frame = session().read.parquet(str(tax(10 * MILLION, dirty=0.001)))
+    path = tax(rows, dirty=0.001)
+    frame = session().read.parquet(str(path))
+    here = None if driver_bytes is None else list(rf.suspects(read(path), texts))
 
     def blame() -> Told:
-        found = rf.suspects(frame, texts)
-        return Told(None, {"suspects": found.count, "bound": found.lower_bound, "lines": len(found)})
+        found = rf.suspects(frame, texts, driver_bytes=driver_bytes)
+        facts: dict[str, float] = {"suspects": found.count, "bound": found.lower_bound, "lines": len(found)}
+        if here is not None:
+            facts["other lines"] = sum(ours != theirs for ours, theirs in zip_longest(found, here))
+        return Told(None, facts)
 
-    return [Contestant(US, call=blame), Contestant("check", call=lambda: rf.check(frame, texts).ok)]
+    def check() -> bool:
+        return rf.check(frame, texts, driver_bytes=driver_bytes).ok
+
+    return [Contestant(US, call=blame), Contestant("check", call=check)]
 
 
 def _million() -> Sequence[Contestant]:

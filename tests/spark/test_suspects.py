@@ -120,8 +120,8 @@ def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession)
     here = rf.suspects(table, rules, key="id")
     there = rf.suspects(connect.createDataFrame(table), rules, key="id", driver_bytes=FEW_BYTES)
     assert here.count > 0
-    assert there.notes[1].startswith("no values are suggested for city")
-    assert [line._replace(cells=()) for line in there] == [line._replace(cells=()) for line in here]
+    assert list(there) == list(here)
+    assert any(cell.suggestion for line in here for cell in line.cells)
 
 
 def test_several_dependencies_of_several_columns_do_not_pile_up_plans(spark: SparkSession) -> None:
@@ -172,7 +172,7 @@ def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed
     frame = spark.createDataFrame(table).repartition(3, F.col("city"))
     there = rf.suspects(frame, asked, key="id", driver_bytes=0)
     assert there.notes[0].startswith("found on Spark")
-    assert [line._replace(cells=()) for line in there] == [line._replace(cells=()) for line in here]
+    assert list(there) == list(here)
     assert (there.count, there.lower_bound, there.shares) == (here.count, here.lower_bound, here.shares)
 
 
@@ -181,11 +181,33 @@ def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
     here = rf.suspects(TABLE, rules, key="id")
     there = rf.suspects(connect.createDataFrame(TABLE), rules, key="id", driver_bytes=0)
     assert here.count > 0
-    assert [line._replace(cells=()) for line in there] == [line._replace(cells=()) for line in here]
+    assert list(there) == list(here)
     assert there.lower_bound == here.lower_bound
     clean, blamed = there.split()
     assert sorted(row["id"] for row in blamed.collect()) == here.rows
     assert clean.count() == TABLE.num_rows - here.count
+
+
+def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: SparkSession) -> None:
+    table = pa.table(
+        {
+            "id": range(20),
+            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8,
+            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc"],
+            "mark": [8, *range(1, 20)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
+            "rate": [None, *range(14), 2, *range(15, 19)],
+        }
+    )
+    rules = {
+        "rules": [
+            {"name": "city", "fd": "zip -> city", "nulls": "equal"},
+            {"name": "mark", "unique": "city, mark", "where": "rate >= 0 or rate is null"},
+            {"name": "order", "dc": "not (s.mark < t.mark and s.rate > t.rate)"},
+        ]
+    }
+    here = rf.suspects(table, rules, key="id")
+    assert [cell.suggestion for line in here for cell in line.cells if cell.column == "city"] == [None, "a", "c"]
+    assert list(rf.suspects(spark.createDataFrame(table), rules, key="id", driver_bytes=0)) == list(here)
 
 
 def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from refute.blame.contest import Flags, Longs
-from refute.blame.dependencies import SATISFIED, UNKNOWN, VIOLATED, Dependencies, Dependency
-from refute.blame.tuples import distinct, matching, tallied
+from refute.blame.testimony import SATISFIED, UNKNOWN, VIOLATED, Dependency, GroupSayings, Testimony
 
 MOST_CELLS = 6  # of a row
 SURPRISE = 0.2  # how often chance may make another left-hand value fit, for it to be evidence
@@ -88,11 +87,11 @@ class _Choice:
             getattr(self, name)[chosen] = getattr(other, name)[better]
 
 
-def name_cells(known: Dependencies, suspects: Longs) -> NamedCells:
+def name_cells(known: Testimony, suspects: Longs) -> NamedCells:
     """The cells in question of all suspects that break a dependency against rows that stay."""
-    cells = known.cells(suspects) if known.rules else np.zeros((0, len(suspects)), np.int64)
+    cells = known.cells(suspects)
     done = np.zeros(cells.shape, np.bool_)
-    admitted = [rule.groups.points(suspects) >= 0 for rule in known.rules]
+    admitted = [known.admitted(f, suspects) for f in range(len(known.rules))]
     active = np.arange(len(suspects))
     found: list[tuple[Longs, _Choice]] = []
     contexts: dict[tuple[int, ...], int] = {}
@@ -127,19 +126,17 @@ class _Naming:
     """One look at all rows that still break a rule: (columns, rows) codes, and which rules are about each row."""
 
     def __init__(
-        self, known: Dependencies, cells: Longs, admitted: list[Flags], contexts: dict[tuple[int, ...], int]
+        self, known: Testimony, cells: Longs, admitted: list[Flags], contexts: dict[tuple[int, ...], int]
     ) -> None:
         self._known = known
         self._contexts = contexts
         self._cells = cells
         self._admitted = admitted
-        judged = [rule.judged(cells, flags) for rule, flags in zip(known.rules, admitted, strict=True)]
+        judged = [known.judged(f, cells, flags) for f, flags in enumerate(admitted)]
         self._status = np.stack([status for status, _ in judged])
-        self._groups = np.stack([group for _, group in judged])
-        self._staying = known.staying
-        self._rare = np.stack(
-            [1 - known.common[rule.right][np.maximum(cells[rule.right], 0)] / known.n_rows for rule in known.rules]
-        )
+        self._groups: list[GroupSayings] = [group for _, group in judged]
+        rights = [(rule.right, np.maximum(cells[rule.right], 0)) for rule in known.rules]
+        self._rare = np.stack([1 - known.common(place, own) / known.n_rows for place, own in rights])
 
     def best(self, done: Flags) -> _Choice:
         """The best cell of each row, where there is one."""
@@ -168,7 +165,7 @@ class _Naming:
         cells[column] = offer.value
         gain = np.zeros(len(at))
         for f in reading:
-            status, _ = self._known.rules[f].judged(cells, self._admitted[f][at])
+            status, _ = self._known.judged(f, cells, self._admitted[f][at])
             gain += (self._status[f][at] == VIOLATED).astype(int) - (status == VIOLATED)
         offer.gain = gain - confirmed
         unfit = (gain < 1) | (offer.gain < 0)
@@ -177,7 +174,7 @@ class _Naming:
         return offer
 
     def _from_right(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
-        """What the group of a broken rule says: of several, the one that most rows say, then the lowest code."""
+        """What the group of a broken rule says: of several, the one that most rows say, then that of the first rule."""
         offer = _Choice.none(len(at))
         offer.column[:] = column
         offer.standing[:] = 1
@@ -185,15 +182,14 @@ class _Naming:
         support = np.full(len(at), -1)
         broken = (self._status[rules][:, at] == VIOLATED).sum(axis=0)
         for f in rules:
-            rule, group = self._known.rules[f], self._groups[f][at]
-            own = np.where(self._status[f][at] == VIOLATED, rule.support[group], -1)
-            value = rule.said[group]
-            better = (own > support) | ((own == support) & (own >= 0) & (value < offer.value))
+            rule, group = self._known.rules[f], self._groups[f]
+            own = np.where(self._status[f][at] == VIOLATED, group.support[at], -1)
+            better = own > support
             support = np.where(better, own, support)
-            agree, among, donor = rule.agreeing[group], rule.members[group], rule.donors[group]
-            settled = (agree > (MAJORITY + rule.doubt(group)) * among) & self._is_sure(column, at, rule, broken)
+            agree, among, donor = group.agreeing[at], group.members[at], group.donors[at]
+            settled = (agree > (MAJORITY + group.doubt[at]) * among) & self._is_sure(column, at, rule, broken)
             for name, new in (
-                ("value", value),
+                ("value", group.value[at]),
                 ("agree", agree),
                 ("among", among),
                 ("donor", np.where(settled, donor, -1)),
@@ -209,7 +205,7 @@ class _Naming:
         satisfies confirm every cell on the left.
         """
         own = self._cells[column, at]
-        sure: Flags = (self._staying[column][np.maximum(own, 0)] == 0) | (broken > 1)
+        sure: Flags = (self._known.staying(column, np.maximum(own, 0)) == 0) | (broken > 1)
         left = np.ones(len(at), np.bool_)
         for place in rule.left:
             said = np.zeros(len(at))
@@ -273,47 +269,24 @@ class _Naming:
         rights: tuple[int, ...],
     ) -> Flags:
         """Fill the offers of rows for which some row that stays has the same values in `others`; which these are."""
-        own = self._known.codes[column]
-        base = np.flatnonzero(self._known.kept & (own > 0))
-        rows, keys, wanted = self._matching(base, others, at)
-        size = int(own.max(initial=0)) + 1
-        pairs, first = distinct(keys * size + own[rows])
-        times = None if self._known.times is None else self._known.times[rows]
-        counts, key, value = tallied(pairs, times), keys[first], own[rows[first]].astype(np.int64)
-        order = np.lexsort((value, -counts, key))
-        heads = order[np.r_[True, key[order][1:] != key[order][:-1]]] if len(order) else order
-        most = int(max(keys.max(initial=0), wanted.max(initial=0))) + 1
-        best = np.full(most, -1)
-        best[key[heads]] = heads
-        totals = tallied(keys, times, most)
-        there = best[wanted] >= 0
-        pick = best[wanted[there]]
-        rivals = self._distinct(base, alternatives, at, own)[there]
+        found = self._known.agreement(column, others, self._cells[:, at])
+        there = found.there
+        rivals = np.zeros(len(at), np.int64)
+        told = np.flatnonzero(there & found.is_other)
+        if len(told):
+            rivals[told] = self._known.rivals(column, alternatives, self._cells[:, at[told]])
         chance = np.full(len(at), WRONG ** (len(rights) - 1))
         for right in rights:
-            chance *= self._known.common[right][self._cells[right, at]] / self._known.n_rows
-        other = value[pick] != self._cells[column, at[there]]
-        agree, among = counts[pick], totals[wanted[there]]
+            chance *= self._known.common(right, self._cells[right, at]) / self._known.n_rows
+        other, agree, among = found.is_other[there], found.agree[there], found.among[there]
         settled = other & (agree >= LEFT_MAJORITY * among)
         spots = asked[there]
         offer.agree[spots], offer.among[spots] = agree, among
-        offer.value[spots] = np.where(settled, value[pick], UNKNOWN)
-        offer.donor[spots] = np.where(settled, rows[first[pick]], -1)
-        offer.standing[spots] = np.where(other & (np.maximum(rivals - 1, 1) * chance[there] <= SURPRISE), 2, 0)
+        offer.value[spots] = np.where(settled, found.value[there], UNKNOWN)
+        offer.donor[spots] = np.where(settled, found.donors[there], -1)
+        offer.standing[spots] = np.where(other & (np.maximum(rivals[there] - 1, 1) * chance[there] <= SURPRISE), 2, 0)
         offer.given[spots] = self._given(others)
         return there
 
     def _given(self, columns: tuple[int, ...]) -> int:
         return self._contexts.setdefault(columns, len(self._contexts))
-
-    def _matching(self, base: Longs, columns: tuple[int, ...], at: Longs) -> tuple[Longs, Longs, Longs]:
-        if not columns:
-            return base, np.zeros(len(base), np.int64), np.zeros(len(at), np.int64)
-        return matching(base, [self._known.codes[one] for one in columns], [self._cells[one, at] for one in columns])
-
-    def _distinct(self, base: Longs, columns: tuple[int, ...], at: Longs, own: np.ndarray) -> Longs:
-        """How many values there are among rows that agree with each row in some columns."""
-        rows, keys, wanted = self._matching(base, columns, at)
-        size = int(own.max(initial=0)) + 1
-        _, first = distinct(keys * size + own[rows])
-        return np.bincount(keys[first], minlength=int(wanted.max(initial=0)) + 1)[wanted]

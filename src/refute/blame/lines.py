@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
-from refute.blame.cells import NamedCells, name_cells
-from refute.blame.contest import Flags, Longs, Partners
+from refute.blame.cells import name_cells
+from refute.blame.contest import Chain, Contest, Flags, Longs, Loose, Partners
 from refute.blame.dependencies import Dependencies
-from refute.blame.repairs import without_harm
+from refute.blame.fitting import fitting
+from refute.blame.repairs import TableRival, without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
-from refute.blame.sayings import CELL, CellSayings
+from refute.blame.sayings import CELL, CellSayings, OwnCells
+from refute.language.form import Form
 from refute.language.rulebook import Rule, Severity
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
@@ -39,8 +41,8 @@ class SuspectFinding:
     relation: Relation
     rules: tuple[Rule, ...]
     blame: Blame
-    known: Dependencies
-    named: NamedCells
+    sayings: CellSayings
+    n_rows: int  # of the table
 
     @classmethod
     def of(
@@ -52,32 +54,28 @@ class SuspectFinding:
         times: Longs | None = None,
         common: Mapping[str, Longs] = MappingProxyType({}),
         lifts: Longs | None = None,
-        withheld: Collection[str] = (),
         threads: int = 1,
     ) -> SuspectFinding:
         """The finding for a table and its rules, all of which blame.
 
-        With `times` a row stands for so many that are alike, and `common` and `lifts` are as `find_blame` takes them;
-        no values are suggested for columns that are `withheld`.
+        With `times` a row stands for so many that are alike, and `common` and `lifts` are as `find_blame` takes them.
         """
         blame = find_blame(relation, rules, partners, times=times, common=common, lifts=lifts, threads=threads)
         known = Dependencies.of(relation, blame.contests, ~blame.suspects)
-        named = without_harm(relation, rules, blame.contests, known, name_cells(known, blame.rows))
-        if withheld:
-            unsure = [place for place, name in enumerate(known.names) if name in withheld]
-            named = replace(named, donors=np.where(np.isin(named.columns, unsure), -1, named.donors)).grounded()
-        return cls(relation, tuple(rules), blame, known, named)
+        dependent = {rule.number for rule in known.rules}
+        rivals = [TableRival(one, known.kept) for at, one in enumerate(blame.contests) if at not in dependent]
+        possible = [rule for rule in rules if rule.constraint.is_single_row or Form.of(rule).possible]
+        named = without_harm(relation, possible, rivals, known, name_cells(known, blame.rows))
+        own = {rule.name: OwnCells(rule, rule.constraint.columns) for rule in rules}
+        own |= {contest.rule.name: _own_cells(contest, known.kept) for contest in blame.contests}
+        n_rows = blame.number(np.arange(relation.n_rows))
+        return cls(relation, tuple(rules), blame, CellSayings(relation, known.names, named, own), n_rows)
 
     @property
     def blamed(self) -> dict[str, int]:
         """How many of the suspects each rule blames, by its name; rules of severity `error` first."""
         found = {rule.name: 0 for rule in by_severity(self.rules)}
         return found | {one.rule.name: self.blame.number(one.rows) for one in self.blame.by_rule}
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows the table has."""
-        return self.blame.number(np.arange(self.relation.n_rows))
 
     @property
     def n_suspects(self) -> int:
@@ -116,7 +114,7 @@ class SuspectFinding:
         clears = joined("clears", lambda one: np.zeros(len(one.twins), np.int64), np.int64)
         names = pa.array([one.rule.name for one in blames], pa.string())
         severities = pa.array([one.rule.severity.value for one in blames], pa.string())
-        cells = CellSayings(self.relation, self.blame, self.known, self.named).cells(rows, rules)
+        cells = self.sayings.cells(rows, rules, [one.rule for one in blames])
         columns = [
             names.take(row_numbers(rules)),
             severities.take(row_numbers(rules)),
@@ -127,6 +125,12 @@ class SuspectFinding:
             cells,
         ]
         return rows, pa.StructArray.from_arrays(columns, fields=[pa.field(*one) for one in _LINE])
+
+
+def _own_cells(contest: Contest, kept: Flags) -> OwnCells:
+    if isinstance(contest, Chain) and not contest.rule.constraint.computes:
+        return OwnCells(contest.rule, (), lambda rows: fitting(contest, rows, kept))
+    return OwnCells(contest.rule, () if isinstance(contest, Loose) else contest.rule.constraint.columns)
 
 
 def by_severity(rules: Sequence[Rule]) -> list[Rule]:

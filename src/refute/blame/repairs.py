@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from refute.blame.cells import NamedCells
 from refute.blame.contest import Contest, Flags, Longs
-from refute.blame.dependencies import VIOLATED, Dependencies
+from refute.blame.testimony import VIOLATED, Testimony
 from refute.language.arithmetic import all_sources
 from refute.language.conditions import columns_of
 from refute.language.form import Form, operands
@@ -21,12 +22,24 @@ from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 
 
+class Rival(ABC):
+    """A rule about two rows, other than a dependency, that a suggested value might break."""
+
+    @property
+    @abstractmethod
+    def rule(self) -> Rule:
+        """The rule."""
+
+    @abstractmethod
+    def harmed(self, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
+        """Which rows, with their cells taken from other rows, would clash with one that stays, and do not now.
+
+        A row that takes a cell from one that the rule is not about counts as one that would.
+        """
+
+
 def without_harm(
-    relation: Relation,
-    rules: Sequence[Rule],
-    contests: Sequence[Contest],
-    known: Dependencies,
-    cells: NamedCells,
+    relation: Relation, rules: Sequence[Rule], rivals: Sequence[Rival], known: Testimony, cells: NamedCells
 ) -> NamedCells:
     """The cells without values that would break another rule, each row taken with all values that it is given."""
     given = cells.donors >= 0
@@ -40,28 +53,25 @@ def without_harm(
     changed = {name for name, taken in sources.items() if not np.array_equal(taken, rows)}
     harm: list[tuple[frozenset[str], Flags]] = []
     before = known.cells(rows)
-    after = np.stack([codes[sources[name]] for name, codes in zip(known.names, known.codes, strict=True)]).astype(
-        np.int64
-    )
-    dependent = {rule.number for rule in known.rules}
-    for one in known.rules:
-        admitted = one.groups.points(rows) >= 0
-        was, now = (one.judged(cells, admitted)[0] == VIOLATED for cells in (before, after))
+    after = np.stack([known.codes_of(place, sources[name]) for place, name in enumerate(known.names)])
+    for number, one in enumerate(known.rules):
+        admitted = known.admitted(number, rows)
+        was, now = (known.judged(number, codes, admitted)[0] == VIOLATED for codes in (before, after))
         harm.append((frozenset(known.names[place] for place in one.columns), now & ~was))
-    for number, contest in enumerate(contests):
-        read = frozenset(contest.rule.constraint.columns)
-        if number in dependent or not read & changed:
+    for rival in rivals:
+        read = frozenset(rival.rule.constraint.columns)
+        if not read & changed:
             continue
-        if contest.rule.constraint.computes:  # what it compares is in no cell that another row could give
-            harm.append((read, _moved(rows, sources, read)))
+        if rival.rule.constraint.computes:  # what it compares is in no cell that another row could give
+            harm.append((read, moved_cells(rows, sources, read)))
         else:
-            harmed = _clashes(contest, rows, sources, known.kept) & (contest.violations(rows, known.kept) == 0)
-            harm.append((read, harmed))
-    for contest in contests:
-        harm.append(_newly_meant(relation, contest, rows, sources))
+            harm.append((read, rival.harmed(rows, sources)))
     for rule in rules:
+        if not rule.constraint.is_single_row:
+            harm.append(_newly_meant(relation, rule, rows, sources))
+            continue
         read = frozenset(name for name, _ in _read(relation, rule))
-        if rule.constraint.is_single_row and read & changed:
+        if read & changed:
             harm.append((read, _broken(relation, rule, rows, sources)))
     bad = np.zeros(len(cells.rows), np.bool_)
     at = np.minimum(np.searchsorted(rows, cells.rows), len(rows) - 1)
@@ -72,13 +82,12 @@ def without_harm(
 
 
 def _newly_meant(
-    relation: Relation, contest: Contest, rows: Longs, sources: Mapping[str, Longs]
+    relation: Relation, rule: Rule, rows: Longs, sources: Mapping[str, Longs]
 ) -> tuple[frozenset[str], Flags]:
     """The columns by which a rule chooses its rows, and rows that it might choose after a change, and not before.
 
     These are the columns of its conditions, and those whose nulls keep rows out, where a value takes the place of one.
     """
-    rule = contest.rule
     barred = Form.of(rule).barred()
     conditions = set() if rule.where is None else set(columns_of(rule.where))
     for predicate in rule.constraint.predicates:
@@ -92,7 +101,7 @@ def _newly_meant(
     return frozenset(names), found
 
 
-def _moved(rows: Longs, sources: Mapping[str, Longs], names: Collection[str]) -> Flags:
+def moved_cells(rows: Longs, sources: Mapping[str, Longs], names: Collection[str]) -> Flags:
     """Which rows take a cell of one of these columns from another row."""
     found = np.zeros(len(rows), np.bool_)
     for name in names:
@@ -114,11 +123,27 @@ def _read(relation: Relation, rule: Rule) -> list[tuple[str, pa.ChunkedArray]]:
     return [(name, relation.column(name)) for name in rule.columns]
 
 
-def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: Flags) -> Flags:
-    """Which rows, with their cells taken from other rows, would clash with a row that stays.
+@dataclass(frozen=True, eq=False)
+class TableRival(Rival):
+    """A contest over a table in memory, of which some rows stay."""
 
-    A row that takes a cell from one that the rule is not about counts as one that would.
-    """
+    contest: Contest
+    kept: Flags
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the contest."""
+        return self.contest.rule
+
+    def harmed(self, rows: Longs, sources: Mapping[str, Longs]) -> Flags:
+        """By a problem whose rows take their codes from the rows that the values come from."""
+        clashing = _clashes(self.contest, rows, sources, self.kept)
+        found: Flags = clashing & (self.contest.violations(rows, self.kept) == 0)
+        return found
+
+
+def _clashes(contest: Contest, rows: Longs, sources: Mapping[str, Longs], kept: Flags) -> Flags:
+    """Which rows, with their cells taken from other rows, would clash with a row that stays."""
     problem, form = contest.problem, Form.of(contest.rule)
     found = np.zeros(len(rows), np.bool_)
     for role in (0, 1):

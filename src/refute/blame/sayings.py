@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from refute.blame.cells import NamedCells
-from refute.blame.contest import Chain, Contest, Flags, Longs, Loose
-from refute.blame.dependencies import Dependencies
-from refute.blame.fitting import Fitting, fitting
-from refute.blame.rows import Blame
+from refute.blame.contest import Flags, Longs
+from refute.blame.fitting import Fitting
 from refute.language.form import Form, operands
+from refute.language.rulebook import Rule
 from refute.relation import Relation
 from refute.relation.arrays import row_numbers
 from refute.relation.shown import shown_values
@@ -44,6 +44,16 @@ class CellParts:
         return pa.ListArray.from_arrays(row_numbers(offsets), pa.StructArray.from_arrays(columns, fields=list(CELL)))
 
 
+@dataclass(frozen=True, slots=True)
+class OwnCells:
+    """What a rule says of cells by itself: the columns that it names, none of a rule of any shape; or, of two orders,
+    the intervals that fit some rows that it blames, in each column."""
+
+    rule: Rule
+    columns: tuple[str, ...]
+    fits: Callable[[Longs], tuple[Fitting, ...]] | None = None
+
+
 class CellSayings:
     """The cells of lines, each a row under a rule that blames it.
 
@@ -51,27 +61,29 @@ class CellSayings:
     names its own: the columns of a key or of a rule about one row, both columns of an order with what would fit.
     """
 
-    def __init__(self, relation: Relation, blame: Blame, known: Dependencies, named: NamedCells) -> None:
+    def __init__(
+        self, relation: Relation, names: tuple[str, ...], named: NamedCells, own: Mapping[str, OwnCells]
+    ) -> None:
+        """`names` are the columns of the dependencies by their places; what rules say by themselves is by their
+        names."""
         self._relation = relation
-        self._blame = blame
-        self._known = known
+        self._names = names
         self._named = named
+        self._own = own
 
-    def cells(self, rows: Longs, rules: Longs) -> pa.ListArray:
+    def cells(self, rows: Longs, numbers: Longs, rules: Sequence[Rule]) -> pa.ListArray:
         """A list of cells for each line, given by row number and number of its rule, sorted by row."""
         parts = CellParts()
         covered = np.zeros(len(rows), np.bool_)
-        for number, one in enumerate(self._blame.by_rule):
-            lines = np.flatnonzero(rules == number)
-            for at, name in enumerate(self._known.names):
-                if name in one.rule.constraint.columns:
+        for number, rule in enumerate(rules):
+            lines = np.flatnonzero(numbers == number)
+            for at, name in enumerate(self._names):
+                if name in rule.constraint.columns:
                     covered[self._add_named(parts, at, name, lines, rows[lines])] = True
-        contests = {id(contest.rule): contest for contest in self._blame.contests}
-        for number, one in enumerate(self._blame.by_rule):
-            lines = np.flatnonzero((rules == number) & ~covered)
-            contest = contests.get(id(one.rule))
+        for number, rule in enumerate(rules):
+            lines = np.flatnonzero((numbers == number) & ~covered)
             if len(lines):
-                self._add_own(parts, contest, one.rule.constraint.columns, lines, rows[lines])
+                self._add_own(parts, self._own[rule.name], lines, rows[lines])
         return parts.arrow(len(rows))
 
     def _add_named(self, parts: CellParts, at: int, name: str, lines: Longs, rows: Longs) -> Longs:
@@ -98,29 +110,21 @@ class CellSayings:
         for columns, places in given.items():
             chosen = cells[places]
             donors = self._named.donors[chosen]
-            context = self._with([self._known.names[at] for at in columns], donors)
+            context = self._with([self._names[at] for at in columns], donors)
             for place, cell, words in zip(places, chosen.tolist(), context, strict=True):
                 agree, among = int(self._named.agree[cell]), int(self._named.among[cell])
                 stay = "" if self._named.on_right[cell] else " that stay"
                 said[place] = f"{agree:,} of {among:,} rows{words}{stay} say {_said(suggested[place])}"
         return said
 
-    def _add_own(
-        self, parts: CellParts, contest: Contest | None, columns: tuple[str, ...], lines: Longs, rows: Longs
-    ) -> None:
+    def _add_own(self, parts: CellParts, own: OwnCells, lines: Longs, rows: Longs) -> None:
         nothing: list[str | None] = [None] * len(lines)
-        if isinstance(contest, Loose):
-            return
-        if isinstance(contest, Chain) and not contest.rule.constraint.computes:
-            standing = np.isin(rows, contest.rows)
-            lines, rows = lines[standing], rows[standing]
-            nothing = nothing[: len(lines)]
-            equal = [operands(one)[0] for one in Form.of(contest.rule).equal]
-            for found in fitting(contest, rows, ~self._blame.suspects):
+        if own.fits is not None:
+            equal = [operands(one)[0] for one in Form.of(own.rule).equal]
+            for found in own.fits(rows):
                 values = self._texts(found.column, rows)
                 parts.add(lines, found.column, values, nothing, self._intervals(found, self._with(equal, rows)))
-            return
-        for name in columns:
+        for name in own.columns:
             parts.add(lines, name, self._texts(name, rows), nothing, nothing)
 
     def _intervals(self, found: Fitting, context: list[str]) -> list[str | None]:

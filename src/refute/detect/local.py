@@ -27,6 +27,7 @@ from refute.runtime.threads import chosen_threads, together
 
 if TYPE_CHECKING:
     from refute.blame.lines import SuspectFinding
+    from refute.blame.rows import Blame
 
 
 class LocalEngine:
@@ -148,6 +149,13 @@ class LocalEngine:
 
         check_rules(self.relation, rules)
         return SuspectFinding.of(self.relation, rules, self._partners_of, threads=self._threads, **known)
+
+    def blame(self, rules: Sequence[Rule], **known: Any) -> Blame:
+        """The rows alone, without their cells."""
+        from refute.blame.rows import find_blame  # which loads kernels that few questions need
+
+        check_rules(self.relation, rules)
+        return find_blame(self.relation, rules, self._partners_of, threads=self._threads, **known)
 
     def blamed(self, rule: Rule) -> int:
         """How many rows `suspects` blames for one rule alone."""

@@ -98,7 +98,7 @@ class Pairing:
         s_name, t_name = column_operands(predicate)
         s_kind, t_kind = self.relation.type_of(s_name), self.relation.type_of(t_name)
         if s_name == t_name:
-            same = _numbered(column(s_kind), s_kind, t_kind)
+            same = own_operand(s_kind)
             return same, same
         first, second = operand(s_kind, t_kind), operand(t_kind, s_kind)
         if first is None or second is None:
@@ -135,6 +135,11 @@ class Pairing:
             assert sides is not None
             conditions.append(compare(sides[0], predicate.op, sides[1], self.rule.nulls))
         return all_of([condition for condition in conditions if condition is not None])
+
+
+def own_operand(kind: ColumnType) -> SparkColumn:
+    """A column as it compares with itself."""
+    return _numbered(column(kind), kind, kind)
 
 
 def _numbered(value: SparkColumn, kind: ColumnType, other: ColumnType) -> SparkColumn:

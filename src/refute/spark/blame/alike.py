@@ -69,7 +69,7 @@ class Representatives:
     """The rows of a table for some rules; with `apart`, all rules mark rows, and what no rule marks is blank."""
 
     def __init__(self, engine: SparkEngine, rules: Sequence[Rule], place: Kept, *, apart: bool) -> None:
-        self._engine = engine
+        self.engine = engine
         self._place = place
         self._rules = rules
         self._apart = apart
@@ -125,19 +125,19 @@ class Representatives:
     @property
     def types(self) -> Relation:
         """The types of columns, under plain names."""
-        return self._engine.plain_types
+        return self.engine.plain_types
 
     def plain_name(self, name: str) -> str:
         """The plain name of a column of the table."""
-        return self._engine.names[name]
+        return self.engine.names[name]
 
     def _shown(self, name: str, flags: list[SparkColumn] | None) -> SparkColumn:
         """A column, blank in rows that no flag marks; a null is seen everywhere, as it speaks against a row."""
         own = F.col(name)
-        kind = self._engine.plain_types.type_of(name)
+        kind = self.engine.plain_types.type_of(name)
         if flags is None or kind.family not in _BLANK:
             return own
-        blank = F.lit(_BLANK[kind.family]).cast(self._engine.plain.schema[name].dataType)
+        blank = F.lit(_BLANK[kind.family]).cast(self.engine.plain.schema[name].dataType)
         return F.when(any_of(flags) | column(kind).isNull(), own).otherwise(blank)
 
     @property
@@ -147,7 +147,7 @@ class Representatives:
 
     def fetched(self) -> AlikeRows:
         """The rows, sorted by their ids."""
-        engine = self._engine
+        engine = self.engine
         own = {plain: name for name, plain in engine.names.items()}
         exact = {name: engine.plain_types.type_of(name).arrow_type for name in self.names}
         lifts = [LIFT] if self._apart else []

@@ -16,8 +16,9 @@ from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
 from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
+from refute.spark.blame.naming import SparkNaming
 from refute.spark.blame.shapes import BlameShape
-from refute.spark.blame.voted import VotedFinding
+from refute.spark.blame.voted import VotedBlame
 from refute.spark.expressions import quoted
 from refute.spark.marking import name_beside
 from refute.spark.source.frames import frame_of
@@ -36,7 +37,7 @@ class SparkSuspects:
     def __init__(
         self,
         engine: SparkEngine,
-        finding: SuspectFinding | VotedFinding,
+        finding: SuspectFinding,
         numbers: Longs,
         ids: pa.ChunkedArray,
         notes: Sequence[str],
@@ -90,43 +91,48 @@ class SparkSuspects:
             with kept() as place:
                 alike = Representatives(evaluated, rules, place, apart=False)
                 if evaluated.gathering.fits(names, alike.n_groups):
-                    return cls._of_alike(engine, alike, rules, names, apart=False)
+                    return cls._of_alike(engine, alike, rules, apart=False)
         with kept() as place:
             alike = Representatives(evaluated, rules, place, apart=True)
             if evaluated.gathering.fits(names, alike.n_groups):
-                return cls._of_alike(engine, alike, rules, names, apart=True)
+                return cls._of_alike(engine, alike, rules, apart=True)
             return cls._voted(engine, evaluated, alike, rules)
 
     @classmethod
     def _of_alike(
-        cls, engine: SparkEngine, alike: Representatives, rules: Sequence[Rule], names: tuple[str, ...], *, apart: bool
+        cls, engine: SparkEngine, alike: Representatives, rules: Sequence[Rule], *, apart: bool
     ) -> SparkSuspects:
         """The suspects from rows that stand for all others, which come here."""
         rows = alike.fetched()
-        withheld = _withheld(rules, names, apart=apart)
-        known = {"times": rows.times, "common": rows.common, "lifts": rows.lifts, "withheld": withheld}
-        finding = LocalEngine(rows.table).suspect_finding(rows.rules, **known)
+        local = LocalEngine(rows.table)
+        known = {"times": rows.times, "common": rows.common, "lifts": rows.lifts}
+        notes = [f"{len(rows.times):,} rows came to this process, which stand for all {int(rows.times.sum()):,}"]
+        if apart or _blanks_cells(rules):
+            blame = local.blame(rows.rules, **known)
+            finding, ids = SparkNaming(alike, rules).finding(blame, rows.ids, int(rows.times.sum()))
+            return cls(engine, finding, np.arange(len(ids)), ids, notes)
+        finding = local.suspect_finding(rows.rules, **known)
         listed, _ = finding.lines()
         asked = np.unique(np.concatenate([finding.blame.rows, listed]))
         numbers, ids = alike.members(rows.ids, rows.times, asked)
-        return cls(engine, finding, numbers, ids, _notes(rows.times, withheld))
+        return cls(engine, finding, numbers, ids, notes)
 
     @classmethod
     def _voted(
         cls, engine: SparkEngine, evaluated: SparkEngine, alike: Representatives, rules: Sequence[Rule]
     ) -> SparkSuspects:
         """The suspects that are found where the rows are."""
-        finding = VotedFinding(evaluated, alike, rules)
-        engine.source.learn_rows(finding.n_rows)
-        numbers, ids = alike.members(finding.ids, finding.times, np.arange(len(finding.times)))
-        notes = ["found on Spark, from which only suspects came: no values are suggested"]
-        rounded = [name for name, would_be_exact in finding.in_rounds.items() if would_be_exact]
+        voted = VotedBlame.of(evaluated, alike, rules)
+        engine.source.learn_rows(voted.n_rows)
+        notes = ["found on Spark, from which only suspects came"]
+        rounded = [name for name, would_be_exact in voted.in_rounds.items() if would_be_exact]
         if rounded:
             notes.append(
                 f"groups of {', '.join(rounded)} are too large for one task and went by rounds of partner counts: the "
                 "suspects may be more than must go"
             )
-        return cls(engine, finding, numbers, ids, notes)
+        finding, ids = SparkNaming(alike, rules).finding(voted.blame, voted.ids, voted.n_rows)
+        return cls(engine, finding, np.arange(len(ids)), ids, notes)
 
     def table(self) -> pa.Table:
         """One line for each row and rule that blames it."""
@@ -160,16 +166,8 @@ class SparkSuspects:
         return lines, np.repeat(first - before, sizes) + np.arange(len(lines))
 
 
-def _withheld(rules: Sequence[Rule], names: tuple[str, ...], *, apart: bool) -> frozenset[str]:
-    """The columns for which no value is suggested, as rows with which it might clash did not come."""
-    if apart:
-        return frozenset(names)
-    marking = [rule for rule in rules if not rule.constraint.is_single_row and not BlameShape.of(rule).says_alike]
-    return frozenset(name for rule in marking for name in rule.read)
-
-
-def _notes(times: Longs, withheld: frozenset[str]) -> list[str]:
-    found = [f"{len(times):,} rows came to this process, which stand for all {int(times.sum()):,}"]
-    if withheld:
-        found.append(f"no values are suggested for {', '.join(sorted(withheld))}")
-    return found
+def _blanks_cells(rules: Sequence[Rule]) -> bool:
+    """Whether a value on the right of a dependency might clash, by another rule, with a row that did not come whole."""
+    shapes = [BlameShape.of(rule) for rule in rules if not rule.constraint.is_single_row]
+    named = {name for shape in shapes if shape.has_groups for name in shape.rule.constraint.columns}
+    return any(not shape.says_alike and not named.isdisjoint(shape.rule.read) for shape in shapes)

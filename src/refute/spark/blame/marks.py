@@ -77,10 +77,10 @@ class MarkedTable:
             value = {f"{flag}_value": own_value}
             pairs = side.select(*_named(keys), *_named(value)).distinct()
             groups = pairs.groupBy(*keys).agg(F.count("*").alias(_ID)).where(F.col(_ID) > 1)
-            found = self._kept(_joined(pairs, groups, list(keys)))
+            found = self._kept(joined_by(pairs, groups, list(keys)))
             wanted = found.select(*value).distinct()
             counts = side.select(*_named(value)).groupBy(*value).agg(F.count("*").alias(_COMMON))
-            broken = self._kept(_joined(found.drop(_ID), _joined(counts, wanted, list(value)), list(value)))
+            broken = self._kept(joined_by(found.drop(_ID), joined_by(counts, wanted, list(value)), list(value)))
             keys |= value
         matches = all_of([admitted, *(own.eqNullSafe(F.col(name)) for name, own in keys.items())])
         matched = _ID if own_value is None else _COMMON
@@ -112,7 +112,7 @@ class MarkedTable:
         counted = both
         for name, count in zip(names, ("lefts", "rights"), strict=True):
             own = both.groupBy(name).agg(F.sum("both").cast(_WHOLE).alias(count))
-            counted = _joined(counted, own, [name])
+            counted = joined_by(counted, own, [name])
         expected = F.col("lefts") * F.col("rights")  # times n
         ((n,),) = both.agg(F.sum("both").cast("bigint")).collect()
         if not n:
@@ -129,14 +129,9 @@ class MarkedTable:
         self.frame = marked.withColumn(LIFT, F.least(LIFT, _LIFT)).drop(_ID, _COMMON, _LIFT)
 
     def _admitted(self, pairing: Pairing, name: str) -> SparkColumn:
-        """The condition under which a rule is about a row; a column, made by workers, where Spark cannot tell."""
-        condition = pairing.filters(Row.S)
-        if condition is not None:
-            return condition
-        chosen = f"{name}_chosen"
-        schema = StructType([*self.frame.schema.fields, StructField(chosen, BooleanType())])
-        self.frame = self.frame.mapInArrow(_Admit(pairing.rule, chosen), schema)
-        return F.col(chosen)
+        """The condition under which a rule is about a row."""
+        self.frame, condition = admission(self.frame, pairing, Row.S, f"{name}_chosen")
+        return condition
 
     def _kept(self, frame: DataFrame) -> DataFrame:
         """The frame, evaluated, so it has no plan: with the plans of all before it, those of several rules would take
@@ -145,17 +140,28 @@ class MarkedTable:
         return F.broadcast(kept) if kept.limit(_SMALL + 1).count() <= _SMALL else kept
 
 
+def admission(frame: DataFrame, pairing: Pairing, row: Row, name: str) -> tuple[DataFrame, SparkColumn]:
+    """The frame, and the condition under which its rows may stand on one side of a rule; a column `name` of it, made by
+    workers, where Spark cannot tell."""
+    condition = pairing.filters(row)
+    if condition is not None:
+        return frame, condition
+    schema = StructType([*frame.schema.fields, StructField(name, BooleanType())])
+    return frame.mapInArrow(_Admit(pairing.rule, row, name), schema), F.col(name)
+
+
 @dataclass(frozen=True, slots=True)
 class _Admit:
-    """Adds a column that says which rows a rule is about; ships by name, as all tasks do."""
+    """Adds a column that says which rows may stand on one side of a rule; ships by name, as all tasks do."""
 
     rule: Rule
+    row: Row
     name: str
 
     def __call__(self, batches: Batches) -> Batches:
         form = Form.of(self.rule)
         for batch in batches:
-            mask = admitted_rows(Relation.of(pa.Table.from_batches([batch])), form, Row.S)
+            mask = admitted_rows(Relation.of(pa.Table.from_batches([batch])), form, self.row)
             yield batch.append_column(self.name, pa.array(mask))
 
 
@@ -163,7 +169,7 @@ def _named(columns: dict[str, SparkColumn]) -> list[SparkColumn]:
     return [value.alias(name) for name, value in columns.items()]
 
 
-def _joined(frame: DataFrame, other: DataFrame, keys: list[str]) -> DataFrame:
+def joined_by(frame: DataFrame, other: DataFrame, keys: list[str]) -> DataFrame:
     """The rows of a frame with what the other has for their keys, of which null is one."""
     renamed = other.toDF(*(f"{name}_other" if name in keys else name for name in other.columns))
     matches = reduce(and_, [F.col(name).eqNullSafe(F.col(f"{name}_other")) for name in keys], F.lit(True))

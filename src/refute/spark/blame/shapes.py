@@ -47,6 +47,16 @@ class BlameShape:
         return self._is_plain and self._sizes == (0, 1)
 
     @property
+    def has_groups(self) -> bool:
+        """Whether it is a dependency between columns, with something on its left."""
+        return self.is_dependency and bool(self.form.equal) and not self.rule.constraint.computes
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the fewest rows that must go are found without rounds of counts."""
+        return self.is_one_value or self.is_chain or self.is_spans
+
+    @property
     def is_chain(self) -> bool:
         """Whether two orders must agree."""
         return self._is_plain and self._sizes == (2, 0)

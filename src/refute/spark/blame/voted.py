@@ -1,8 +1,9 @@
-"""Suspects that were found where the rows are, as lines: what is said of each row under each rule that blames it."""
+"""The rows to blame, found where the rows are: what was voted, as a blame over the rows that came."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from refute.blame.contest import Flags, Longs
-from refute.blame.lines import REASON, by_severity, listed_reasons
-from refute.blame.sayings import CellParts
-from refute.language.form import Form, operands
+from refute.blame.rows import Blame, RuleBlame
 from refute.language.rulebook import Rule
-from refute.relation.arrays import row_numbers
-from refute.relation.shown import shown_values
 from refute.spark.answer.pairing import Pairing
 from refute.spark.blame.alike import TIMES, Representatives, any_of, in_order
 from refute.spark.blame.contests import SparkContest, SparkOneValue
@@ -28,100 +25,53 @@ if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 
-class VotedFinding:
-    """The rows to blame in a table that stays where it is; suspects alone came, with their cells."""
+@dataclass(frozen=True, slots=True, eq=False)
+class VotedBlame:
+    """The rows to blame in a table that stays where it is, by the ids of those that stand for them."""
 
-    def __init__(self, engine: SparkEngine, alike: Representatives, rules: Sequence[Rule]) -> None:
-        contests, self.in_rounds = _contests(engine, alike, rules)
-        voting = Voting(alike, rules, contests)
-        verdicts = voting.verdicts()
-        self._engine = engine
-        self._rules = rules
-        self._alike = alike
-        self._numbers = {contest.rule.name: number for number, contest in enumerate(contests)}
+    blame: Blame
+    ids: pa.ChunkedArray
+    n_rows: int
+    in_rounds: dict[str, bool]  # rules that rounds decided, with whether their shape would be exact
+
+    @classmethod
+    def of(cls, engine: SparkEngine, alike: Representatives, rules: Sequence[Rule]) -> VotedBlame:
+        """What is voted: suspects alone come, and rows that stay although one with their key goes."""
+        contests, in_rounds = _contests(engine, alike, rules)
+        verdicts = Voting(alike, rules, contests).verdicts()
+        numbers = {contest.rule.name: number for number, contest in enumerate(contests)}
         twins = any_of(F.col(Verdicts.twin(number)) for number in range(len(contests)))
-        self._table = in_order(verdicts.frame.where(F.col(SUSPECT) | twins).toArrow())
-        self.ids = self._table.column(ROW_COLUMN)
-        self.times = self._column(TIMES).astype(np.int64)
-        self.suspects: Flags = self._column(SUSPECT).astype(np.bool_)
-        self.bound = verdicts.bound
-        self.n_rows = verdicts.n_rows
-        self.n_suspects = int(self.times[self.suspects].sum())
-        self._blames = [(rule, *self._blame(rule)) for rule in rules]
-        found = {rule.name: int(self.times[rows[~twin]].sum()) for rule, rows, twin in self._blames}
-        self.blamed = {rule.name: found[rule.name] for rule in by_severity(rules)}
+        told = [name for number in numbers.values() for name in Verdicts.columns(number)]
+        flags = [alike.flags[rule.name] for rule in rules if rule.constraint.is_single_row]
+        came = verdicts.frame.where(F.col(SUSPECT) | twins)
+        table = in_order(came.select(SUSPECT, TIMES, *told, *flags, ROW_COLUMN).toArrow())
+        suspects = _flags(table, SUSPECT)
+        blames = [_rule_blame(rule, numbers.get(rule.name), alike, table, suspects) for rule in rules]
+        blame = Blame(suspects, verdicts.bound, tuple(blames), (), _longs(table, TIMES))
+        return cls(blame, table.column(ROW_COLUMN), verdicts.n_rows, in_rounds)
 
-    def lines(self) -> tuple[Longs, pa.StructArray]:
-        """The row number of each line, and what it says."""
-        parts = [self._said(rule, rows, twin) for rule, rows, twin in self._blames]
-        rows = np.concatenate([np.zeros(0, np.int64), *(rows for _, rows, _ in self._blames)])
-        rules = np.repeat(np.arange(len(self._blames)), [len(rows) for _, rows, _ in self._blames])
-        order = np.lexsort((rules, rows))
-        said = pa.chunked_array(parts, REASON).take(row_numbers(order))
-        whole = said.combine_chunks() if said.num_chunks else pa.array([], REASON)
-        return rows[order], whole
 
-    def reasons(self) -> tuple[Longs, pa.ListArray]:
-        """The row numbers of all suspects, ascending, and a list for each of why it is one."""
-        return listed_reasons(self.suspects, *self.lines())
+def _rule_blame(rule: Rule, number: int | None, alike: Representatives, table: pa.Table, suspects: Flags) -> RuleBlame:
+    """The rows that a rule blames, and beside them those that stay although one with their key goes."""
+    none = np.zeros(0, np.int64)
+    if number is None:
+        rows = np.flatnonzero(_flags(table, alike.flags[rule.name])) if rule.constraint.is_single_row else none
+        ones = np.ones(len(rows), np.int64)
+        return RuleBlame(rule, rows, ones, ones, np.zeros(len(rows), np.bool_), none, none)
+    violations, clears = (_longs(table, name) for name in (Verdicts.violations(number), Verdicts.clears(number)))
+    rows, twins = np.flatnonzero(suspects & (clears > 0)), np.flatnonzero(_flags(table, Verdicts.twin(number)))
+    either = _flags(table, Verdicts.either(number))[rows]
+    return RuleBlame(rule, rows, violations[rows], clears[rows], either, twins, violations[twins])
 
-    def _blame(self, rule: Rule) -> tuple[Longs, Flags]:
-        """The rows that a rule blames, and beside them those that stay although one with their key goes."""
-        if rule.constraint.is_single_row:
-            rows = np.flatnonzero(self._column(self._alike.flags[rule.name]))
-            return rows, np.zeros(len(rows), np.bool_)
-        number = self._numbers.get(rule.name)
-        if number is None:
-            return np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        twins = self._column(Verdicts.twin(number)).astype(np.bool_)
-        rows = np.flatnonzero((self.suspects & (self._column(Verdicts.clears(number)) > 0)) | twins)
-        return rows, twins[rows]
 
-    def _said(self, rule: Rule, rows: Longs, twin: Flags) -> pa.StructArray:
-        n = len(rows)
-        number = self._numbers.get(rule.name)
-        violations: Longs = np.ones(n, np.int64)
-        clears, either = violations, twin
-        if number is not None:
-            violations = self._column(Verdicts.violations(number))[rows].astype(np.int64)
-            clears = np.where(twin, 0, self._column(Verdicts.clears(number))[rows])
-            either = twin | self._column(Verdicts.either(number))[rows].astype(np.bool_)
-        parts = {
-            "rule": pa.array([rule.name] * n, pa.string()),
-            "severity": pa.array([rule.severity.value] * n, pa.string()),
-            "either": pa.array(either.tolist(), pa.bool_()),
-            "removed": pa.array((~twin).tolist(), pa.bool_()),
-            "violations": row_numbers(violations),
-            "clears": row_numbers(clears.astype(np.int64)),
-            "cells": self._cells(rule, rows),
-        }
-        return pa.StructArray.from_arrays([parts[field.name] for field in REASON], fields=list(REASON))
+def _longs(table: pa.Table, name: str) -> Longs:
+    found: Longs = table.column(name).to_numpy().astype(np.int64)
+    return found
 
-    def _cells(self, rule: Rule, rows: Longs) -> pa.ListArray:
-        """The cells that a rule names, with what they say: on the right of a dependency, both of an order."""
-        shape = self._alike.shapes[rule.name]
-        names = rule.constraint.columns
-        own = Form.of(rule)
-        if rule.constraint.computes:  # no cell holds what it compares: all that it reads are in question
-            names = () if rule.name in self.in_rounds else names
-        elif shape.is_dependency:
-            names = (operands(own.differ[0])[0],)
-        elif shape.is_chain and rule.name not in self.in_rounds:
-            names = tuple(operands(one.predicate)[0] for one in own.order)
-        elif rule.name in self.in_rounds:
-            names = ()
-        parts = CellParts()
-        nothing: list[str | None] = [None] * len(rows)
-        for name in names:
-            values = shown_values(self._table.column(self._engine.names[name]).take(row_numbers(rows)))
-            parts.add(
-                np.arange(len(rows)), name, [None if one is None else str(one) for one in values], nothing, nothing
-            )
-        return parts.arrow(len(rows))
 
-    def _column(self, name: str) -> Longs | Flags:
-        found: Longs = self._table.column(name).to_numpy(zero_copy_only=False)
-        return found
+def _flags(table: pa.Table, name: str) -> Flags:
+    found: Flags = table.column(name).to_numpy(zero_copy_only=False).astype(np.bool_)
+    return found
 
 
 def _contests(

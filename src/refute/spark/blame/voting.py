@@ -46,6 +46,11 @@ class Verdicts:
     bound: int
     n_rows: int  # of the whole table
 
+    @classmethod
+    def columns(cls, number: int) -> tuple[str, ...]:
+        """All that is said of rows under a rule."""
+        return cls.violations(number), cls.clears(number), cls.twin(number), cls.either(number)
+
     @staticmethod
     def violations(number: int) -> str:
         """The column with the violations of a row under a rule."""
