@@ -94,7 +94,7 @@ def heads_of(
     """The list of what a search found since its watch was started.
 
     Where rows that repeat others were left out, `keys` are the columns that are one among all rows. Nothing else is:
-    what only rows that differ have once is no key of the table.
+    what only rows that differ have once is not a key of the table.
     """
     if keys is not None:
         found = [one for one in found if one.shape is not RuleShape.KEY or keys.issuperset(one.left)]

@@ -198,7 +198,7 @@ def evidence_of(
 
 
 def task_pairs(facts: Facts) -> int:
-    """How many pairs a task has, so that it takes at most about half a second."""
+    """How many pairs a task has, so it takes at most about half a second."""
     return _TASK_PAIRS if facts.s_bits.shape[0] <= _NARROW else _WIDE_TASK_PAIRS
 
 
