@@ -167,7 +167,7 @@ def test_rows_that_repeat_others_count_once_and_that_is_said() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 9])
 def test_a_table_of_fewer_rows_than_chance_must_blame_speaks_for_nothing_and_that_is_said(rows: int) -> None:
-    def proposed(n: int) -> rf.Discovery:
+    def proposed(n: int) -> Any:
         return rf.propose(pa.table({"id": np.arange(n), "name": [f"name {i}" for i in range(n)], "one": np.ones(n)}))
 
     found = proposed(rows)
