@@ -227,8 +227,8 @@ class Report:
     ) -> str:
         """The report as one self-contained HTML page, written to `path` if given.
 
-        `clashes` says how many violations of each broken rule are shown. Without it, one job for each of the first rules
-        that fail brings some rows of a table that stays on Spark, and the clashes among them are shown.
+        `clashes` says how many violations of each broken rule are shown. Without it, one job for each of the first
+        rules that fail brings some rows of a table that stays on Spark, and the clashes among them are shown.
         With a history, the page shows how the numbers have changed.
         """
         from refute.report.page.page import render
