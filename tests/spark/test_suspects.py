@@ -218,9 +218,9 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
     plans: list[int] = []
     once = SparkRounds._degrees
 
-    def measured(self: SparkRounds, rows: DataFrame) -> DataFrame:
+    def measured(self: SparkRounds, rows: DataFrame, number: int) -> DataFrame:
         plans.append(len(rows._jdf.queryExecution().toString()))
-        return once(self, rows)
+        return once(self, rows, number)
 
     monkeypatch.setattr(SparkRounds, "_degrees", measured)
     budget = SparkBudget(driver_bytes=0, task_rows=100)
