@@ -77,7 +77,7 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(connect_port),
         "spark.sql.shuffle.partitions": "4",
-        # Spark would compile longer than it computes on such small tables; it compiles in tests with a JVM of their own.
+        # On such small tables Spark compiles longer than it computes; in tests with a JVM of their own it does compile.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
