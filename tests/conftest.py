@@ -87,7 +87,8 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
-        options = [*ClassArchive.of(java).options(), *BRIEF]
+        # Of all that Java compiles in minutes of tests it would else drop much and compile it again.
+        options = [*ClassArchive.of(java).options(), *BRIEF, "-XX:ReservedCodeCacheSize=128m"]
         session = start("local[2]", java, options, settings={"spark.driver.memory": "768m"})
     finally:
         if before is None:
