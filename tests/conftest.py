@@ -87,8 +87,9 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
-        # Of all that Java compiles in minutes of tests it would else drop much and compile it again.
-        options = [*ClassArchive.of(java).options(), *BRIEF, "-XX:ReservedCodeCacheSize=128m"]
+        # Room for what lasts no longer than a job, and for all that Java compiles: else it drops that and compiles again.
+        room = ("-Xmn256m", "-XX:ReservedCodeCacheSize=128m")
+        options = [*ClassArchive.of(java).options(), *BRIEF, *room]
         session = start("local[2]", java, options, settings={"spark.driver.memory": "768m"})
     finally:
         if before is None:
