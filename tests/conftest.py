@@ -87,7 +87,7 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
-        # Room for what lasts no longer than a job, and for all that Java compiles: else it drops that and compiles again.
+        # Room for what lasts no longer than a job, and for all that Java compiles, which it else drops and needs again.
         room = ("-Xmn256m", "-XX:ReservedCodeCacheSize=128m")
         options = [*ClassArchive.of(java).options(), *BRIEF, *room]
         session = start("local[2]", java, options, settings={"spark.driver.memory": "768m"})
