@@ -31,7 +31,7 @@ Scalar = Any  # an integer of Python or of NumPy
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ROOM = 1 << 8
-_AT_ONCE = 16  # points that are looked at before those are told apart that have none of some bits
+_AT_ONCE = 16  # points that are looked at before those are listed that have none of some bits
 
 
 @njit(cache=True, nogil=True)
