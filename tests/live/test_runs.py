@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexes import rule_sets, run
-from refute.index.levels import Levels, Merging, Upkeep
+from refute.index.levels import Levels, Merge, Merging, Upkeep
 from refute.index.run import Asking, Bound, Few, Held, Run, RunShape, lines_of
 from refute.language.operators import Operator
 from refute.live.index import Longs, Watched
@@ -92,6 +92,31 @@ def test_a_run_finds_by_groups_and_zones_what_a_look_at_all_rows_finds(
                 found |= set(zip(*pairs.tolist(), strict=True))
             assert found == expected
             assert sum(part.counts(asking, built.lines).sum() for part in parts) == len(expected) + selves
+
+
+@pytest.mark.parametrize("groups", [1, 7, 400])
+@pytest.mark.parametrize("values", [2, 10**6])
+@pytest.mark.parametrize("shape", [RunShape(0, 1), RunShape(1, 0), RunShape(1, 2), RunShape(2, 1)], ids=str)
+def test_a_run_is_the_same_in_whichever_order_its_lines_come_or_are_merged(
+    shape: RunShape, groups: int, values: int
+) -> None:
+    random = np.random.default_rng(groups + values + shape.width)
+    n = 10_000
+    columns = [random.integers(0, groups, n) for _ in range(shape.n_equal)]
+    columns += [random.integers(-values, values, n) for _ in range(shape.n_axes)]
+    lines = lines_of(shape, columns, np.arange(n))
+    built = Run.of(shape, lines)
+    merges = [Merge(Run.of(shape, lines[:cut]), Run.of(shape, lines[cut:])) for cut in (1, 3_000, 9_990)]
+    for merge, step in zip(merges, (1 << 62, 5_000, 1_000), strict=True):
+        while not merge.go_on(step):
+            pass
+    for other in (Run.of(shape, random.permutation(lines)), *(merge.made() for merge in merges)):
+        for name in ("lines", "starts", "zones"):
+            assert np.array_equal(getattr(built.arrays, name), getattr(other.arrays, name))
+    groups_of, by = built.lines[:, : shape.n_equal], built.lines[:, shape.n_equal :][:, [0, -1]].tolist()
+    alike = [bool((groups_of[k] == groups_of[k - 1]).all()) for k in range(1, n)]
+    assert n - sum(alike) == len({tuple(line) for line in groups_of.tolist()})  # each group lies together
+    assert all(by[k] < by[k + 1] for k, same in enumerate(alike) if same)
 
 
 def test_points_that_ask_in_a_second_way_are_told_after_the_row() -> None:

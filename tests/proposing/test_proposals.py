@@ -165,6 +165,19 @@ def test_rows_that_repeat_others_count_once_and_that_is_said() -> None:
     assert not any("->" in text for text in texts(found))
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_a_table_of_fewer_rows_than_chance_must_blame_speaks_for_nothing_and_that_is_said(rows: int) -> None:
+    def proposed(n: int) -> Any:
+        return rf.propose(pa.table({"id": np.arange(n), "name": [f"name {i}" for i in range(n)], "one": np.ones(n)}))
+
+    found = proposed(rows)
+    assert not found.rules
+    assert not found.tendencies
+    assert found.notes == (f"too few rows to tell a rule from chance: {rows}, where at least 10 are needed",)
+    assert {"unique(id)", "not_null(one)"} <= texts(proposed(10))
+    assert not proposed(10).notes
+
+
 def test_what_is_written_lets_the_same_rows_pass_and_dirtier_ones_fail(tmp_path: Path) -> None:
     table, file = people(), tmp_path / "rules.yaml"
     found = rf.propose(table)

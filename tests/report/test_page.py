@@ -155,6 +155,16 @@ def test_a_phone_need_not_scroll_sideways_and_dark_is_dark(browser: Browser, dar
     assert colour == ("rgb(20, 25, 31)" if dark else "rgb(255, 255, 255)")
 
 
+def test_a_phone_shows_what_suspects_should_say(browser: Browser) -> None:
+    table = pa.table({"zip": [1, 1, 1, 2], "city": ["Fairdale", "Fairdale", "Faridale " + "x" * 99, "Oak"]})
+    browser.open(rf.check(table, "zip -> city").to_html(), width=390)
+    assert browser.texts('[data-head="should say"]') == ["Fairdale"]
+    right = browser.run("return document.querySelector('[data-head=\"should say\"]').getBoundingClientRect().right")
+    assert 0 < right <= 390
+    browser.click(".stacked thead button")
+    assert browser.texts('[data-head="should say"]') == ["Fairdale"], "sorting keeps the names of cells"
+
+
 def test_a_part_leaves_the_style_of_a_notebook_alone(browser: Browser) -> None:
     outside = '<h1 id="a">x</h1><p>y</p><table><tr><th>a</th><td>b</td></tr></table><code>c</code><button>d</button>'
     asked = """return [...document.querySelectorAll('.outside *, body')].map(e => JSON.stringify(Object.fromEntries(

@@ -164,7 +164,7 @@ EVERY = (  # a rule of each shape
 )
 
 
-@given(st.integers(0, 2**32), st.sets(st.sampled_from(EVERY), min_size=2, max_size=3))
+@given(st.integers(0, 2**32), st.sets(st.sampled_from(EVERY), min_size=2, max_size=3 if THOROUGH else 2))
 @settings(max_examples=40 if THOROUGH else 2, deadline=None)
 def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed: int, rules: set[str]) -> None:
     table, asked = errors_in(seed).slice(0, 60), sorted(rules)
@@ -177,7 +177,7 @@ def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed
 
 
 def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
-    rules = [*RULES, "unique(city, rate)", "not (s.salary < t.salary and s.rate > t.rate and s.city != t.city)"]
+    rules = [RULES[0], RULES[2], "not (s.salary < t.salary and s.rate > t.rate and s.city != t.city)"]
     here = rf.suspects(TABLE, rules, key="id")
     there = rf.suspects(connect.createDataFrame(TABLE), rules, key="id", driver_bytes=0)
     assert here.count > 0
@@ -218,9 +218,9 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
     plans: list[int] = []
     once = SparkRounds._degrees
 
-    def measured(self: SparkRounds, rows: DataFrame) -> DataFrame:
+    def measured(self: SparkRounds, rows: DataFrame, number: int) -> DataFrame:
         plans.append(len(rows._jdf.queryExecution().toString()))
-        return once(self, rows)
+        return once(self, rows, number)
 
     monkeypatch.setattr(SparkRounds, "_degrees", measured)
     budget = SparkBudget(driver_bytes=0, task_rows=100)

@@ -268,8 +268,7 @@ class Monitor(Lasting[KeptState]):
         return self._changes(change)
 
     def _changes(self, change: Change) -> Changes:
-        columns = {rule.name: rule.constraint.columns for rule in self.rules}
-        return Changes(change.counts, change.deltas, change.pairs, change.rows, self.key, columns)
+        return Changes(change.counts, change.deltas, change.pairs, change.rows, self.key, self.rules)
 
     def __repr__(self) -> str:
         parts = (len(self.rules), "rule"), (len(self), "row"), (sum(self.counts.values()), "violation")

@@ -16,6 +16,8 @@ from refute.plan.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from refute.detect.excerpts import Excerpt
+
 
 class ClashingRow(NamedTuple):
     """One row of a listed violation: `s` or `t`, the row's id, and the values of the columns that the rule reads."""
@@ -121,11 +123,19 @@ class Engine(Protocol):
     def clashes(self, rule: Rule, limit: int | None, shown: Sequence[str] = ()) -> ClashListing:
         """The violations of a rule, at most `limit` of them, with these columns of both rows."""
 
-    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
-        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
+    def tally(self, rule: Rule, limit: int, *, counts: bool = True) -> ValueTally | None:
+        """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules.
+
+        Without `counts`, how many groups there are may be left open.
+        """
 
     def scene(self, rule: Rule, limit: int) -> Scene | None:
-        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        """A clashing pair, with at most `limit` rows of its group around it; None where there is none, or the rows are
+        not in this process."""
+
+    def excerpt(self, rule: Rule, clash: Sequence[ClashingRow], rows: int, most: int) -> Excerpt | None:
+        """At most `most` clashes, and a scene, among about `rows` rows around a known clash, by one job; None where the
+        rows are in this process, so that `clashes` and `scene` cost little."""
 
     def marked(self, rules: Sequence[Rule]) -> Any:
         """The table with one more column: per row, the rules it breaks, in which role, with how many partners."""

@@ -28,6 +28,7 @@ from refute.runtime.threads import chosen_threads, together
 if TYPE_CHECKING:
     from refute.blame.lines import SuspectFinding
     from refute.blame.rows import Blame
+    from refute.detect.engine import ClashingRow
 
 
 class LocalEngine:
@@ -90,7 +91,7 @@ class LocalEngine:
         check_rules(self.relation, [rule])  # now, though violations are computed when they are read
         return LocalClashes(self._detector, self.identity, rule, limit, shown)
 
-    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+    def tally(self, rule: Rule, limit: int, *, counts: bool = True) -> ValueTally | None:
         """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
         return tally_of(self.relation, rule, limit, self.identity.one)
 
@@ -103,6 +104,9 @@ class LocalEngine:
                 first = [int(side[0]) for side in pair]
                 return scene_of(self.relation, rule, first, limit, rule.constraint.columns)
         return None
+
+    def excerpt(self, rule: Rule, clash: Sequence[ClashingRow], rows: int, most: int) -> None:
+        """None: all rows are here."""
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None

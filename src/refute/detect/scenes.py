@@ -23,11 +23,15 @@ Longs = NDArray[np.int64]
 
 
 class TalliedValue(NamedTuple):
-    """A value in a group: what its rows say on the right of a dependency, how many say so, and the id of the first."""
+    """A value in a group: what its rows say on the right of a dependency, how many say so, and the id of the first.
+
+    Of rows that stay on Spark there is the id of the last too: with a key, the first and the last clash.
+    """
 
     values: tuple[Any, ...]  # none for a key
     rows: int
     first: Any
+    last: Any = None
 
 
 class TalliedGroup(NamedTuple):
@@ -41,12 +45,15 @@ class TalliedGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ValueTally:
-    """Groups that break a dependency or a key, those with the most violations first, of `n_groups` in all."""
+    """Groups that break a dependency or a key, those with the most violations first, of `n_groups` in all.
+
+    It is None where there may be more than these, and nobody asked how many.
+    """
 
     left: tuple[str, ...]
     right: tuple[str, ...]
     groups: tuple[TalliedGroup, ...]
-    n_groups: int
+    n_groups: int | None
 
 
 @dataclass(frozen=True, slots=True)

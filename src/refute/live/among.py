@@ -8,14 +8,14 @@ import numpy as np
 
 from refute.detect.detector import Detector
 from refute.language.rulebook import Rule
-from refute.live.columns import ReadRows
+from refute.live.columns import Followed, ReadRows
 from refute.live.index import Batch, Found, Index, Longs, Pairs
 from refute.runtime.threads import chosen_threads
 
 LARGE = 1 << 15  # rows of a batch from which these methods are faster than an index, which looks at one by one
 
 
-def insert(index: Index, batch: Batch, rows: ReadRows, rules: Sequence[Rule], limits: Sequence[int]) -> list[Found]:
+def insert(index: Index, batch: Batch, rows: ReadRows, rules: Sequence[Followed], limits: Sequence[int]) -> list[Found]:
     """What `index.insert` finds, where rows are many in less time."""
     if len(batch) < LARGE:
         return index.insert(batch, limits)
@@ -23,8 +23,8 @@ def insert(index: Index, batch: Batch, rows: ReadRows, rules: Sequence[Rule], li
     index.load(batch)
     detector = Detector(rows.relation, threads=chosen_threads(None))
     return [
-        joined(one, among(detector, rule, batch.slots, limit - one.count))
-        for rule, one, limit in zip(rules, found, limits, strict=True)
+        joined(one, among(detector, followed.rule, batch.slots, limit - one.count))
+        for followed, one, limit in zip(rules, found, limits, strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from refute.faults import needing
+from refute.language.rulebook import Rule
 from refute.live.index import Longs
 from refute.live.rows import Rows
 from refute.relation.arrays import combined, row_numbers
@@ -31,15 +32,14 @@ class Changes:
         pairs: Mapping[str, tuple[tuple[Longs, ...], tuple[Longs, ...]]],
         rows: Sequence[Rows],
         key: Sequence[str],
-        columns: Mapping[str, Sequence[str]],
+        rules: Sequence[Rule],
     ) -> None:
-        """`columns` are those that each rule reads."""
         self.counts = dict(counts)
         self._deltas = dict(deltas)
         self._pairs = dict(pairs)
         self._rows = tuple(rows)  # before and after: a row that is gone is known to the first alone
         self._key = tuple(key)
-        self._columns = columns
+        self._rules = tuple(rules)
 
     @property
     def n_added(self) -> dict[str, int]:
@@ -103,7 +103,8 @@ class Changes:
             return self.to_arrow().to_pandas()
 
     def _table(self, name: str, pairs: tuple[Longs, ...], rows: Rows) -> pa.Table:
-        return clashes_table(pairs, rows, self._key, self._columns[name])
+        read = next(rule.constraint.columns for rule in self._rules if rule.name == name)
+        return clashes_table(pairs, rows, self._key, read)
 
 
 def clashes_table(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str], read: Sequence[str]) -> pa.Table:

@@ -165,8 +165,9 @@ class State:
         self.alive = self._reached(self.next_slot + len(came))
         same = self.rows.schema is frame.schema or self.rows.schema.equals(frame.schema)
         was = self.rows if same else self.rows.cast(frame.schema)
-        self.alive[gone] = 0
-        self.alive[came] = 1
+        if len(gone):
+            self.alive[gone] = 0
+        self.alive[self.next_slot : self.next_slot + len(came)] = 1
         self.next_slot += len(came)
         self.n_rows += len(came) - len(gone)
         self._dead += len(gone)
@@ -311,7 +312,7 @@ class State:
             limits = [
                 store.room + one.count if store.is_listed else 0 for store, one in zip(two_row, removed, strict=True)
             ]
-            added = insert(index, batch, new, [one.rule for one in frame.columns.followed], limits)
+            added = insert(index, batch, new, frame.columns.followed, limits)
             frame.keep_keys(new, came)
         return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
 

@@ -26,7 +26,7 @@ UNKNOWN = np.iinfo(np.int64).max
 
 def is_possible_key(rows: int, repeats: int, n_rows: int, limits: Limits) -> bool:
     """Whether so many of all rows have a value in the columns of a key, and so few of them repeat another."""
-    return rows > 0.9 * n_rows and repeats <= limits.key_error * rows
+    return limits.can_tell(rows) and rows > 0.9 * n_rows and repeats <= limits.key_error * rows
 
 
 def keys_among(columns: Sequence[CodedColumn], n_rows: int, limits: Limits) -> frozenset[str]:

@@ -31,6 +31,10 @@ class Limits:
     order_chance: float = 0.05
     row_error: float = 0.05
 
+    def can_tell(self, rows: int) -> bool:
+        """Whether so many rows can speak for a rule: chance blames at most all of them, and fewer are too few."""
+        return rows >= self.chance
+
 
 STANDARD = Limits()
 

@@ -80,6 +80,11 @@ def repeated_note(differ: int, n_rows: int) -> str:
     return f"only {differ:,} of {n_rows:,} rows differ; rows that repeat another were counted once"
 
 
+def few_note(n_rows: int, limits: Limits) -> str:
+    """What is said where rows are too few for any rule."""
+    return f"too few rows to tell a rule from chance: {n_rows:,}, where at least {limits.chance:g} are needed"
+
+
 def heads_of(
     found: Sequence[Candidate],
     n_rows: int,
@@ -98,11 +103,12 @@ def heads_of(
     """
     if keys is not None:
         found = [one for one in found if one.shape is not RuleShape.KEY or keys.issuperset(one.left)]
+    few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
     stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
     heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
-    return Heads(rules, tendencies, complete, (*notes, *stopped), watch.seconds, n_rows)
+    return Heads(rules, tendencies, complete, (*notes, *few, *stopped), watch.seconds, n_rows)
 
 
 def _is_rule(head: Head, limits: Limits) -> bool:

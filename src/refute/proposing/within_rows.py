@@ -118,7 +118,7 @@ class WithinRows:
         """What a column may hold: no nulls, a few values, numbers that are never negative, a span that people know."""
         missing = self.n_rows - column.present
         found: list[Candidate] = []
-        if column.size and missing <= self.limits.key_error * self.n_rows:
+        if column.size and self.limits.can_tell(self.n_rows) and missing <= self.limits.key_error * self.n_rows:
             figures = Figures(self.n_rows, self.n_rows, missing, None)
             found.append(Candidate(RuleShape.NOT_NULL, (), (column.name,), figures))
         if column.size > 1 and column.present >= self.limits.chance * 10 and not is_key:

@@ -41,6 +41,12 @@ def shown_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [shown(scalar) for scalar in column]
 
 
+def told_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The values of every row, by column."""
+    columns = [shown_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
 def id_text(value: Any) -> str:
     """The id of a row, or any value, as text; the values of a key of several columns with slashes between."""
     return (

@@ -140,7 +140,9 @@ def _groups(tally: ValueTally, most: int) -> Iterator[Line]:
     """The values in groups: `35233: birmingham 24 rows, birminghxm 1 row`."""
     for group in tally.groups[:most]:
         yield _group(group)
-    if tally.n_groups > most:
+    if tally.n_groups is None:
+        yield line(("and more groups", Tone.FAINT))
+    elif tally.n_groups > most:
         yield line((f"and {plural(tally.n_groups - min(most, len(tally.groups)), 'more group')}", Tone.FAINT))
 
 

@@ -13,6 +13,7 @@ from refute.report.result import RuleResult
 from refute.report.unasked import LOOKS, cost
 
 if TYPE_CHECKING:
+    from refute.detect.excerpts import Excerpt
     from refute.report.report import Report
 
 Clash = tuple[ClashingRow, ...]
@@ -22,10 +23,16 @@ _GROUPS = 12
 _MANY = 1000
 _SPARE = 4  # times as many are listed as are shown, to choose those that do not say the same
 _AROUND = 200  # rows in a picture
+_EXCERPT = 400  # rows that a job on Spark brings for a rule whose rows stay there
+_GLANCES = 20  # failing rules for which such a job is run unasked
 
 
 class Exhibits:
-    """Answers by rule, as far as they cost little or were asked for: of rows on Spark, by `clashes`."""
+    """Answers by rule, as far as they cost little or were asked for.
+
+    Of rows that stay on Spark, one job for each of the first rules that fail brings what there is to show: the values
+    of groups, or some rows around the clash that is known. With `clashes`, so many are looked for in all rows.
+    """
 
     def __init__(self, report: Report, engine: Engine, discretion: Discretion, clashes: int | None) -> None:
         self._report = report
@@ -36,24 +43,35 @@ class Exhibits:
         self.clashes = lru_cache(maxsize=None)(self._find_clashes)
         self.tally = lru_cache(maxsize=None)(self._find_tally)
         self.scene = lru_cache(maxsize=None)(self._find_scene)
+        self._excerpt = lru_cache(maxsize=None)(self._find_excerpt)
+        self._glanced = {result.name for result in report.failing_first[:_GLANCES] if not result.passed}
 
     def _find_clashes(self, name: str) -> list[Clash]:
         """Some clashes of a rule, at least the one that was found anyway."""
         result = self._report[name]
         if result.finding.holds:
             return []
-        if not self._looks(result) or not self._engine.identifies:
+        if not self._engine.identifies:
             return [self.witness(name)]
         wanted = self._clashes or FEW
         spare = _SPARE if wanted <= _MANY else 2  # at least for clashes that come in both directions
-        listed = _varied(self._report.violations(result, wanted * spare).rows(), wanted)
-        return [
-            tuple(
-                ClashingRow(row.role, self._hide.row_id(row.row_id, self._key), self._hide.values(row.values))
-                for row in clash
-            )
-            for clash in listed
-        ]
+        if self._looks(result):
+            return list(map(self._quiet_clash, _varied(self._report.violations(result, wanted * spare).rows(), wanted)))
+        return _varied([self.witness(name), *self._glanced_at(name)], wanted)
+
+    def _glanced_at(self, name: str) -> list[Clash]:
+        """Clashes that are known from what one job has brought."""
+        tally = self.tally(name)
+        if tally is not None:
+            return _clashes_of(tally)
+        excerpt = self._excerpt(name)
+        return [] if excerpt is None else list(map(self._quiet_clash, excerpt.clashes))
+
+    def _quiet_clash(self, clash: Clash) -> Clash:
+        return tuple(
+            ClashingRow(row.role, self._hide.row_id(row.row_id, self._key), self._hide.values(row.values))
+            for row in clash
+        )
 
     def witness(self, name: str) -> Clash:
         """The clash that the check has found."""
@@ -67,15 +85,19 @@ class Exhibits:
     def _find_tally(self, name: str) -> ValueTally | None:
         """The values in the groups of a broken dependency or key, with the numbers of their rows."""
         result = self._report[name]
-        if result.finding.holds or not self._looks(result):
+        if not (self._looks(result) or self._glances(result)):
             return None
-        found = self._engine.tally(result.rule, max(self._clashes or 0, _GROUPS))
+        found = self._engine.tally(result.rule, max(self._clashes or 0, _GROUPS), counts=self._looks(result))
         if found is None or not self._hide:
             return found
         groups = []
         for group in found.groups:
             values = tuple(
-                TalliedValue(self._quiet(found.right, one.values), one.rows, self._hide.row_id(one.first, self._key))
+                TalliedValue(
+                    self._quiet(found.right, one.values),
+                    one.rows,
+                    *(self._hide.row_id(end, self._key) for end in (one.first, one.last)),
+                )
                 for one in group.values
             )
             groups.append(TalliedGroup(self._quiet(found.left, group.key), values, group.distinct, group.rows))
@@ -84,18 +106,38 @@ class Exhibits:
     def _find_scene(self, name: str) -> Scene | None:
         """A clash and the rows around it; None where values are hidden, as their places would show them."""
         result = self._report[name]
-        if result.finding.holds or self._hide.hides(*result.columns) or not self._looks(result):
+        if self._hide.hides(*result.columns):
             return None
-        return self._engine.scene(result.rule, _AROUND)
+        found = self._engine.scene(result.rule, _AROUND) if self._looks(result) else None
+        excerpt = self._excerpt(name) if found is None else None
+        return found if excerpt is None else excerpt.scene
+
+    def _find_excerpt(self, name: str) -> Excerpt | None:
+        """Some rows around the clash that is known, of a table that stays on Spark, where its values are known."""
+        result = self._report[name]
+        if not (self._looks(result) or self._glances(result)) or self._hide.hides(*result.rule.columns, *self._key):
+            return None
+        return self._engine.excerpt(result.rule, self.witness(name), _EXCERPT, FEW * _SPARE)
 
     def _looks(self, result: RuleResult) -> bool:
-        """Whether rows are looked at again for a rule."""
-        if self._clashes is not None:
-            return True
-        if result.finding.violations is None:  # only a verdict was asked for
-            return False
-        here = getattr(self._engine, "is_here", False) or result.finding.method == _FETCHED
-        return here and cost([result.rule], self._report.data.rows) <= LOOKS
+        """Whether all rows are looked at again for a rule."""
+        if result.finding.holds or self._clashes is not None:
+            return not result.finding.holds
+        return self._is_counted(result) and self._is_here(result) and self._costs_little(result)
+
+    def _glances(self, result: RuleResult) -> bool:
+        """Whether one job brings a few rows for a rule that fails."""
+        return self._is_counted(result) and result.name in self._glanced and not self._is_here(result)
+
+    def _is_counted(self, result: RuleResult) -> bool:
+        """Whether more than a verdict was asked for, and the rule is broken."""
+        return bool(result.finding.violations)
+
+    def _is_here(self, result: RuleResult) -> bool:
+        return getattr(self._engine, "is_here", False) or result.finding.method == _FETCHED
+
+    def _costs_little(self, result: RuleResult) -> bool:
+        return cost([result.rule], self._report.data.rows) <= LOOKS
 
     def _quiet(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(self._hide.value(name, value) for name, value in zip(names, values, strict=True))
@@ -115,3 +157,17 @@ def _varied(clashes: list[Clash], wanted: int) -> list[Clash]:
         (others if seen.intersection(ids) else fresh).append(clash)
         seen.update(ids)
     return (fresh + others)[:wanted]
+
+
+def _clashes_of(tally: ValueTally) -> list[Clash]:
+    """The clashes that the groups of a tally show: the first row of the value that most rows say, with that of each
+    other value; of a key, the first and the last of the rows that have it."""
+    found: list[Clash] = []
+    for group in tally.groups:
+        most, *others = group.values
+        known = dict(zip(tally.left, group.key, strict=True))
+        told = [(one.first, known | dict(zip(tally.right, one.values, strict=True))) for one in others]
+        for row_id, values in told if tally.right else [(most.last, known)]:
+            first = known | dict(zip(tally.right, most.values, strict=True))
+            found.append((ClashingRow("s", most.first, first), ClashingRow("t", row_id, values)))
+    return found

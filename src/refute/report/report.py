@@ -161,7 +161,7 @@ class Report:
     def exhibits(self, clashes: int | None = None) -> Exhibits:
         """What shows of the broken rules beside their numbers: some clashes of each, and the values in their groups.
 
-        By default few of each, where the rows are here; elsewhere `clashes` must say how many to look for.
+        By default few of each: of rows that stay on Spark, those that one job for each rule that fails brings.
         """
         if clashes not in self._exhibits:
             self._exhibits[clashes] = Exhibits(self, self._engine, self._discretion, clashes)
@@ -227,7 +227,8 @@ class Report:
     ) -> str:
         """The report as one self-contained HTML page, written to `path` if given.
 
-        `clashes` says how many violations of each broken rule are shown; on Spark, more than one only if it is given.
+        `clashes` says how many violations of each broken rule are shown. Without it, one job for each of the first
+        rules that fail brings some rows of a table that stays on Spark, and the clashes among them are shown.
         With a history, the page shows how the numbers have changed.
         """
         from refute.report.page.page import render

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
+from refute.detect.engine import ClashingRow
+from refute.detect.excerpts import Excerpt
 from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
 from refute.errors import SchemaError
@@ -33,12 +35,13 @@ from refute.spark.blame.listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes
+from refute.spark.excerpts import excerpt_of
 from refute.spark.grid.answers import Answers, Work
 from refute.spark.grid.packing import Blocks
 from refute.spark.marking import marked, split_by_marks
 from refute.spark.referring import OtherTables, refuse_references
 from refute.spark.rule import SparkRule
-from refute.spark.scenes import scene_of, tally_of
+from refute.spark.scenes import tally_of
 from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.session.jobs import stoppable
@@ -114,12 +117,12 @@ class SparkEngine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _know_columns(self) -> None:
-        """Take note of the columns that the source has now."""
+    def _know_columns(self, wider: Gathering | None = None) -> None:
+        """Take note of the columns that the source has now; it may be a part of a table of which something is known."""
         self.types = empty_relation(self.source.frame)
         self.names = plain_names(self.source.frame.columns)
         self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
-        self.gathering = Gathering(self.source, self.types, self.budget, self.method)
+        self.gathering = Gathering(self.source, self.types, self.budget, self.method, wider)
         self.__dict__.pop("plain", None)  # which has the columns of before
 
     def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
@@ -183,24 +186,22 @@ class SparkEngine:
         chosen = self.asked(rule.name, fitted)
         return self._answered(rule.name, lambda: SparkClashes(self, chosen, limit, shown))
 
-    def tally(self, rule: Rule, limit: int) -> ValueTally | None:
+    def tally(self, rule: Rule, limit: int, *, counts: bool = True) -> ValueTally | None:
         """The values in the `limit` groups with the most violations of a dependency or a key; None for other rules."""
-        return self._answered(rule.name, lambda: tally_of(self, self.prepared(rule), limit))
+        return self._answered(rule.name, lambda: tally_of(self, self.prepared(rule), limit, counts=counts))
 
     def scene(self, rule: Rule, limit: int) -> Scene | None:
-        """A clashing pair, with at most `limit` rows of its group around it; None where there is none."""
+        """A clashing pair, with at most `limit` rows of its group around it; None where the rows are not here."""
         (fitted,) = self.fitted([rule])
-        if rule.constraint.computes:  # which has no axes to draw
-            return None
         here = self.gathering.here(self.prepared(fitted).columns)
-        if here is not None:
-            return here.scene(fitted, limit)
-        if not self.identifies:
+        return None if here is None else here.scene(fitted, limit)
+
+    def excerpt(self, rule: Rule, clash: Sequence[ClashingRow], rows: int, most: int) -> Excerpt | None:
+        """At most `most` clashes, and a scene, among some rows around a known clash; None where all rows are here."""
+        prepared = self.prepared(rule)
+        if self.gathering.here(prepared.columns) is not None:
             return None
-        clash = self.clashes(fitted, 1, fitted.constraint.columns).table()
-        if not clash.num_rows:
-            return None
-        return self._answered(rule.name, lambda: scene_of(self, self.prepared(fitted), clash, limit))
+        return self._answered(rule.name, lambda: excerpt_of(self, prepared, clash, rows, most))
 
     def measure(
         self, rules: Sequence[Rule], *, counts: bool, progress: Callable[[Rule], None] | None = None
@@ -324,7 +325,7 @@ class SparkEngine:
         """The same engine over some rows or columns of its table."""
         narrow = copy(self)
         narrow.source = source
-        narrow._know_columns()
+        narrow._know_columns(self.gathering)
         return narrow
 
     def _reads_often(self, rule: Rule) -> bool:

@@ -93,7 +93,11 @@ def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
         slots, where = np.unique(np.concatenate([got, lost]), return_inverse=True)
         parts = where[: len(got)], where[len(got) :]
         return slots, (np.bincount(parts[0], minlength=len(slots)), np.bincount(parts[1], minlength=len(slots)))
-    came, went = (np.bincount(side - least, minlength=wide) for side in (got, lost))
+    came = np.bincount(got - least, minlength=wide)
+    if not len(lost):  # as mostly, and then no second array as long as all rows is looked through
+        places = np.flatnonzero(came)
+        return places, (came[places], np.zeros(len(places), np.int64))
+    went = np.bincount(lost - least, minlength=wide)
     places = np.flatnonzero(came + went)
     return places + least, (came[places], went[places])
 

@@ -84,7 +84,8 @@ def command(
             **opened.reading,
         )
     about = f"Rules that refute proposed for {data}: {counted_rules(len(found))}."
-    text = found.written(schema_line(), about, *(() if len(found) else _EXAMPLES))
+    notes = [f"Note: {note}." for note in found.notes]
+    text = found.written(schema_line(), about, *notes, *(() if len(found) else _EXAMPLES))
     if out.is_stdout:
         hand_over(text)
         return Exit.PARTIAL if found.partial else Exit.HOLDS

@@ -131,6 +131,7 @@ class Evidence:
         firsts = None if firsts is None else firsts[order]
         if not len(ties.places):
             return cls(space, ordered, counts, firsts)
+        checked()
         fresh = np.ones(len(ordered), np.bool_)
         fresh[ties.places[1:][ties.runs[1:] == ties.runs[:-1]]] = False
         starts = np.flatnonzero(fresh)

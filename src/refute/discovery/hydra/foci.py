@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -48,10 +49,14 @@ class Focus:
         return self.rows[able], self.rows[picked]
 
 
-def foci(relation: Relation, space: PredicateSpace) -> list[Focus]:
-    """The foci of a table: one per column and strategy that its comparisons allow."""
+def foci(relation: Relation, space: PredicateSpace, checked: Callable[[], None]) -> list[Focus]:
+    """The foci of a table: one per column and strategy that its comparisons allow.
+
+    `checked` is called between columns, and ends this by an error of its own.
+    """
     found: list[Focus] = []
     for slot in space.slots:
+        checked()
         if not slot.is_pair or not isinstance(slot.right, Column) or slot.right.name != slot.left.name:
             continue
         ordered = any(op.is_order for op in slot.kind.operators)

@@ -11,7 +11,7 @@ whose branch of the tree is done, and that no evidence breaks, is verified: a se
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,8 +34,7 @@ from refute.discovery.work import Budget, TimeIsUpError
 from refute.kernels.evidence.clues import own_positions
 from refute.relation import Relation
 
-_DRAW = 1 << 20  # pairs that are drawn at once, and
-_COMPARED = 1 << 24  # comparisons of them: between two looks at the clock
+_COMPARED = 1 << 21  # comparisons of drawn pairs between two looks at the clock
 
 Choice = tuple[int, int]  # a slot and the mask of its accepted states
 
@@ -73,27 +72,39 @@ class Hydra:
         """The rules of the table, or those verified until the time was up."""
         self._budget = budget
         try:
-            sample = self._random_sample()
-            self._focused_sample()
+            tree = self._preliminary()
+            if not self._complete(tree):
+                return self.so_far()
+            boxes = self._inverted()
         except TimeIsUpError:
             return self.so_far()
-        boxes, complete = self._inverted()
-        nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
-        checked = minimal(self._space, boxes, self._budget, nullable, self._tuning)
-        self._budget.report("completion", evidences=len(self._evidence), candidates=len(checked))
-        complete = complete and self._complete(tree_of(self._choices(checked), self._selectivities(sample)))
-        if not complete:
-            return self.so_far()
-        boxes, complete = self._inverted()
-        return Outcome(boxes, self._evidence, True, counted=False, method="hydra") if complete else self.so_far()
+        return Outcome(boxes, self._evidence, True, counted=False, method="hydra")
 
-    def _inverted(self) -> tuple[Words, bool]:
-        """The boxes that the evidence leaves, and whether all were found."""
-        states = self._evidence.states_within(lambda: self._budget.expired)
+    def _preliminary(self) -> PredicateNode:
+        """The tree of the rules that a sample leaves; raises TimeIsUpError."""
+        sample = self._random_sample()
+        self._focused_sample()
+        boxes = self._inverted()
+        nullable = frozenset(n for s in self._space.slots for n in s.columns if self._relation.null_count(n))
+        boxes = minimal(self._space, boxes, self._budget, nullable, self._tuning)
+        self._budget.raise_if_expired()
+        self._budget.report("completion", evidences=len(self._evidence), candidates=len(boxes))
+        return tree_of(self._choices(boxes), self._selectivities(sample), self._budget.raise_if_expired)
+
+    def _inverted(self) -> Words:
+        """The boxes that the evidence leaves; raises TimeIsUpError."""
+        states, longest = self._states(self._evidence), self._options.max_predicates
+        boxes, complete = inverted(self._space, states, self._budget, longest, mirrored=True, tuning=self._tuning)
+        if not complete:
+            raise TimeIsUpError
+        return boxes
+
+    def _states(self, evidence: Evidence) -> NDArray[np.uint8]:
+        """The states of all points; raises TimeIsUpError."""
+        states = evidence.states_within(lambda: self._budget.expired)
         if states is None:
-            return self._space.full[None][:0], False
-        longest = self._options.max_predicates
-        return inverted(self._space, states, self._budget, longest, mirrored=True, tuning=self._tuning)
+            raise TimeIsUpError
+        return states
 
     def so_far(self) -> Outcome:
         """The rules whose branches of the tree are done and that no evidence breaks."""
@@ -109,22 +120,32 @@ class Hydra:
     def _random_sample(self) -> Evidence:
         """Section 4.2: every tuple with some random others."""
         self._budget.report("random sample")
-        n = self._relation.n_rows
-        parts, checked = [], self._budget.raise_if_expired
-        at_once = min(_DRAW, _COMPARED // max(1, len(self._book.facts.s)))
-        step = max(1, at_once // self._tuning.partners)
+        n, partners = self._relation.n_rows, self._tuning.partners
+        step = max(1, self._at_once // partners)
+        parts = []
         for start in range(0, n, step):
-            s = np.repeat(np.arange(start, min(start + step, n)), self._tuning.partners)
-            parts.append(pair_evidence(self._book, s, self._random.integers(0, n, len(s)), checked=checked))
-            if self._budget.expired:
-                break
-        self._evidence = merged(self._space, parts, checked=checked)
+            s = np.repeat(np.arange(start, min(start + step, n)), partners)
+            parts += self._drawn(s, self._random.integers(0, n, len(s)))
+        self._evidence = merged(self._space, parts, checked=self._budget.raise_if_expired)
         return self._evidence
+
+    @property
+    def _at_once(self) -> int:
+        """How many pairs are compared between two looks at the clock."""
+        return max(1, _COMPARED // max(1, len(self._book.facts.s)))
+
+    def _drawn(self, s: NDArray[np.int64], t: NDArray[np.int64]) -> list[Evidence]:
+        """The evidence of pairs that were drawn, in parts; raises TimeIsUpError."""
+        checked = self._budget.raise_if_expired
+        return [
+            pair_evidence(self._book, s[at : at + self._at_once], t[at : at + self._at_once], checked=checked)
+            for at in range(0, len(s), self._at_once)
+        ]
 
     def _focused_sample(self) -> None:
         """Section 4.3: the focus that last gave most unseen evidences per pair comes next."""
         self._budget.report("focused sample", evidences=len(self._evidence))
-        listed = foci(self._relation, self._space)
+        listed = foci(self._relation, self._space, self._budget.raise_if_expired)
         queue = [(-np.inf, number) for number in range(len(listed))]
         heapq.heapify(queue)
         while queue and not self._budget.expired:
@@ -133,8 +154,8 @@ class Hydra:
             if not len(s):
                 continue
             before = len(self._evidence)
-            fresh = pair_evidence(self._book, s, t, checked=self._budget.raise_if_expired)
-            self._evidence = merged(self._space, [self._evidence, fresh], checked=self._budget.raise_if_expired)
+            known = [self._evidence, *self._drawn(s, t)]
+            self._evidence = merged(self._space, known, checked=self._budget.raise_if_expired)
             efficiency = (len(self._evidence) - before) / len(s)
             if efficiency >= self._tuning.efficiency:
                 heapq.heappush(queue, (-efficiency, number))
@@ -148,13 +169,15 @@ class Hydra:
 
     def _selectivities(self, sample: Evidence) -> dict[Choice, float]:
         """The share of random pairs that satisfy each choice."""
-        states, counts = sample.states, sample.counts
-        total = max(1, int(counts.sum()))
-        return {
-            (k, mask): (float(counts[(mask >> states[:, k]) & 1 == 1].sum()) + 0.5) / total
-            for k, slot in enumerate(self._space.slots)
-            for mask in slot.kind.conjunctions
-        }
+        states, total = self._states(sample), max(1, int(sample.counts.sum()))
+        found = {}
+        for k, slot in enumerate(self._space.slots):
+            self._budget.raise_if_expired()
+            pairs = np.bincount(states[:, k], sample.counts).tolist()  # by state; whole numbers that a float holds
+            for mask in slot.kind.conjunctions:
+                inside = sum(number for state, number in enumerate(pairs) if mask >> state & 1)
+                found[k, mask] = (inside + 0.5) / total
+        return found
 
     def _complete(self, root: PredicateNode) -> bool:
         """Adds the evidence of all pairs that violate a rule of the tree; whether that was finished."""
@@ -223,8 +246,10 @@ class Hydra:
                 yield from self._below(one, a, b)
 
     def _look(self, pending: list[ClusterRanges]) -> None:
-        """The evidence of all pairs of these cluster pairs."""
+        """The evidence of all pairs of these cluster pairs; of some, when the time is up."""
         for found in pending:
+            if self._budget.expired:
+                return
             s, t, ranges = found.s, found.t, found.ranges
             own = np.full(len(s), -1, np.int64)
             own_positions(s, t, ranges, self._place, own)
@@ -236,15 +261,23 @@ class Hydra:
         self._budget.report("completion", evidences=len(self._evidence))
 
 
-def tree_of(rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> PredicateNode:
-    """The tree of the rules: at every node the choice with the most rules per selectivity comes first."""
+def tree_of(
+    rules: list[frozenset[Choice]], selectivity: dict[Choice, float], checked: Callable[[], None]
+) -> PredicateNode:
+    """The tree of the rules: at every node the choice with the most rules per selectivity comes first.
+
+    `checked` is called between steps that may take long, and ends them by an error of its own.
+    """
     root = PredicateNode(None)
-    _grow(root, rules, selectivity)
+    _grow(root, rules, selectivity, checked)
     return root
 
 
-def _grow(node: PredicateNode, rules: list[frozenset[Choice]], selectivity: dict[Choice, float]) -> None:
+def _grow(
+    node: PredicateNode, rules: list[frozenset[Choice]], selectivity: dict[Choice, float], checked: Callable[[], None]
+) -> None:
     while rules:
+        checked()
         frequency: dict[Choice, int] = {}
         for rule in rules:
             for choice in rule:
@@ -254,5 +287,5 @@ def _grow(node: PredicateNode, rules: list[frozenset[Choice]], selectivity: dict
         with_it = [rule - {best} for rule in child.rules]
         rules = [rule for rule in rules if best not in rule]
         child.ends = any(not rule for rule in with_it)
-        _grow(child, [rule for rule in with_it if rule], selectivity)
+        _grow(child, [rule for rule in with_it if rule], selectivity, checked)
         node.children.append(child)

@@ -44,9 +44,13 @@
     return rows;
   }
 
-  function plainBody(line) {
+  function plainBody(line, heads) {
     var rows = element("tbody"), row = rows.insertRow();
-    line.forEach(function (text) { row.insertCell().textContent = text === null ? "" : text.length > 200 ? text.slice(0, 199) + "…" : text; });
+    line.forEach(function (text, at) {
+      var cell = row.insertCell();
+      cell.textContent = text === null ? "" : text.length > 200 ? text.slice(0, 199) + "…" : text;
+      cell.dataset.head = heads[at];
+    });
     return rows;
   }
 
@@ -55,11 +59,12 @@
     var all = data(table.dataset.source), make = table.dataset.shape === "clash" ? clashBody : plainBody;
     var chosen = all, shown = table.tBodies.length, step = Number(table.dataset.step || 100);
     var more = document.getElementById(table.dataset.source + "-more");
+    var heads = Array.prototype.map.call(table.querySelectorAll("thead th"), function (head) { return head.textContent; });
 
     function draw(from) {
       if (from === 0) while (table.tBodies.length) table.tBodies[0].remove();
       var added = document.createDocumentFragment();
-      chosen.slice(from, shown).forEach(function (line) { added.append(make(line)); });
+      chosen.slice(from, shown).forEach(function (line) { added.append(make(line, heads)); });
       table.append(added);
       more.hidden = shown >= chosen.length && chosen.length === all.length;
       more.firstElementChild.hidden = shown >= chosen.length;

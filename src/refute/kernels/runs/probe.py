@@ -331,8 +331,10 @@ def _look_through(
 ) -> int:
     """How many of these lines, which are few and in no order, are of a point's group and lie within its bounds."""
     total, last = 0, newest.shape[1] - 1
-    own = query.lines[p, query.lines.shape[1] - 1]
+    own, first = query.lines[p, query.lines.shape[1] - 1], query.lines[p, 0]
     for i in range(len(newest)):
+        if n_equal and newest[i, 0] != first:  # as most lines, so this is all that is read of them
+            continue
         if _same_group(newest, i, query.lines, p, n_equal) and _within(newest, i, query, p, 0):
             total += _told(newest[i, last], own, p >= query.turned, alive, out, filled + total)
     return total

@@ -26,6 +26,8 @@ BLOCK_BITS = 5
 FAN_BITS = 3
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
+_AT_HAND = 1 << 12  # lines that stay in a core's cache
+_SOME = 4  # lines of a bucket for which it pays to look whether they are of one group
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -88,10 +90,61 @@ def arrange(lines: Lines, n_equal: int, leading: int, order: Longs, spare: Longs
         bucket = hashes[i] >> shift
         ends[bucket] -= 1
         order[ends[bucket]] = i
+    cells, others = np.empty(n, np.int64), np.empty(n, np.int64)
     for bucket in range(len(ends)):
         first, last = ends[bucket], ends[bucket + 1] if bucket + 1 < len(ends) else n
-        if last - first > 1:
+        if last - first > _SOME and _is_one_group(lines, n_equal, order[first:last]):
+            if leading > n_equal:
+                for k in range(first, last):
+                    cells[k] = lines[order[k], n_equal]
+                _sort_by_cell(cells[first:last], order[first:last], others[first:last], spare[first:last])
+        elif last - first > 1:
             _sort(lines, hashes, leading, order[first:last], spare[first:last])
+
+
+@njit(cache=True, nogil=True)
+def _is_one_group(lines: Lines, n_equal: int, order: Longs) -> bool:
+    """Whether lines that are given by their places are of one group, and their slots ascend."""
+    last = lines.shape[1] - 1
+    for k in range(1, len(order)):
+        i, j = order[k - 1], order[k]
+        if max(lines[i, last], ~lines[i, last]) > max(lines[j, last], ~lines[j, last]):
+            return False
+        for c in range(n_equal):
+            if lines[i, c] != lines[j, c]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_cell(cells: Longs, order: Longs, others: Longs, spare: Longs) -> None:
+    """Sorts lines that are given by their places, as `_sort` does, by one cell of each; equal ones stay as they are.
+
+    Cells lie side by side and move with the places; `others` and `spare` are as long.
+    """
+    n = len(order)
+    for start in range(0, n, 8):
+        for i in range(start + 1, min(start + 8, n)):
+            cell, moved = cells[i], order[i]
+            j = i
+            while j > start and cells[j - 1] > cell:
+                cells[j], order[j] = cells[j - 1], order[j - 1]
+                j -= 1
+            cells[j], order[j] = cell, moved
+    width = 8
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, stop = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for k in range(start, stop):
+                if j == stop or (i < middle and cells[i] <= cells[j]):
+                    others[k], spare[k] = cells[i], order[i]
+                    i += 1
+                else:
+                    others[k], spare[k] = cells[j], order[j]
+                    j += 1
+        cells[:], order[:] = others, spare
+        width *= 2
 
 
 @njit(cache=True, nogil=True)
@@ -269,9 +322,13 @@ def merge(one: Lines, two: Lines, leading: int, out: Arrays, state: Longs, most:
 
     `state` starts as four zeros: those of `merge_some`, and the first bucket whose start is not known.
     """
-    before = state[2]
-    done = merge_some(one, two, (out.n_equal, leading), out.lines, state, most)
-    state[3] = describe(out, before, state[2], state[3])
+    before, left, done = state[2], most, False
+    while True:  # lines are described while they are at hand
+        done = merge_some(one, two, (out.n_equal, leading), out.lines, state, min(left, _AT_HAND))
+        state[3] = describe(out, before, state[2], state[3])
+        before, left = state[2], left - (state[2] - before)
+        if done or left <= 0:
+            break
     if done:
         finish(out, state[2], state[3])
     return done

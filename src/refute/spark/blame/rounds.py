@@ -71,7 +71,8 @@ class SparkRounds(SparkContest):
     def _all(self, frame: DataFrame) -> DataFrame:
         if not self._whole:
             marked = frame.where(self.flag).select(ROW_COLUMN)
-            self._whole.append((self._degrees(marked), marked.count()))
+            number = marked.count()
+            self._whole.append((self._degrees(marked, number), number))
         return self._whole[0][0]
 
     def _among(self, frame: DataFrame, rows: DataFrame) -> DataFrame:
@@ -79,7 +80,7 @@ class SparkRounds(SparkContest):
         whole, number = self._all(frame), rows.count()
         if number == self._whole[0][1]:
             return whole
-        return whole.where(F.lit(False)) if number < 2 else self._degrees(rows)
+        return whole.where(F.lit(False)) if number < 2 else self._degrees(rows, number)
 
     def _with(self, frame: DataFrame, degrees: DataFrame, into: str) -> DataFrame:
         """A frame with the degree of each row, 0 where there is none."""
@@ -108,10 +109,12 @@ class SparkRounds(SparkContest):
         used = F.when(F.col(_OTHER).isNotNull(), F.col(free)).otherwise(F.lit(0)).cast("bigint")
         return int(needed or 0), joined.withColumn(into, used).drop(_OTHER)
 
-    def _degrees(self, rows: DataFrame) -> DataFrame:
-        """Those of some rows that clash among themselves, and in how many violations each is; evaluated once and for
+    def _degrees(self, rows: DataFrame, number: int) -> DataFrame:
+        """Those of so many rows that clash among themselves, and in how many violations each is; evaluated once and for
         all, as plans that hold those of earlier rounds would double each time."""
-        engine = self.engine.over(self.engine.source.chosen(rows, there=True))
+        source = self.engine.source.chosen(rows, there=True)
+        source.learn_rows(number)
+        engine = self.engine.over(source)
         degree = (F.col("as_s") + F.col("as_t")).cast("bigint").alias(_DEGREE)
         counted = engine.prepared(self.rule).partners().select(ROW_COLUMN, degree).where(F.col(_DEGREE) > 0)
         return counted.localCheckpoint()
