@@ -23,7 +23,7 @@ class Runner(Protocol):
         ...
 
     def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of all shards that a step has changed, and of tasks that were told to stop.
+        """The reports of all shards that a step has changed, and of tasks that were stopped.
 
         Rows are None where a step reads its own.
         """

@@ -118,7 +118,7 @@ class BatchStep:
             yield pickle.dumps(report)
 
     def taken(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[bytes]:
-        """Takes rows that came directly into keepers and other shards; reports. Nothing where it was told to stop."""
+        """Takes rows that came directly into keepers and other shards; reports. STOPPED where there is a STOP."""
         if STOP in messages:
             yield STOPPED
             return
