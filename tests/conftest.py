@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles that suit two slow cores, and one JVM for the whole run.
+"""What every test shares: Hypothesis profiles that suit two slow cores, and one JVM for each process that runs tests.
 
 With the profile `ci` most property tests draw the same examples in every run. A quarter of them, another in each run,
 draw fresh ones by a seed that the header shows; REFUTE_SEED=<that number> draws them again.
@@ -46,11 +46,12 @@ def interruptible() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give some of the property tests the seed of this run, and group those that need Spark.
 
-    All that share the session are in one process, so it has one JVM; of those that start another, one runs at a time.
+    Those of one file that share the session run in one process, which starts it once for all files that it gets. Of
+    tests that start a JVM of their own one runs at a time, and before others: groups are handed out by size.
     """
     for item in items:
         if {"spark", "spark_kind"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group(f"spark {item.path.stem}"))
         elif "spark" in item.path.parts or item.get_closest_marker("spark") is not None:
             item.add_marker(pytest.mark.xdist_group("another JVM"))
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
@@ -76,6 +77,9 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(connect_port),
         "spark.sql.shuffle.partitions": "4",
+        # On such small tables Spark compiles longer than it computes; in tests with a JVM of their own it does compile.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of Java and its Python workers, whose threads are many
@@ -83,7 +87,9 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f"--conf {k}={v}" for k, v in settings.items()) + " pyspark-shell"
     java = find_java()
     try:
-        options = [*ClassArchive.of(java).options(), *BRIEF]
+        # Room for what lasts no longer than a job, and for all that Java compiles, which it else drops and needs again.
+        room = ("-Xmn256m", "-XX:ReservedCodeCacheSize=128m")
+        options = [*ClassArchive.of(java).options(), *BRIEF, *room]
         session = start("local[2]", java, options, settings={"spark.driver.memory": "768m"})
     finally:
         if before is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from refute.watching.shards.step import REPORT, BatchStep, Message
+from refute.watching.shards.step import BatchStep, Message, tasks_of
 
 
 @dataclass
@@ -36,6 +36,8 @@ class TasksHere:
             half = len(rows) // 2
             parts = enumerate((rows.slice(0, half), rows.slice(half)))
             sent = [one for number, part in parts for one in step.sent(part, number)]
+        if step.direct:
+            return [one for messages in self._tasks(sent) for one in step.taken(messages)]
         kept = [one for messages in self._tasks(sent) for one in step.kept(messages)]
         return [one for messages in self._tasks(kept) for one in step.met(messages)]
 
@@ -43,5 +45,6 @@ class TasksHere:
         """The messages of each task, by shard."""
         found: list[dict[int, list[bytes]]] = [defaultdict(list) for _ in range(self.tasks)]
         for shard, data in messages:
-            found[0 if shard == REPORT else shard % self.tasks][shard].append(data)
+            for task in tasks_of(shard, self.tasks):
+                found[task][shard].append(data)
         return iter(found)

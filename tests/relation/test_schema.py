@@ -14,6 +14,7 @@ import pytest
 from misfits import MISFITS
 from refute.errors import DataError, OptionError
 from refute.relation.read.files import read_local
+from refute.relation.read.like import read_like
 from refute.relation.read.schema import Schema
 
 
@@ -151,3 +152,16 @@ def test_files_that_tell_their_own_types_take_no_schema(tmp_path: Path) -> None:
 def test_an_empty_text_is_no_path() -> None:
     with pytest.raises(DataError, match="the path is empty"):
         read_local("")
+
+
+@pytest.mark.parametrize("spelled", ["7", '"7"'])
+def test_what_no_row_of_json_has_is_null_unless_it_may_have_another_name(tmp_path: Path, spelled: str) -> None:
+    known = pa.schema([("id", pa.int64()), ("zip", pa.string()), ("city", pa.string())])
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"id": 1, "zip": {spelled}}}\n')
+    table = read_like([path], "a.json", known, spare=())
+    assert table.to_pylist() == [{"id": 1, "zip": "7", "city": None}]
+    assert table.schema.field("city").type == pa.string()
+    path.write_text(f'{{"id": 1, "zip": {spelled}, "town": "x"}}\n')
+    assert "city" not in read_like([path], "a.json", known, spare=()).column_names
+    assert "city" not in read_like([path], "a.json", known).column_names

@@ -20,7 +20,7 @@ from refute.spark.answer.native import Aggregate
 from refute.spark.budget import SparkBudget, cores
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
-from thorough import crossed
+from thorough import THOROUGH, crossed
 
 pytestmark = pytest.mark.spark
 
@@ -57,11 +57,12 @@ def test_counts_are_exact_whether_rows_are_shuffled_first_and_whatever_type_coun
     budget, parts = way
     table = _table()
     frame = frame_of(table, spark).repartition(parts)
-    for nulls in ("sql", "equal"):
+    for number, nulls in enumerate(("sql", "equal")):
         rule = Rule(name="rule", constraint=rf.parse(text), nulls=Nulls(nulls))
         engine = SparkEngine(frame, key=["id"], budget=budget)
         truth = oracle.violations(table, rule.constraint, nulls)
-        assert engine.count(rule) == len(truth)
+        if THOROUGH or number == RULES.index(text) % 2:
+            assert engine.count(rule) == len(truth)
         finding = engine.measure([rule], counts=True)[0].finding
         assert (finding.violations, finding.rows) == (len(truth), len(oracle.rows_in_violation(truth)))
 

@@ -94,6 +94,39 @@ def test_a_group_that_is_too_large_for_a_shard_is_in_parts(tmp_path: Path) -> No
     watcher.close()
 
 
+class Counted(TasksHere):
+    """Tasks that note which way rows came to them."""
+
+    ways: list[str]
+
+    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
+        """The reports of a step."""
+        self.ways.append("direct" if step.direct else "by keepers")
+        return super().run(step, rows)
+
+
+def test_rows_go_to_all_shards_at_once_as_long_as_none_changes(tmp_path: Path) -> None:
+    seed, runner = random.Random(9), Counted()
+    runner.ways = []
+    watcher = opened(tmp_path, runner=runner, shards=ShardTuning())
+    rows = [some(n, seed) for n in range(20)]
+    changed = [{**row, "tax": 1} for row in rows[8:16]]
+    late = [some(n, seed) for n in range(20, 30)]
+    batches = (
+        (fed(rows[:10]), ["direct"]),
+        (fed(rows[10:]), ["direct"]),
+        (pa.concat_tables([fed(late[:4]), fed(changed, "update"), fed(rows[:8], "delete")]), ["direct", "by keepers"]),
+        (fed(late[4:8]), ["by keepers"]),
+        (fed(late[8:]), ["direct"]),
+    )
+    for batch, (table, ways) in enumerate(batches):
+        runner.ways.clear()
+        watcher.take(batch, QUERY, table)
+        assert runner.ways == ways
+    check(tmp_path, [*changed, *rows[16:], *late])
+    watcher.close()
+
+
 def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     seed = random.Random(2)
     rows = [some(n, seed) for n in range(12)]
@@ -150,7 +183,7 @@ def test_tasks_of_a_batch_that_was_not_committed_leave_nothing_behind(tmp_path: 
 
 
 class Repeated(TasksHere):
-    """Tasks of keepers that run again for some of those that wait for them."""
+    """Tasks of keepers, or those that send rows to all, that run again for some of those that wait for them."""
 
     before: list[dict[int, list[bytes]]]
     step: BatchStep
@@ -166,14 +199,19 @@ class Repeated(TasksHere):
 
     def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of a step."""
+        if step.direct:
+            one, two = ([*super(Repeated, self)._tasks(step.sent(rows, 0))] for _ in range(2))
+            return [*step.taken(one[0]), *step.taken(two[1])]
         self.step = step
         return super().run(step, rows)
 
 
-def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent_rows", [0, 100])
+def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path, sent_rows: int) -> None:
     rows = [some(n, random.Random(7)) for n in range(20)]
+    tuning = ShardTuning(rows=8, least=4, sent_rows=sent_rows)
     with pytest.raises(EngineError, match="tasks of the batch were run again after others had used what they gave"):
-        opened(tmp_path, runner=Repeated()).take(0, QUERY, fed(rows))
+        opened(tmp_path, runner=Repeated(), shards=tuning).take(0, QUERY, fed(rows))
     opened(tmp_path).take(0, QUERY, fed(rows))
     check(tmp_path, rows)
 
@@ -263,7 +301,7 @@ def test_a_file_of_a_shard_that_is_damaged_is_refused(tmp_path: Path) -> None:
     watcher.take(0, QUERY, fed([some(n, random.Random(6)) for n in range(30)]))
     watcher.close()
     for path in (tmp_path / "shards").iterdir():
-        path.write_bytes(path.read_bytes()[:-1] + b"?")
+        path.write_bytes(bytes(255 - one for one in path.read_bytes()))
     with pytest.raises(DataError, match="its checksum does not match"):
         rf.Watch(tmp_path).table()
 

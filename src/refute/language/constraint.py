@@ -60,6 +60,11 @@ class DenialConstraint:
         return not self.is_single_row and _tidied(self.predicates) == _tidied(self.swapped().predicates)
 
     @property
+    def tidied(self) -> DenialConstraint:
+        """The same violations, s and t as they are, each pair of operands compared once, in a fixed order."""
+        return DenialConstraint(_tidied(self.predicates))
+
+    @property
     def fingerprint(self) -> str:
         """Hex digits that are equal for constraints with one canonical form, in every process and version."""
         text = json.dumps([predicate.sort_key for predicate in self.canonical().predicates])

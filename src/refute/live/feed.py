@@ -117,6 +117,11 @@ def leaves_rows(words: pa.ChunkedArray) -> bool:
     return bool(_leaves_a_row(operations_of(words)).any())
 
 
+def inserts_alone(words: pa.ChunkedArray) -> bool:
+    """Whether all operations of a feed are inserts; raises DataError for an unknown one."""
+    return not operations_of(words).any()  # whose number is 0
+
+
 def _ranks(relation: Relation, operations: Any, column: str | None) -> Any:
     """When each change is made; those with the same number are made at once. A row before an update goes first."""
     turn = np.zeros(len(operations), np.int64)

@@ -117,12 +117,12 @@ class SparkEngine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _know_columns(self) -> None:
-        """Take note of the columns that the source has now."""
+    def _know_columns(self, wider: Gathering | None = None) -> None:
+        """Take note of the columns that the source has now; it may be a part of a table of which something is known."""
         self.types = empty_relation(self.source.frame)
         self.names = plain_names(self.source.frame.columns)
         self.plain_types = Relation.of(self.types.arrow.rename_columns(list(self.names.values())))
-        self.gathering = Gathering(self.source, self.types, self.budget, self.method)
+        self.gathering = Gathering(self.source, self.types, self.budget, self.method, wider)
         self.__dict__.pop("plain", None)  # which has the columns of before
 
     def fitted(self, rules: Sequence[Rule]) -> list[Rule]:
@@ -325,7 +325,7 @@ class SparkEngine:
         """The same engine over some rows or columns of its table."""
         narrow = copy(self)
         narrow.source = source
-        narrow._know_columns()
+        narrow._know_columns(self.gathering)
         return narrow
 
     def _reads_often(self, rule: Rule) -> bool:

@@ -14,6 +14,7 @@ from refute.kernels.tracking.points import first_around
 from refute.tracking.known import Mask, among, ascending, places
 
 _NO_LIMIT = 1 << 40
+_NO_STACK = np.empty((0, 0), np.uint64)
 
 
 class Maximal:
@@ -91,5 +92,5 @@ class Maximal:
         others = np.ascontiguousarray(points)
         room = np.empty(len(others), np.int64)
         space = self.space
-        found: Words = boxes_around(space.cuts, space.full, others, point, self._limit, room)
+        found: Words = boxes_around(space.cuts, space.full, others, _NO_STACK, point, self._limit, room)
         return found

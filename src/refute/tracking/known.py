@@ -36,8 +36,6 @@ def apart(boxes: Words, others: Words) -> tuple[Mask, Mask]:
 
 def ascending(boxes: Words) -> Words:
     """Boxes, or points, in their order, each once."""
-    if boxes.shape[1] == 1:
-        return np.unique(boxes[:, 0])[:, None]
     ordered = boxes[np.lexsort(boxes.T[::-1])]
     again = (ordered[1:] == ordered[:-1]).all(axis=1)
     return np.ascontiguousarray(ordered[np.concatenate([[True], ~again])[: len(ordered)]])

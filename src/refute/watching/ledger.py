@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from refute.durable.log import sync_folder
 from refute.errors import DataError
-from refute.watching.pieces import Find, Longs, PairMarks, Piece, picked, with_until
+from refute.watching.pieces import Find, Longs, MarkSet, PairMarks, Piece, picked, with_until
 
 OPEN, CLOSED = "open", "closed"
 
@@ -162,13 +162,13 @@ class Ledger:
         if not len(turn.gone) and not dropped:
             return []
         closing, kept = [], []
-        left = len(turn.resolved.s)
+        left, resolved = len(turn.resolved.s), MarkSet(turn.resolved)
         for piece in self._pieces[OPEN]:
             marks = piece.known_marks(self._current(), self._rules, find)
             places = marks.going(turn.gone, turn.slots)
             touched = marks.chosen(places)
             away = np.zeros(piece.n_rows, np.bool_)
-            away[places[touched.among(turn.resolved)]] = True
+            away[places[resolved.has(touched)]] = True
             left -= int(np.count_nonzero(away))
             unlisted = np.isin(marks.rules, dropped) if dropped else np.zeros(0, np.bool_)
             if len(places):

@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from refute.index.key_table import KeyTable
 from refute.kernels.runs.pairs import bits_of, touched
+from refute.kernels.runs.rows import Lines
 from refute.relation.arrays import row_numbers
 
 Longs = NDArray[np.int64]
@@ -48,17 +50,10 @@ class PairMarks(NamedTuple):
         places = np.empty(len(self.s), np.int64)
         return places[: touched(self.s, self.t, bits, np.ones(slots, np.uint8), places)]
 
-    def among(self, others: PairMarks) -> Mask:
-        """Which of them are among others; none is twice in either."""
-        columns = [np.concatenate(sides) for sides in zip(self, others, strict=True)]
-        order = np.lexsort(columns)
-        same = np.ones(max(len(order) - 1, 0), np.bool_)
-        for column in columns:
-            same &= column[order[1:]] == column[order[:-1]]
-        found = np.zeros(len(order), np.bool_)
-        found[order[1:][same]] = True
-        found[order[:-1][same]] = True
-        return found[: len(self.s)]
+    @property
+    def lines(self) -> Lines:
+        """A line of three numbers for each."""
+        return np.ascontiguousarray(np.column_stack(self), np.int64)
 
     def moved(self, before: Longs, after: Longs) -> PairMarks:
         """The same violations, once some rows have other slots."""
@@ -72,6 +67,18 @@ class PairMarks(NamedTuple):
             return np.where(before[found] == side, after[found], side)
 
         return PairMarks(self.rules, renamed(self.s), renamed(self.t))
+
+
+class MarkSet:
+    """Some violations by numbers, none of them twice, to look others up among them."""
+
+    def __init__(self, marks: PairMarks) -> None:
+        self._table = KeyTable(len(marks))
+        self._table.put(marks.lines, np.arange(len(marks.s)))
+
+    def has(self, marks: PairMarks) -> Mask:
+        """Which of these are among them."""
+        return self._table.find(marks.lines) >= 0
 
 
 @dataclass(slots=True, eq=False)

@@ -25,14 +25,14 @@ from refute.watching.intake import Intake, fitted, read_by
 from refute.watching.ledger import Ledger
 from refute.watching.numbers import RowNumbers
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
-from refute.watching.pieces import Longs
+from refute.watching.pieces import Longs, MarkSet
 from refute.watching.places import WatchPlaces
 from refute.watching.shards.files import ShardFiles
 from refute.watching.shards.kept import KeptShards, refuse_missing
 from refute.watching.shards.layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.running import Runner
 from refute.watching.shards.state import RuleFound
-from refute.watching.shards.step import BatchStep, ShardReport, refuse_mixed
+from refute.watching.shards.step import STOPPED, BatchStep, ShardReport, refuse_mixed
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all
@@ -47,6 +47,7 @@ class RowsElsewhere:
         self._places = places
         self._tuning = tuning
         self._known: RowNumbers | None = None
+        self._expects_inserts = True  # of the next batch, as the last one had nothing else
 
     @classmethod
     def of(cls, state: State, told: Entry, places: WatchPlaces, runner: Runner, tuning: ShardTuning) -> RowsElsewhere:
@@ -120,8 +121,10 @@ class RowsElsewhere:
             lost=frozenset(lost),
             op=intake.op if intake.fed else None,
             order=intake.order,
+            direct=self._expects_inserts and self._is_sent_whole(rows),
         )
         reports = self._run(step, rows)
+        self._expects_inserts = not any(one.went for one in reports)
         kept.put(reports)
         kept.version += 1
         directory.note(_NO_CHANGE, kept.version)
@@ -182,7 +185,8 @@ class RowsElsewhere:
     ) -> dict[str, RuleFound]:
         """Has tasks take all rows into empty shards. Violations that are known must be as many as they find."""
         limits = {rule.name: kept.most if rule.name in listing else 0 for rule in kept.rules}
-        reports = self._run(replace(self._step(kept, limits), stored=stored), rows)
+        direct = self._is_sent_whole(rows)
+        reports = self._run(replace(self._step(kept, limits), stored=stored, direct=direct), rows)
         kept.put(reports)
         found = merged(reports, [rule.name for rule in kept.rules])
         for name, count in kept.counts.items():
@@ -211,10 +215,17 @@ class RowsElsewhere:
         )
 
     def _run(self, step: BatchStep, rows: Any) -> list[ShardReport]:
-        reports: list[ShardReport] = [pickle.loads(one) for one in self._runner.run(step, rows)]  # of our own tasks
+        found = self._runner.run(step, rows)
+        if step.direct and STOPPED in found:  # as some rows go
+            found = self._runner.run(replace(step, direct=False), rows)
+        reports: list[ShardReport] = [pickle.loads(one) for one in found]  # of our own tasks
         refuse_mixed(reports)
         refuse_missing(self._places.shards, reports)
         return sorted(reports, key=lambda one: one.shard)
+
+    def _is_sent_whole(self, rows: Any) -> bool:
+        """Whether rows that come can be sent to all shards at once, several times each, from where they are."""
+        return not isinstance(rows, pa.Table) or len(rows) <= self._tuning.sent_rows
 
     @property
     def _runner(self) -> Runner:
@@ -337,7 +348,7 @@ def _netted(new: tuple[Longs, ...], old: tuple[Longs, ...]) -> tuple[Any, Any]:
     came, went = marks_of(0, new), marks_of(0, old)
     if not len(new[0]) or not len(old[0]):
         return np.ones(len(new[0]), np.bool_), np.ones(len(old[0]), np.bool_)
-    return ~came.among(went), ~went.among(came)
+    return ~MarkSet(went).has(came), ~MarkSet(came).has(went)
 
 
 def _some(table: pa.Table | None, which: Any) -> pa.Table:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from refute.discovery.space.states import SlotKind
 from refute.kernels.inversion.choices import Choices
-from refute.kernels.inversion.cut import CutMasks
+from refute.kernels.inversion.stack import CutMasks
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate

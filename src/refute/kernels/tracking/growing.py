@@ -13,17 +13,13 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.inversion.choices import ones
-from refute.kernels.inversion.cut import (
-    AT_ONCE,
-    BLOCK,
+from refute.kernels.inversion.cut import any_bit, is_covered, look_at_each, predicates
+from refute.kernels.inversion.stack import (
     CutMasks,
-    any_bit,
     bits_of,
-    is_covered,
-    is_within,
-    look_at_each,
     look_at_many,
-    predicates,
+    mark_without,
+    places,
     slots_of_bits,
     stacked,
 )
@@ -35,6 +31,7 @@ Scalar = Any  # an integer of Python or of NumPy
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ROOM = 1 << 8
+_AT_ONCE = 16  # points that are looked at before those are listed that have none of some bits
 
 
 @njit(cache=True, nogil=True)
@@ -67,8 +64,8 @@ def _without(points: Array, bits: Array, out: Array) -> Scalar:
     found = 0
     if words == 1:  # as most spaces have it; compilers then compare several at once
         column, alone = points[:, 0], bits[0]
-        for first in range(0, total, AT_ONCE):
-            part = column[first : min(first + AT_ONCE, total)]
+        for first in range(0, total, _AT_ONCE):
+            part = column[first : min(first + _AT_ONCE, total)]
             some = 0
             for n in range(part.shape[0]):
                 some += part[n] & alone == _ZERO
@@ -89,11 +86,12 @@ def _without(points: Array, bits: Array, out: Array) -> Scalar:
 
 
 @njit(cache=True, nogil=True)
-def _differences(cuts: CutMasks, points: Array, point: Array, room: Array) -> Array:
+def _differences(cuts: CutMasks, points: Array, stack: Array, point: Array, room: Array) -> Array:
     """What points have that this one has not, those that differ in the fewest slots first; points ascend.
 
     Those that differ in one slot alone come first, and of the others only those that share no state with them there:
-    no others are of the smallest ones. So few are left of many. room: (N,) int64 to work in.
+    no others are of the smallest ones. So few are left of many. stack: the points as bits, or none; room: at least
+    (N,) int64 to work in.
     """
     words = points.shape[1]
     singles = np.empty((64 * words, words), np.uint64)
@@ -102,7 +100,10 @@ def _differences(cuts: CutMasks, points: Array, point: Array, room: Array) -> Ar
     for n in range(alone):
         for w in range(words):
             banned[w] |= singles[n, w]
-    total = _without(points, banned, room)
+    if stack.shape[1]:
+        total = places(mark_without(stack, points.shape[0], banned), room)
+    else:
+        total = _without(points, banned, room)
     size = np.zeros(total, np.int64)
     starts = np.zeros(64 * words + 2, np.int64)
     for n in range(total):
@@ -186,15 +187,17 @@ def _is_in_one(box: Array, held: Array, near: Array, word: Scalar, bit: Scalar) 
 
 
 @njit(cache=True, nogil=True)
-def boxes_around(cuts: CutMasks, full: Array, points: Array, point: Array, limit: Scalar, room: Array) -> Array:
+def boxes_around(
+    cuts: CutMasks, full: Array, points: Array, stack: Array, point: Array, limit: Scalar, room: Array
+) -> Array:
     """The maximal boxes (B, W) that hold a point (W,) and none of the others (N, W), which ascend, N > 0.
 
     The box `full` (W,) of all is cut so that it refuses one after the other, and never the point. Of the others, those
-    suffice whose difference to the point holds no other's difference. limit: most predicates of a rule; room: (N,)
-    int64 to work in.
+    suffice whose difference to the point holds no other's difference. stack: the others as bits, or a stack without
+    room, for a single point; limit: most predicates of a rule; room: (N,) int64 to work in.
     """
     words = points.shape[1]
-    differing = _differences(cuts, points, point, room)
+    differing = _differences(cuts, points, stack, point, room)
     least = np.empty(differing.shape[0], np.int64)
     count = smallest_sets(differing, least)
     slots = slots_of_bits(cuts, words)
@@ -230,6 +233,29 @@ def boxes_around(cuts: CutMasks, full: Array, points: Array, point: Array, limit
 
 
 @njit(cache=True, nogil=True)
+def _mark_within(boxes: Array, near: Array, around: Array, inside: Array) -> None:
+    """Mark the boxes, of those numbered, that lie within one of those around a point."""
+    words = boxes.shape[1]
+    first = around[:, 0].copy()  # in one piece, so that compilers compare several at once
+    for n in near:
+        if n >= boxes.shape[0] or inside[n]:
+            continue
+        some, word = 0, boxes[n, 0]
+        for m in range(first.shape[0]):
+            some += word & ~first[m] == _ZERO
+        if words == 1 or some == 0:
+            inside[n] = some > 0
+            continue
+        for m in range(first.shape[0]):
+            outside = _ZERO
+            for w in range(words):
+                outside |= boxes[n, w] & ~around[m, w]
+            if outside == _ZERO:
+                inside[n] = True
+                break
+
+
+@njit(cache=True, nogil=True)
 def grow_boxes(
     cuts: CutMasks, full: Array, boxes: Array, points: Array, dead: Array, limit: Scalar, few: Scalar, halt: Array
 ) -> tuple[Array, Array]:
@@ -241,9 +267,11 @@ def grow_boxes(
     """
     total, words = boxes.shape
     many = dead.shape[0] > few
-    stack = stacked(boxes, total if many else 0, total // BLOCK + 1 if many else 0)
-    broken, near = np.empty(total + BLOCK, np.int64), np.empty(total + BLOCK, np.int64)
+    stack = stacked(boxes, total if many else 0, total // 64 + 1 if many else 0)
+    marked, marked_near = np.empty(stack.shape[1], np.uint64), np.empty(stack.shape[1], np.uint64)
+    broken, near = np.empty(total, np.int64), np.empty(total + 64, np.int64)
     bits = np.empty(cuts.word.shape[0], np.int64)
+    others = stacked(points, points.shape[0] if many else 0, points.shape[0] // 64 + 1 if many else 0)
     room = np.empty(points.shape[0], np.int64)
     inside = np.zeros(total, np.bool_)
     out = np.empty((_ROOM, words), np.uint64)
@@ -251,7 +279,7 @@ def grow_boxes(
     for d in range(dead.shape[0]):
         if halt[0] != 0:
             break
-        around = boxes_around(cuts, full, points, dead[d], limit, room)
+        around = boxes_around(cuts, full, points, others, dead[d], limit, room)
         if made + around.shape[0] > out.shape[0]:
             more = np.empty((2 * (made + around.shape[0]), words), np.uint64)
             more[:made] = out[:made]
@@ -260,11 +288,9 @@ def grow_boxes(
         made += around.shape[0]
         if many:
             bits_of(cuts, dead[d], bits)
-            _, misses = look_at_many(stack, bits, broken, near)
+            look_at_many(stack, bits, marked, marked_near)
+            misses = places(marked_near, near)
         else:
             _, misses = look_at_each(boxes, total, dead[d], broken, near)
-        for m in range(misses):
-            n = near[m]
-            if n < total and not inside[n]:
-                inside[n] = is_within(boxes[n], around, 0, around.shape[0])
+        _mark_within(boxes, near[:misses], around, inside)
     return out[:made].copy(), inside

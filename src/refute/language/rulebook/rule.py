@@ -120,8 +120,8 @@ class Rule:
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """All of the rule that a result depends on."""
-        return self.name, self.constraint, self.where, self.nulls, self.severity, self.tolerance
+        """All of the rule that a result depends on, however its predicates are written."""
+        return self.name, self.constraint.tidied, self.where, self.nulls, self.severity, self.tolerance
 
     def allows(self, violations: int, rows: int, n_rows: int, suspects: int | None = None) -> bool:
         """Whether a table of `n_rows` rows with these counts passes the rule within its tolerance."""

@@ -28,21 +28,25 @@ def read_like(
 
     A column of text may hold nothing but digits in one version of a file. `op` is a column that only this one has.
     Columns that are `spare` may hold anything: those that do not fit have the types that their cells look like, and
-    columns that the schema lacks are left out. Without it, a table with such columns comes as it is.
+    columns that the schema lacks are left out. Without it, a table with such columns comes as it is. A column that no
+    row of JSON has is null then, as it is where some rows have it, unless there is one that the schema lacks, which may
+    be the same column under another name.
     """
     table = read_files(files, path, None, csv)
     kind = common_format([str(file) for file in files], path)
     known = [name for name in table.column_names if name in schema.names and name != op]
     same = all(table.schema.field(name).type == schema.field(name).type for name in known)
     others = set(table.column_names) - {*known, op}
+    is_left_out = kind is FileFormat.JSON and spare is not None and not others
+    absent = [one for one in schema if is_left_out and one.name not in table.column_names]
     if same or (kind.delimiter is None and kind is not FileFormat.JSON) or (others and spare is None):
-        return table
+        return _with_nulls(table, absent)
     misfits: list[str] = []
     while True:
         fields = [_field(name, table, schema, op) for name in table.column_names if name not in {*others, *misfits}]
         wanted = schema_like(pa.schema(fields))
         if wanted is None:
-            return table
+            return _with_nulls(table, absent)
         try:
             again = read_files(files, path, wanted, csv)
         except DataError as error:
@@ -59,7 +63,13 @@ def read_like(
         again = again.set_column(place, name, pc.if_else(pc.equal(column, ""), None, column))
     for name in misfits:
         again = again.append_column(name, table.column(name))
-    return again
+    return _with_nulls(again, absent)
+
+
+def _with_nulls(table: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
+    for field in fields:
+        table = table.append_column(field, pa.nulls(len(table), field.type))
+    return table
 
 
 def _field(name: str, table: pa.Table, schema: pa.Schema, op: str | None) -> pa.Field:

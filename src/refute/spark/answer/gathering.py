@@ -46,7 +46,16 @@ class Gathering:
     Spark still finds that it is too much, nothing is fetched any more, and rules are answered in other ways.
     """
 
-    def __init__(self, source: SparkSource, types: Relation, budget: SparkBudget, method: MethodName) -> None:
+    def __init__(
+        self,
+        source: SparkSource,
+        types: Relation,
+        budget: SparkBudget,
+        method: MethodName,
+        wider: Gathering | None = None,
+    ) -> None:
+        """Of a source that has some of the rows or columns of another, `wider` knows what to expect."""
+        self._wider = wider
         self._source = source
         self._types = types
         self._budget = budget
@@ -108,15 +117,20 @@ class Gathering:
 
     def glimpse(self, names: tuple[str, ...]) -> pa.Table:
         """Some rows of these columns to form expectations by, at the least cost: no answer may depend on them."""
-        with self._lock:
-            firsts = [one for some in self._firsts.values() for one in some if set(names) <= set(one.columns)]
-        known = self._whole.known(names, identified=False) or next(iter(firsts), None)
+        known = self._seen(names)
         if known is not None:
             return known.relation.arrow.select(list(names))
         found = self._source.glimpse(names, self._budget.sample_rows)
         if found is None or any(pa.types.is_nested(kind) for kind in found.schema.types):  # the frame makes others
             return self.first(names, identified=False).relation.arrow.select(list(names))
         return found
+
+    def _seen(self, names: tuple[str, ...]) -> LocalEngine | None:
+        """Rows of these columns that came here before, of this table or of the one that it is a part of."""
+        with self._lock:
+            firsts = [one for some in self._firsts.values() for one in some if set(names) <= set(one.columns)]
+        known = self._whole.known(names, identified=False) or next(iter(firsts), None)
+        return known if known is not None or self._wider is None else self._wider._seen(names)
 
     def row_bytes(self, names: Iterable[str]) -> float:
         """About how many bytes a row of these columns takes."""

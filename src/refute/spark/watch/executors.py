@@ -20,7 +20,7 @@ from refute.spark.budget import cores
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
-from refute.watching.shards.step import REPORT, BatchStep, Message
+from refute.watching.shards.step import REPORT, BatchStep, Message, tasks_of
 
 TASK, SHARD, CELL = "task", "shard", "cell"
 _SENT = f"{TASK} int, {SHARD} int, {CELL} binary"
@@ -59,12 +59,18 @@ class SparkTasks:
     def run(self, step: BatchStep, rows: Any) -> list[bytes]:
         """The reports of all shards that a step has changed."""
         with plain_failures("the stream"), calm():
-            kept = self._sent(step, rows).mapInArrow(_Keeping(step, self.tasks), _SENT)
-            found = self._apart(kept).mapInArrow(_Meeting(step), _FOUND).toArrow()
+            sent = self._sent(step, rows)
+            if step.direct:
+                asked = sent.mapInArrow(_Taking(step), _FOUND)
+            else:
+                asked = self._apart(sent.mapInArrow(_Keeping(step, self.tasks), _SENT)).mapInArrow(
+                    _Meeting(step), _FOUND
+                )
+            found = asked.toArrow()
         return [cell.as_py() for cell in found.column(CELL)]
 
     def _sent(self, step: BatchStep, rows: Any) -> DataFrame:
-        """The rows of a batch in the tasks of their keepers."""
+        """The rows of a batch in the tasks of the shards that they are sent to."""
         if step.stored is not None:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
             return self._apart(numbers.mapInArrow(_SendingAgain(step, self.tasks), _SENT))
@@ -127,8 +133,20 @@ class _Meeting:
     step: BatchStep
 
     def __call__(self, batches: Batches) -> Batches:
-        for report in self.step.met(_messages(batches)):
-            yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], [CELL])
+        yield from _reports(self.step.met(_messages(batches)))
+
+
+@dataclass(frozen=True)
+class _Taking:
+    step: BatchStep
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from _reports(self.step.taken(_messages(batches)))
+
+
+def _reports(reports: Iterable[bytes]) -> Batches:
+    for report in reports:
+        yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], [CELL])
 
 
 def _part() -> int:
@@ -149,9 +167,9 @@ def _messages(batches: Batches) -> dict[int, list[bytes]]:
 def _batches(messages: Iterable[Message], tasks: int) -> Iterator[pa.RecordBatch]:
     """Messages with the tasks that they are for, one by one, as some are large."""
     for shard, data in messages:
-        task = 0 if shard == REPORT else shard % tasks
-        columns = [pa.array([task], pa.int32()), pa.array([shard], pa.int32()), pa.array([data], pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+        for task in tasks_of(shard, tasks):
+            columns = [pa.array([task], pa.int32()), pa.array([shard], pa.int32()), pa.array([data], pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def _arrow_schema(frame: DataFrame) -> pa.Schema:

@@ -23,7 +23,10 @@ class Runner(Protocol):
         ...
 
     def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of all shards that a step has changed; rows are None where a step reads its own."""
+        """The reports of all shards that a step has changed, and of tasks that were stopped.
+
+        Rows are None where a step reads its own.
+        """
         ...
 
     def sees(self, folder: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.errors import EngineError, SchemaError
-from refute.live.feed import Turns, net_changes
+from refute.live.feed import Turns, inserts_alone, net_changes
 from refute.live.state import Change
 from refute.watching.intake import fitted
 from refute.watching.shards.files import ChangesFile, ShardFiles, bytes_of, change_bytes, packed, unpacked
@@ -23,6 +23,8 @@ from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, op
 Sender = tuple[bool, int]  # whether it is a keeper, and its number, else that of a part of the batch
 Message = tuple[int, bytes]  # the shard that it is for, and what it says
 REPORT = -1  # in the place of a shard: the driver
+STOP = -2  # in the place of a shard: all tasks, which then do nothing
+STOPPED = b""  # the report of such a task
 
 _HEAD = struct.Struct("<?i16s43x")  # a sender, and a name of the attempt; rows that follow are then aligned
 _opened = OpenedShards()  # of this process
@@ -36,6 +38,7 @@ class ShardReport:
     files: ShardFiles
     found: dict[str, RuleFound] = field(default_factory=dict)
     came: int = 0  # rows of the batch, as keepers count them
+    went: int = 0  # rows that went or changed, as they count them
     heard: frozenset[tuple[Sender, bytes]] = frozenset()  # what it depends on: of each sender, which attempt
 
 
@@ -56,9 +59,10 @@ class BatchStep:
     order: str | None = None
     tuning: ShardTuning = field(default_factory=ShardTuning)
     stored: tuple[tuple[ShardFiles, ...], pa.Schema] | None = None  # keepers of an earlier layout, to be read anew
+    direct: bool = False  # rows go to all shards at once, as no row that is there goes; STOP where one does
 
     def sent(self, table: pa.Table, part: int) -> Iterator[Message]:
-        """The rows of a part of the batch for keepers."""
+        """The rows of a part of the batch for keepers, and for others too where that is direct."""
         words = None if self.op is None else table.column(self.op)
         rows = table if words is None else table.drop_columns([self.op])
         fit, lost = fitted(rows, self.schema, self.read, {}, self.batch)
@@ -69,10 +73,17 @@ class BatchStep:
                 column=name,
                 expected=str(kind),
             )
+        if self.direct and words is not None and not inserts_alone(words):
+            yield STOP, b""
+            return
         whole = fit if words is None else fit.append_column(self.op, words)
         head = _HEAD.pack(False, part, uuid.uuid4().bytes)
         for shard, some in self.layout.to_keepers(whole):
             yield shard, head + packed(some)
+        if self.direct:
+            coming = fit.append_column(GONE, pa.repeat(pa.scalar(False), len(fit)))
+            for shard, some in self.layout.to_groups(coming.combine_chunks()):
+                yield shard, head + packed(some)
 
     def sent_again(self, number: int) -> Iterator[Message]:
         """The rows of a keeper of an earlier layout for the keepers of this one."""
@@ -86,19 +97,12 @@ class BatchStep:
         file = ChangesFile(Path(self.folder), self.version)
         out: list[Message] = []
         for shard in sorted(messages):
-            table, heard = _read(messages[shard])
-            state = self._state(shard)
-            change = self._change(state, table)
-            old = state.taken(change.gone, self.schema.names).cast(change.table.schema)
-            state.carry_out(change)
-            found = {rule.name: RuleFound() for rule in self.layout.single}
-            tell(change, self.layout.key, found)
-            files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
+            report, old, new = self._keep(shard, messages[shard], file)
             attempt = uuid.uuid4().bytes
-            heard |= {((True, shard), attempt)}
-            out.append((REPORT, pickle.dumps(ShardReport(shard, files, found, len(table), heard))))
-            goes = [pa.array([True] * len(old), pa.bool_()), pa.array([False] * len(change.table), pa.bool_())]
-            moving = pa.concat_tables([old, change.table]).append_column(GONE, pa.chunked_array(goes))
+            heard = report.heard | {((True, shard), attempt)}
+            out.append((REPORT, pickle.dumps(replace(report, heard=heard))))
+            goes = [pa.array([True] * len(old), pa.bool_()), pa.array([False] * len(new), pa.bool_())]
+            moving = pa.concat_tables([old, new]).append_column(GONE, pa.chunked_array(goes))
             head = _HEAD.pack(True, shard, attempt)
             out += [(where, head + packed(rows)) for where, rows in self.layout.to_groups(moving.combine_chunks())]
         file.write()
@@ -108,19 +112,46 @@ class BatchStep:
         """Holds what changes against the rows of other shards, and takes it in; reports."""
         yield from messages.get(REPORT, ())
         file = ChangesFile(Path(self.folder), self.version)
-        reports = []
-        for shard in sorted(messages):
-            if shard == REPORT:
-                continue
-            rows, heard = _read(messages[shard])
-            _, _, part = self.layout.places[shard]
-            state = self._state(shard)
-            found = state.held_against(rows, part)
-            gone, came = state.own(rows, part)
-            reports.append(ShardReport(shard, self._written(file, shard, state, gone, came), found, 0, heard))
+        reports = [self._meet(shard, messages[shard], file) for shard in sorted(messages) if shard != REPORT]
         file.write()
         for report in reports:
             yield pickle.dumps(report)
+
+    def taken(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[bytes]:
+        """Takes rows that came directly into keepers and other shards; reports. STOPPED where there is a STOP."""
+        if STOP in messages:
+            yield STOPPED
+            return
+        file = ChangesFile(Path(self.folder), self.version)
+        reports = []
+        for shard in sorted(messages):
+            is_keeper = shard < self.layout.keepers
+            said = messages[shard]
+            reports.append(self._keep(shard, said, file)[0] if is_keeper else self._meet(shard, said, file))
+        file.write()
+        for report in reports:
+            yield pickle.dumps(report)
+
+    def _keep(self, shard: int, messages: Sequence[bytes], file: ChangesFile) -> tuple[ShardReport, pa.Table, pa.Table]:
+        """Takes rows into a keeper; what that did, and the rows that go and come."""
+        table, heard = _read(messages)
+        state = self._state(shard)
+        change = self._change(state, table)
+        old = state.taken(change.gone, self.schema.names).cast(change.table.schema)
+        state.carry_out(change)
+        found = {rule.name: RuleFound() for rule in self.layout.single}
+        tell(change, self.layout.key, found)
+        files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
+        return ShardReport(shard, files, found, len(table), len(old), heard), old, change.table
+
+    def _meet(self, shard: int, messages: Sequence[bytes], file: ChangesFile) -> ShardReport:
+        """Holds what changes against the rows of a shard, and takes it in; what that did."""
+        rows, heard = _read(messages)
+        _, _, part = self.layout.places[shard]
+        state = self._state(shard)
+        found = state.held_against(rows, part)
+        gone, came = state.own(rows, part)
+        return ShardReport(shard, self._written(file, shard, state, gone, came), found, heard=heard)
 
     def _state(self, shard: int) -> ShardState:
         """The rows of a shard, as of the last commit."""
@@ -163,6 +194,11 @@ class BatchStep:
             )
         _opened.give(Path(self.folder), shard, files, state, tuning.opened_bytes)
         return files
+
+
+def tasks_of(shard: int, tasks: int) -> Sequence[int]:
+    """The tasks that a message is for, by the shard, or what is in its place."""
+    return range(tasks) if shard == STOP else (0 if shard == REPORT else shard % tasks,)
 
 
 def _read(messages: Sequence[Any]) -> tuple[pa.Table, frozenset[tuple[Sender, bytes]]]:
