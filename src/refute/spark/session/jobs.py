@@ -204,7 +204,8 @@ def _description(session: SparkSession) -> str | None:
     try:
         return session.sparkContext.getLocalProperty("spark.job.description")
     except AttributeError as error:  # all that PySpark says of a context without a JVM
-        raise EngineError("the Spark session of this table was stopped; open the table again in another one") from error
+        message = "the Spark session of this table was stopped; open the table again in another one"
+        raise EngineError(message, reason=str(error)) from error
 
 
 def _describe(session: SparkSession, theirs: str | None, what: str) -> None:
