@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from covers import covers, fewest, violations_of
 from refute.blame.binding import contest_of
-from refute.blame.contest import Chain, Loose, OneValue, Spans
+from refute.blame.contest import Chain, Longs, OneValue, Spans
+from refute.blame.loose import Loose
 from refute.blame.rows import Blame, find_blame
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
+from refute.plan.problem import Problem
 from refute.relation import Relation
 from strategies import Case, cases, rules, tables
 
@@ -219,3 +221,23 @@ def test_two_rows_that_agree_outweigh_one_however_rare_their_other_values_are() 
     rules = list(RuleBook.of(["name -> sex", "state, child -> pay"]))
     blame = blame_of(table, rules)
     assert blame.rows.tolist() == [0, n + 2]
+
+
+def test_a_rule_of_any_shape_takes_few_counts_and_proves_most_of_its_suspects() -> None:
+    generator = np.random.default_rng(3)
+    x = generator.integers(0, 10_000, 3_000)
+    wrong = generator.random(len(x)) < 0.1
+    y = np.where(wrong, generator.integers(0, 1_000, len(x)), x // 10)
+    table = pa.table({"a": generator.integers(0, 5, len(x)), "x": x, "y": y, "z": x // 7})
+    rules = list(RuleBook.of(["not (s.a = t.a and s.x < t.x and s.y > t.y and s.z <= t.z)"]))
+    counts: list[int] = []
+
+    def counted(problem: Problem) -> tuple[Longs, Longs]:
+        counts.append(problem.s.size)
+        return partners(problem)
+
+    blame = find_blame(Relation.of(table), rules, counted)
+    found = blame.rows
+    assert np.count_nonzero(wrong[found]) > 0.95 * len(found)
+    assert 0.9 * len(found) <= blame.bound <= len(found)
+    assert sum(size > len(x) // 2 for size in counts) <= 5  # the rest are counts of few rows

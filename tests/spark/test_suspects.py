@@ -173,7 +173,8 @@ def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed
     there = rf.suspects(frame, asked, key="id", driver_bytes=0)
     assert there.notes[0].startswith("found on Spark")
     assert list(there) == list(here)
-    assert (there.count, there.lower_bound, there.shares) == (here.count, here.lower_bound, here.shares)
+    assert (there.count, there.shares) == (here.count, here.shares)
+    assert 0 < there.lower_bound <= here.count or here.count == 0  # which each engine proves in its own way
 
 
 def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
@@ -182,7 +183,7 @@ def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
     there = rf.suspects(connect.createDataFrame(TABLE), rules, key="id", driver_bytes=0)
     assert here.count > 0
     assert list(there) == list(here)
-    assert there.lower_bound == here.lower_bound
+    assert 0 < there.lower_bound <= here.count
     clean, blamed = there.split()
     assert sorted(row["id"] for row in blamed.collect()) == here.rows
     assert clean.count() == TABLE.num_rows - here.count
@@ -215,11 +216,11 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
     rate[10], rate[20], rate[250], rate[290] = 1000, 999, 30, 285
     table = pa.table({"id": salary, "salary": salary, "rate": rate})
     rule = "not (s.salary < t.salary and s.rate > t.rate)"
-    plans: list[int] = []
+    plans: list[str] = []
     once = SparkRounds._degrees
 
     def measured(self: SparkRounds, rows: DataFrame, number: int) -> DataFrame:
-        plans.append(len(rows._jdf.queryExecution().toString()))
+        plans.append(rows._jdf.queryExecution().toString())
         return once(self, rows, number)
 
     monkeypatch.setattr(SparkRounds, "_degrees", measured)
@@ -236,7 +237,7 @@ def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypat
     assert [line.violations for line in found] == [len(clashing[line.row]) for line in found]
     assert found.lower_bound <= 4
     assert len(plans) > 3
-    assert plans[2] < 1.5 * plans[1]  # the plan of a round does not hold those of rounds before
+    assert not any("Join" in plan for plan in plans)  # the plan of a round does not hold those of rounds before
 
 
 def test_rows_need_ids(spark: SparkSession) -> None:

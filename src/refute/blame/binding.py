@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, Loose, OneValue, Partners, Spans
+from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, OneValue, Partners, Spans
+from refute.blame.loose import Loose
 from refute.blame.tuples import tallied
 from refute.kernels.sort.distinct import mix, numbered
 from refute.kernels.sort.sorting import sorted_positions

@@ -80,11 +80,13 @@ class Contest(ABC):
             return self.degrees(among)[rows]
         asked = np.zeros(self.n_rows, np.bool_)
         asked[rows] = True
+        if not among[rows].any() and (whole := self._known.get(_bits(asked | among))) is not None:
+            return (whole - self._degrees(asked))[rows]  # what they are in with each other is less to count
         return (self._counts(asked, among, 0) + self._counts(among, asked, 1))[rows]
 
     def degrees(self, alive: Flags) -> Longs:
         """In how many violations among these rows each row is. Counts of all rows are asked for often, and kept."""
-        asked = np.packbits(alive).tobytes()
+        asked = _bits(alive)
         found = self._known.get(asked)
         if found is None:
             found = self._degrees(alive)
@@ -136,6 +138,10 @@ def between(problem: Problem, s: Flags, t: Flags) -> Problem:
         differ=picked(problem.differ),
         self_pairs=problem.self_pairs,
     )
+
+
+def _bits(flags: Flags) -> bytes:
+    return np.packbits(flags).tobytes()
 
 
 def _has_points(problem: Problem) -> bool:
@@ -316,37 +322,3 @@ class Spans(InOrder):
         heaviest_spans(np.ascontiguousarray(points[:, chosen]), net[chosen], self.closed, stays)
         kept[chosen] = stays
         keep_turned(points, turned, self.closed, kept)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Loose(Contest):
-    """Any other rule, by rounds of partner counts: rows with more than half of the most partners go, then count again.
-
-    The most halves in each round, so there are no more rounds than a count has bits; each is a count of fewer rows.
-    """
-
-    @property
-    def exact(self) -> bool:
-        """What is dropped may be more than must go."""
-        return False
-
-    def keep(self, weights: Longs, alive: Flags) -> Flags:
-        """What is left after the rounds; partners are counted, not weighed."""
-        kept = alive.copy()
-        active = alive
-        while True:
-            degrees = self.degrees(active)
-            most = int(degrees.max(initial=0))
-            if most == 0:
-                return kept
-            gone = degrees > most // 2
-            kept &= ~gone
-            active = (degrees > 0) & ~gone
-
-    def fewest(self, free: Longs, busy: Longs) -> tuple[int, Longs]:
-        """So many that the rows with the most violations could cover all of them."""
-        degrees = self.degrees(free > 0)
-        covered = np.cumsum(np.sort(degrees)[::-1])
-        if len(covered) == 0 or covered[-1] == 0:
-            return 0, np.zeros(self.n_rows, np.int64)
-        return int(np.searchsorted(covered, (covered[-1] + 1) // 2)) + 1, np.where(degrees > 0, free, 0)

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from refute.blame.cells import name_cells
-from refute.blame.contest import Chain, Contest, Flags, Longs, Loose, Partners
+from refute.blame.contest import Chain, Contest, Flags, Longs, Partners
 from refute.blame.dependencies import Dependencies
 from refute.blame.fitting import fitting
+from refute.blame.loose import Loose
 from refute.blame.repairs import TableRival, without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
 from refute.blame.sayings import CELL, CellSayings, OwnCells

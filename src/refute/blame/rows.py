@@ -10,6 +10,7 @@ import numpy as np
 
 from refute.blame.binding import contest_of
 from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
+from refute.blame.loose import Loose
 from refute.blame.playing import playing
 from refute.blame.sparing import spared
 from refute.blame.trust import FULL, prior_trust, trust
@@ -116,7 +117,7 @@ def find_blame(
     order = {id(rule): place for place, rule in enumerate(rules)}
     by_rule.sort(key=lambda one: order[id(one.rule)])
     must = int(np.count_nonzero(forced) if times is None else times[forced].sum())
-    bound = must + _fewest(broken, alive)
+    bound = must + _fewest(broken, alive, kept)
     return Blame(suspects, bound, tuple(by_rule), tuple(contests), times)
 
 
@@ -172,7 +173,7 @@ def _twins(contest: OneValue, rows: Longs, kept: Flags) -> Longs:
     return groups.rows[marked[groups.pair_groups[groups.pairs]] & kept[groups.rows]]
 
 
-def _fewest(contests: Sequence[Contest], alive: Flags) -> int:
+def _fewest(contests: Sequence[Contest], alive: Flags, kept: Flags) -> int:
     """A number of rows that no choice can do with less than: the sum over pieces of the table that share no row.
 
     Groups first, as their proofs leave most rows of a large group to other rules; and no less than any rule by itself.
@@ -185,11 +186,19 @@ def _fewest(contests: Sequence[Contest], alive: Flags) -> int:
     whole = contests[0].counted(alive)
     free, total, most = whole, 0, 0
     for contest in sorted(contests, key=lambda one: not isinstance(one, OneValue)):
-        needed, used = contest.fewest(free, busy)
-        most = max(most, needed if total == 0 else contest.fewest(whole, busy)[0])
+        needed, used = _needed(contest, free, busy, kept)
+        most = max(most, needed if total == 0 else _needed(contest, whole, busy, kept)[0])
         total += needed
         free = free - used
     return max(total, most)
+
+
+def _needed(contest: Contest, free: Longs, busy: Longs, kept: Flags) -> tuple[int, Longs]:
+    """How many of these rows at least must go under a rule, and rows that prove it."""
+    needed, used = contest.fewest(free, busy)
+    if isinstance(contest, Loose) and needed < np.count_nonzero((used > 0) & ~kept):
+        needed = max(needed, contest.proven(free > 0, kept))
+    return needed, used
 
 
 def _none(rows: Longs) -> Flags:

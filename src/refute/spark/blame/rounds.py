@@ -1,5 +1,5 @@
-"""Rules of any shape as contests on Spark, by rounds of partner counts: rows with more than half of the most partners
-go, and partners are counted again, where the rows are. So what goes is not always the fewest."""
+"""Rules of any shape as contests on Spark: the rounds of partner counts of `blame.loose`, where the rows are.
+So what goes is not always the fewest."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class SparkRounds(SparkContest):
         return False
 
     def keep(self, frame: DataFrame, weights: str, into: str) -> DataFrame:
-        """What is left after the rounds; partners are counted, not weighed. The most halves in each round."""
+        """What is left after the rounds; partners are counted, not weighed. Rows with equally many go together."""
         active = frame.where(F.col(self.flag) & (F.col(weights) > 0)).select(ROW_COLUMN)
         gone: list[DataFrame] = []
         while True:
             degrees = self._among(frame, active)
-            ((most,),) = degrees.agg(F.max(_DEGREE)).collect()
-            if not most:
+            needed, least = _covering(degrees)
+            if needed == 0:
                 break
-            gone.append(degrees.where(F.col(_DEGREE) > most // 2).select(ROW_COLUMN))
-            active = degrees.where(F.col(_DEGREE) <= most // 2).select(ROW_COLUMN)
+            gone.append(degrees.where(F.col(_DEGREE) >= least).select(ROW_COLUMN))
+            active = degrees.where(F.col(_DEGREE) < least).select(ROW_COLUMN)
         if not gone:
             return frame.withColumn(into, F.lit(True))
         every = reduce(DataFrame.union, gone).select(F.col(ROW_COLUMN).alias(_OTHER))
@@ -91,23 +91,10 @@ class SparkRounds(SparkContest):
     def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
         """So many that the rows with the most violations could cover all of them."""
         degrees = self._among(frame, frame.where(F.col(self.flag) & (F.col(free) > 0)).select(ROW_COLUMN))
-        sizes = (
-            degrees.groupBy(_DEGREE)
-            .agg(F.count("*").alias("rows"))
-            .agg(F.sort_array(F.collect_list(F.struct(_DEGREE, "rows")), asc=False).alias("sizes"))
-        )
-        half = F.expr(f"(aggregate(sizes, 0L, (sum, one) -> sum + one.{_DEGREE} * one.rows) + 1) div 2")
-        start = "named_struct('left', half, 'needed', 0L)"
-        step = (  # as many rows of each size as it takes, the largest first
-            f"named_struct('left', greatest(0L, state.left - one.{_DEGREE} * one.rows), 'needed', state.needed + "
-            f"least(one.rows, (state.left + one.{_DEGREE} - 1) div one.{_DEGREE}))"
-        )
-        summed = sizes.withColumn("half", half)
-        ((needed,),) = summed.select(F.expr(f"aggregate(sizes, {start}, (state, one) -> {step}).needed")).collect()
         proving = degrees.select(F.col(ROW_COLUMN).alias(_OTHER))
         joined = frame.join(proving, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
         used = F.when(F.col(_OTHER).isNotNull(), F.col(free)).otherwise(F.lit(0)).cast("bigint")
-        return int(needed or 0), joined.withColumn(into, used).drop(_OTHER)
+        return _covering(degrees)[0], joined.withColumn(into, used).drop(_OTHER)
 
     def _degrees(self, rows: DataFrame, number: int) -> DataFrame:
         """Those of so many rows that clash among themselves, and in how many violations each is; evaluated once and for
@@ -118,3 +105,22 @@ class SparkRounds(SparkContest):
         degree = (F.col("as_s") + F.col("as_t")).cast("bigint").alias(_DEGREE)
         counted = engine.prepared(self.rule).partners().select(ROW_COLUMN, degree).where(F.col(_DEGREE) > 0)
         return counted.localCheckpoint()
+
+
+def _covering(degrees: DataFrame) -> tuple[int, int]:
+    """What `blame.loose.covering` says of degrees, which are above 0."""
+    sizes = (
+        degrees.groupBy(_DEGREE)
+        .agg(F.count("*").alias("rows"))
+        .agg(F.sort_array(F.collect_list(F.struct(_DEGREE, "rows")), asc=False).alias("sizes"))
+    )
+    half = F.expr(f"(aggregate(sizes, 0L, (sum, one) -> sum + one.{_DEGREE} * one.rows) + 1) div 2")
+    start = "named_struct('left', half, 'needed', 0L, 'least', 0L)"
+    step = (  # as many rows of each size as it takes, the largest first
+        f"named_struct('left', greatest(0L, state.left - one.{_DEGREE} * one.rows), 'needed', state.needed + "
+        f"least(one.rows, (state.left + one.{_DEGREE} - 1) div one.{_DEGREE}), "
+        f"'least', if(state.left > 0, one.{_DEGREE}, state.least))"
+    )
+    summed = sizes.withColumn("half", half)
+    ((found,),) = summed.select(F.expr(f"aggregate(sizes, {start}, (state, one) -> {step})")).collect()
+    return int(found["needed"]), int(found["least"])
