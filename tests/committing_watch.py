@@ -16,6 +16,7 @@ from killing import serve
 from refute.language.rulebook import RuleBook
 from refute.watching.ledger import LedgerTuning
 from refute.watching.records import read_history
+from refute.watching.shards.running import Runner
 from refute.watching.watcher import Watcher, WatchOptions
 
 QUERY = "a stream"
@@ -87,13 +88,13 @@ def change_of(line: dict[str, Any]) -> int:
     return 1 if line["change"] == "added" else -1
 
 
-def opened(folder: str | Path) -> Watcher:
+def opened(folder: str | Path, options: WatchOptions = OPTIONS, runner: Runner | None = None) -> Watcher:
     """The watch of a folder, which Spark remembers."""
     checkpoint = Path(folder) / "checkpoint"
     if (Path(folder) / "state" / "manifest.json").exists():
         checkpoint.mkdir(exist_ok=True)
         (checkpoint / "metadata").write_text(f'{{"id": "{QUERY}"}}')
-    return Watcher.open(Path(folder), OPTIONS)
+    return Watcher.open(Path(folder), options, runner)
 
 
 def batches_in(watcher: Watcher) -> int:
@@ -104,9 +105,12 @@ def batches_in(watcher: Watcher) -> int:
 class Taking:
     """A watch, for processes that are killed while batches come to it."""
 
+    options = OPTIONS
+    runner: Runner | None = None
+
     def open(self, folder: str) -> Any:
         """The watch of a folder, or a new one, whose commits are its own."""
-        watcher = opened(folder)
+        watcher = opened(folder, self.options, self.runner)
         watcher.commit = lambda: None  # type: ignore[attr-defined]
         return watcher
 
@@ -121,7 +125,7 @@ class Taking:
         """Loads what is loaded when it is first used, for all processes to come."""
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(2):
-                watcher = opened(folder)
+                watcher = self.open(folder)
                 first = batches_in(watcher) + 1
                 for batch in range(first, first + 6):
                     self.carry_out(watcher, batch)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import committing_shards
 import committing_watch
 from committing_watch import check_whole
 from killing import Committers
@@ -17,9 +18,9 @@ from thorough import THOROUGH
 BEFORE = 9
 
 
-@pytest.fixture(scope="module")
-def takers() -> Iterator[Committers]:
-    found = Committers(committing_watch.__file__)
+@pytest.fixture(scope="module", params=[committing_watch, committing_shards], ids=["driver", "executors"])
+def takers(request: pytest.FixtureRequest) -> Iterator[Committers]:
+    found = Committers(request.param.__file__)
     yield found
     found.close()
 
@@ -45,7 +46,7 @@ def test_a_kill_inside_any_step_takes_every_batch_once(
     monkeypatch.setattr(os, "fsync", lambda fd: None)  # what a process wrote outlives it: only machines need the disk
     step, killed = 0, True
     while killed:
-        step += 1 if THOROUGH else 13 if before else 5
+        step += 1 if THOROUGH else 17 if before else 7
         for half in (False, True) if THOROUGH else (step % 2 == 0,):
             folder = tmp_path / f"{step}-{half}"
             if before:
