@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from refute.detect.engine import ClashingRow, Engine
 from refute.detect.scenes import Scene, TalliedGroup, TalliedValue, ValueTally
+from refute.errors import RefuteError
 from refute.report.discretion import Discretion
 from refute.report.result import RuleResult
 from refute.report.unasked import LOOKS, cost
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from refute.detect.excerpts import Excerpt
     from refute.report.report import Report
 
+Answer = TypeVar("Answer")
 Clash = tuple[ClashingRow, ...]
 FEW = 20  # clashes of a rule that are shown where nobody says how many
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
@@ -87,7 +91,10 @@ class Exhibits:
         result = self._report[name]
         if not (self._looks(result) or self._glances(result)):
             return None
-        found = self._engine.tally(result.rule, max(self._clashes or 0, _GROUPS), counts=self._looks(result))
+        found = self._unfailing(
+            result,
+            lambda: self._engine.tally(result.rule, max(self._clashes or 0, _GROUPS), counts=self._looks(result)),
+        )
         if found is None or not self._hide:
             return found
         groups = []
@@ -117,7 +124,17 @@ class Exhibits:
         result = self._report[name]
         if not (self._looks(result) or self._glances(result)) or self._hide.hides(*result.rule.columns, *self._key):
             return None
-        return self._engine.excerpt(result.rule, self.witness(name), _EXCERPT, FEW * _SPARE)
+        return self._unfailing(
+            result, lambda: self._engine.excerpt(result.rule, self.witness(name), _EXCERPT, FEW * _SPARE)
+        )
+
+    def _unfailing(self, result: RuleResult, ask: Callable[[], Answer]) -> Answer | None:
+        """The answer; None where nobody asked for it and the table is gone, or its session: the report still shows."""
+        if self._looks(result):
+            return ask()
+        with suppress(RefuteError):
+            return ask()
+        return None
 
     def _looks(self, result: RuleResult) -> bool:
         """Whether all rows are looked at again for a rule."""

@@ -24,6 +24,7 @@ from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from refute.errors import EngineError
 from refute.spark.session import is_connect
 from refute.spark.session.failures import JobsCancelledError
 
@@ -198,7 +199,13 @@ def inherited(session: SparkSession, run: Callable[[], T]) -> Callable[[], T]:
 
 def _description(session: SparkSession) -> str | None:
     """The description of the jobs of this thread."""
-    return None if is_connect(session) else session.sparkContext.getLocalProperty("spark.job.description")
+    if is_connect(session):
+        return None
+    try:
+        return session.sparkContext.getLocalProperty("spark.job.description")
+    except AttributeError as error:  # all that PySpark says of a context without a JVM
+        message = "the Spark session of this table was stopped; open the table again in another one"
+        raise EngineError(message, reason=str(error)) from error
 
 
 def _describe(session: SparkSession, theirs: str | None, what: str) -> None:
