@@ -31,6 +31,11 @@ SHUFFLES: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
+def views_of(session: SparkSession) -> set[str]:
+    """The tables and views of a session; by SQL, as Spark cannot list views by `catalog` where it generates no code."""
+    return {row["tableName"] for row in session.sql("SHOW TABLES").collect()}
+
+
 def check(
     session: SparkSession, table: pa.Table, rules: Sequence[Rule], how: str, *, keyed: bool, listed: bool
 ) -> list[str]:

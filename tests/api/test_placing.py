@@ -56,6 +56,7 @@ def test_whatever_only_spark_can_know_is_for_spark(folder: Path, monkeypatch: py
     assert answers_on_spark("sales.orders")
     with pytest.raises(DataError, match="the path is empty"):
         answers_on_spark(" ")
+    monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)  # a session of other tests may have other files
     assert not answers_on_spark("none.csv", SMALL)  # said at once, without a Spark that starts
     monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
     assert answers_on_spark("none.csv", SMALL)

@@ -71,7 +71,10 @@ def test_an_address_of_this_machine_is_a_path(data: str, tmp_path: Path) -> None
     assert (tmp_path / "a b" / "r.html").read_text(encoding="utf-8").startswith("<!")
     assert (tmp_path / "a b" / "r.xml").read_text(encoding="utf-8").startswith("<?xml")
     assert pq.read_table(tmp_path / "a b" / "clashes").num_rows == 2
-    assert run(["discover", data, "--engine", "local", "--quiet", "--out", f"{base}/found.yaml"]) == Exit.HOLDS
+    assert (
+        run(["discover", data, "--complete", "--engine", "local", "--quiet", "--out", f"{base}/found.yaml"])
+        == Exit.HOLDS
+    )
     assert len(rf.load_rules(tmp_path / "a b" / "found.yaml")) > 0
 
 

@@ -104,7 +104,9 @@ def mixed(rows: int, seed: int, nulls: bool = True) -> pa.Table:
 
 @pytest.mark.parametrize(("partitions", "nulls"), [(1, "sql"), (5, "equal")])
 def test_tiles_see_every_pair_once(spark: SparkSession, partitions: int, nulls: str) -> None:
-    table = mixed(45, partitions).drop_columns(["wide", "day", "flag"] if nulls == "equal" else ["other", "money"])
+    table = mixed(45, partitions).drop_columns(
+        ["wide", "day", "flag"] if nulls == "equal" else ["other", "money", "day"]
+    )
     options: dict[str, Any] = {"nulls": nulls, "method": "tiles", "one_row": True, "constants": 1, "max_predicates": 2}
     options |= {"shared_values": 0.0, "average_ratio": 0.0, "error": 0.01}
     frame = frame_of(table, spark).repartition(partitions)

@@ -21,6 +21,7 @@ from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from refute.spark.worker import ROW_COLUMN
+from spark_laws import views_of
 from strategies import KINDS, Case, cases
 from thorough import THOROUGH, examples
 
@@ -215,9 +216,8 @@ def test_unsupported_types_are_named(spark_kind: SparkSession, column: str) -> N
 
 
 def test_session_settings_and_tables_are_left_as_they_were(spark_kind: SparkSession) -> None:
-    def settled() -> tuple[dict[str, str], list[str]]:
-        tables = [table.name for table in spark_kind.catalog.listTables()]
-        return {row["key"]: row["value"] for row in spark_kind.sql("SET").collect()}, tables
+    def settled() -> tuple[dict[str, str], set[str]]:
+        return {row["key"]: row["value"] for row in spark_kind.sql("SET").collect()}, views_of(spark_kind)
 
     before = settled()
     frame, rules = _frame(spark_kind, _numbers(), 2), ["not (s.a < t.a and s.b > t.b)", "unique(g)"]

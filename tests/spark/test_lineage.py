@@ -18,6 +18,7 @@ from refute.errors import DataError
 from refute.spark.source.lineage import Lineage, is_repeatable, lineages_of, scanned_format, settled
 from refute.spark.source.positions import layout_of
 from refute.spark.source.source import SparkSource
+from spark_laws import views_of
 
 pytestmark = pytest.mark.spark
 
@@ -165,13 +166,13 @@ def test_asking_leaves_no_view_behind_and_the_output_alone_in_many_threads(
     spark_kind: SparkSession, folder: str
 ) -> None:
     rows, out = spark_kind.read.parquet(folder), sys.stdout
-    views = {table.name for table in spark_kind.catalog.listTables()}
+    views = views_of(spark_kind)
     with ThreadPoolExecutor(6) as pool:
         assert set(pool.map(lambda _: scanned_format(rows), range(24))) == {("parquet", True)}
         counts = pool.map(lambda _: rf.count(rows.where("id >= 0"), "unique(a)"), range(6))
         assert set(counts) == {sum(n * (n - 1) for n in (9, 9, 9, 9, 8, 8, 8))}
     assert sys.stdout is out
-    assert {table.name for table in spark_kind.catalog.listTables()} == views
+    assert views_of(spark_kind) == views
 
 
 def test_positions_are_refused_where_a_file_has_rows_that_the_table_hides(spark: SparkSession, folder: str) -> None:

@@ -23,6 +23,7 @@ from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.source.frames import frame_of
 from refute.spark.source.positions import FileLayout
+from spark_laws import views_of
 
 pytestmark = pytest.mark.spark
 
@@ -137,10 +138,10 @@ def test_listed_violations_tell_the_values_of_their_rows(spark_kind: SparkSessio
 
 
 def test_nothing_stays_persisted(spark: SparkSession) -> None:
-    before, kept = spark.catalog.listTables(), set(spark.sparkContext._jsc.getPersistentRDDs().keySet())
+    before, kept = views_of(spark), set(spark.sparkContext._jsc.getPersistentRDDs().keySet())
     rf.check(frame_of(_table(), spark), list(TEXTS), key="id")
     SparkEngine(frame_of(_table(), spark), key=["id"], budget=DISTRIBUTED).measure(_rules("sql"), counts=True)
-    assert spark.catalog.listTables() == before
+    assert views_of(spark) == before
     assert set(spark.sparkContext._jsc.getPersistentRDDs().keySet()) <= kept
 
 

@@ -35,7 +35,7 @@ def moments(draw: st.DrawFn) -> tuple[Shape, list[tuple[object, ...]], list[int]
     return shape, rows, blocks, going
 
 
-@examples(60)
+@examples(25)
 @given(moments(), options(), WAYS, st.sampled_from((0, 0, 1, 9)))
 def test_blocks_tell_all_that_a_change_does(
     moment: tuple[Shape, list[tuple[object, ...]], list[int], list[int]],
