@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from indexes import rule_sets, run
 from refute.index.levels import Levels, Merge, Merging, Upkeep
@@ -62,6 +63,12 @@ def naive(columns: Sequence[Longs], bounds: Sequence[Bound], shape: RunShape, sl
     return found
 
 
+def drawn(random: np.random.Generator, shape: RunShape, n: int, groups: int, values: int) -> list[NDArray[np.int64]]:
+    """Columns of a shape, the first of them of groups."""
+    columns = [random.integers(0, groups, n) for _ in range(shape.n_equal)]
+    return columns + [random.integers(-values, values, n) for _ in range(shape.n_axes)]
+
+
 @pytest.mark.parametrize("groups", [1, 7, 400, 100_000])
 @pytest.mark.parametrize("values", [2, 50, 10**6])
 @pytest.mark.parametrize(
@@ -72,8 +79,7 @@ def test_a_run_finds_by_groups_and_zones_what_a_look_at_all_rows_finds(
 ) -> None:
     random = np.random.default_rng(groups + values + shape.width)
     n = 600
-    columns = [random.integers(0, groups, n) for _ in range(shape.n_equal)]
-    columns += [random.integers(-values, values, n) for _ in range(shape.n_axes)]
+    columns = drawn(random, shape, n, groups, values)
     slots = random.permutation(n)
     lines = lines_of(shape, columns, slots)
     built = Run.of(shape, lines)
@@ -102,8 +108,7 @@ def test_a_run_is_the_same_in_whichever_order_its_lines_come_or_are_merged(
 ) -> None:
     random = np.random.default_rng(groups + values + shape.width)
     n = 10_000
-    columns = [random.integers(0, groups, n) for _ in range(shape.n_equal)]
-    columns += [random.integers(-values, values, n) for _ in range(shape.n_axes)]
+    columns = drawn(random, shape, n, groups, values)
     lines = lines_of(shape, columns, np.arange(n))
     built = Run.of(shape, lines)
     merges = [Merge(Run.of(shape, lines[:cut]), Run.of(shape, lines[cut:])) for cut in (1, 3_000, 9_990)]
