@@ -7,7 +7,7 @@ alone. Rows that would clash with what is like them come one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.blame.contest import Longs
+from refute.blame.rows import Blame
 from refute.blame.trust import FULL
+from refute.detect.local import LocalEngine
 from refute.language.conditions import And, Compare
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
@@ -63,6 +66,32 @@ class AlikeRows:
     rules: tuple[Rule, ...]
     common: dict[str, Longs]  # by rule: how many rows of the table have the right-hand value of each
     lifts: Longs | None  # what rare combinations of its values say of each, where only some rows came
+
+    def blame(self, threads: int | None = None) -> Blame:
+        """The rows to blame, without their cells."""
+        known = {"times": self.times, "common": self.common, "lifts": self.lifts}
+        return LocalEngine(self.table, threads=threads).blame(self.rules, **known)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeArrival:
+    """How the rows that stand for all arrive where they are decided on, here or in a task; it ships by name."""
+
+    rules: tuple[Rule, ...]  # over the rows that come
+    own: Mapping[str, str]  # the table's names of columns, by the plain ones
+    exact: Mapping[str, pa.DataType]  # by plain name, the types of columns
+    common: Mapping[str, str]  # by rule, the column that tells how common right-hand values are
+    lifts: tuple[str, ...]
+
+    def rows(self, sent: pa.Table) -> AlikeRows:
+        """The rows, sorted by their ids."""
+        table = in_order(widened(sent, self.exact))
+        ids, times = table.column(ROW_COLUMN), table.column(TIMES).to_numpy()
+        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self.common.items()}
+        known = table.column(LIFT).to_numpy().astype(np.int64) if self.lifts else None
+        table = table.drop_columns([ROW_COLUMN, TIMES, *self.lifts, *self.common.values()])
+        table = table.rename_columns([self.own.get(name, name) for name in table.column_names])
+        return AlikeRows(table, ids, times.astype(np.int64), self.rules, common, known)
 
 
 class Representatives:
@@ -146,21 +175,27 @@ class Representatives:
         return self.groups.count()
 
     def fetched(self) -> AlikeRows:
-        """The rows, sorted by their ids."""
-        engine = self.engine
-        own = {plain: name for name, plain in engine.names.items()}
-        exact = {name: engine.plain_types.type_of(name).arrow_type for name in self.names}
-        lifts = [LIFT] if self._apart else []
-        beside = [*self.flags.values(), *self.common.values(), *lifts, TIMES, ROW_COLUMN]
-        sent = self.groups.selectExpr(*(narrowed(name, kind) for name, kind in exact.items()), *beside)
-        table = in_order(widened(sent.toArrow(), exact))
-        ids, times = table.column(ROW_COLUMN), table.column(TIMES).to_numpy()
-        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self.common.items()}
-        known = table.column(LIFT).to_numpy().astype(np.int64) if lifts else None
-        table = table.drop_columns([ROW_COLUMN, TIMES, *lifts, *self.common.values()])
-        table = table.rename_columns([own.get(name, name) for name in table.column_names])
-        engine.source.learn_rows(int(times.sum()))
-        return AlikeRows(table, ids, times.astype(np.int64), tuple(map(self.marked, self._rules)), common, known)
+        """The rows, which come here."""
+        found = self.arrival.rows(self.sent.toArrow())
+        self.engine.source.learn_rows(int(found.times.sum()))
+        return found
+
+    @property
+    def sent(self) -> DataFrame:
+        """The rows as Spark sends them with least work."""
+        beside = [*self.flags.values(), *self.common.values(), *self.arrival.lifts, TIMES, ROW_COLUMN]
+        return self.groups.selectExpr(*(narrowed(name, kind) for name, kind in self.arrival.exact.items()), *beside)
+
+    @property
+    def arrival(self) -> AlikeArrival:
+        """How the rows arrive."""
+        return AlikeArrival(
+            tuple(map(self.marked, self._rules)),
+            {plain: name for name, plain in self.engine.names.items()},
+            {name: self.engine.plain_types.type_of(name).arrow_type for name in self.names},
+            dict(self.common),
+            (LIFT,) if self._apart else (),
+        )
 
     def marked(self, rule: Rule) -> Rule:
         """The rule over the rows that came: one that marks rows is about these alone."""
