@@ -18,7 +18,7 @@ from refute.language.rulebook import RuleBook
 from refute.watching.records import DRIVER, EXECUTORS
 from refute.watching.shards.exchange import Exchange
 from refute.watching.shards.hashing import hashes
-from refute.watching.shards.layout import GONE, MovedRows, ShardTuning
+from refute.watching.shards.layout import GONE, RowsInMotion, ShardTuning
 from refute.watching.shards.step import BatchStep
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
@@ -119,7 +119,7 @@ def test_only_rows_that_change_in_some_column_move() -> None:
         {"id": [1, 2, 3, 4, 5], "x": [0.0, None, float("nan"), 1.0, 2.0], "y": ["a", None, "b", "c", "d"]}
     )
     after = pa.table({"id": [4, 3, 2, 1], "x": [1.0, float("nan"), None, -0.0], "y": ["c", "b", None, "a"]})
-    moved = MovedRows(before, after, np.array([3, 2, 1, 0]))
+    moved = RowsInMotion(before, after, np.array([3, 2, 1, 0]))
     assert moved.read(["id", "y"]).to_pylist() == [{"id": 5, "y": "d", GONE: True}]
     assert [(one["id"], one[GONE]) for one in moved.read(names).to_pylist()] == [
         (1, True),  # whose zero has another sign

@@ -35,7 +35,7 @@ class ShardTuning:
 
 
 @dataclass(frozen=True)
-class MovedRows:
+class RowsInMotion:
     """Rows that go and rows that come, row `links[i]` in the place of row `i`, for as many as there are."""
 
     gone: pa.Table
@@ -88,7 +88,7 @@ class Group:
             found |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
         return list(found)
 
-    def sent(self, moved: MovedRows) -> Iterator[tuple[int, pa.Table]]:
+    def sent(self, moved: RowsInMotion) -> Iterator[tuple[int, pa.Table]]:
         """Rows by bucket, each with the part that it is in; those that change in no column of the group stay."""
         rows = table = moved.read(self.names)
         buckets = (hashes(table, self.columns) % np.uint64(len(self.parts))).astype(np.int64)
@@ -148,7 +148,7 @@ class ShardLayout:
         where = (hashes(table, self.key) % np.uint64(self.keepers)).astype(np.int64)
         return divided(table, where, self.keepers)
 
-    def to_groups(self, moved: MovedRows) -> Iterator[tuple[int, pa.Table]]:
+    def to_groups(self, moved: RowsInMotion) -> Iterator[tuple[int, pa.Table]]:
         """Rows that go and come by the shards that they are held against."""
         for number, group in enumerate(self.groups):
             for bucket, rows in group.sent(moved):

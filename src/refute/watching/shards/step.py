@@ -16,7 +16,7 @@ from refute.live.state import Change
 from refute.watching.intake import fitted
 from refute.watching.shards.exchange import Exchange, Message, sender_of
 from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
-from refute.watching.shards.layout import MovedRows, ShardLayout, ShardTuning
+from refute.watching.shards.layout import RowsInMotion, ShardLayout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
 REPORT = -1  # in the place of a shard: the driver
@@ -85,7 +85,7 @@ class BatchStep:
         for shard, some in self.layout.to_keepers(whole):
             yield shard, (packed(some),)
         if self.direct:
-            for shard, some in self.layout.to_groups(MovedRows(fit.slice(0, 0), fit)):
+            for shard, some in self.layout.to_groups(RowsInMotion(fit.slice(0, 0), fit)):
                 yield shard, (packed(some),)
 
     def send_again(self, number: int) -> str:
@@ -173,7 +173,7 @@ class BatchStep:
                 found.setdefault(shard, []).append(data)
         return sorted(found.items())
 
-    def _keep(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> tuple[ShardReport, MovedRows]:
+    def _keep(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> tuple[ShardReport, RowsInMotion]:
         """Takes rows into a keeper; what that did, and the rows that go and come."""
         table = _read(messages)
         state = self._state(shard)
@@ -183,7 +183,7 @@ class BatchStep:
         found = {rule.name: RuleFound() for rule in self.layout.single}
         tell(change, self.layout.key, found)
         files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
-        return ShardReport(shard, files, found, len(table), len(old)), MovedRows(old, change.table, change.links)
+        return ShardReport(shard, files, found, len(table), len(old)), RowsInMotion(old, change.table, change.links)
 
     def _meet(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> ShardReport:
         """Holds what changes against the rows of a shard, and takes it in; what that did."""
