@@ -36,6 +36,7 @@ TABLE = pa.table(
 RULES = ["zip -> city", "not (s.zip = t.zip and s.salary < t.salary and s.rate > t.rate)", "row(rate <= 90)"]
 
 
+IN_QUESTION = "found by one task among rows in question, from which only suspects came"
 FAR = SparkBudget(driver_bytes=0, task_bytes=0)  # nothing comes here, nor all rows in question to one task
 
 
@@ -138,10 +139,18 @@ def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession)
 
 def test_several_dependencies_of_several_columns_do_not_pile_up_plans(spark: SparkSession) -> None:
     table = pa.table(
-        {"a": [None, 1, 1], "b": [0, 0, 0], "c": [1, 1, 2], "x": [2, 2, 3], "y": [9, 9, 9], "id": [1, 2, 3]}
+        {
+            "a": [None, 1, 1, 4, 5, 6],
+            "b": [0, 0, 0, 4, 5, 6],
+            "c": [1, 1, 2, 4, 4, 4],
+            "x": [2, 2, 3, 4, 4, 4],
+            "y": [9, 9, 9, 4, 5, 6],
+            "id": range(6),
+        }
     )
     book = {"rules": [{"name": "r", "fd": "y, b -> x"}, {"name": "q", "fd": "a, y -> c", "nulls": "equal"}]}
-    found = asked(spark.createDataFrame(table), book, FAR)
+    found = asked(spark.createDataFrame(table), book, SparkBudget(driver_bytes=0, task_rows=5))
+    assert found.notes == (IN_QUESTION,)
     assert found.rows == rf.suspects(table, book, key="id").rows
 
 
@@ -210,7 +219,7 @@ def test_one_task_decides_on_rows_in_question_alone(spark: SparkSession) -> None
     rules = ["unique(number)", "row(rate <= 4)", "zip, kind -> state", EVERY[2]]
     here = rf.suspects(table, rules, key="id")
     there = asked(spark.createDataFrame(table), rules, SparkBudget(driver_bytes=0, task_rows=SIZE - 1))
-    assert there.notes == ("found by one task among rows in question, from which only suspects came",)
+    assert there.notes == (IN_QUESTION,)
     assert list(there) == list(here)
     assert (there.count, there.shares) == (here.count, here.shares)
     assert any(line.either and not line.removed for line in here)
@@ -236,11 +245,11 @@ def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
 def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: SparkSession) -> None:
     table = pa.table(
         {
-            "id": range(20),
-            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8,
-            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc"],
-            "mark": [8, *range(1, 20)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
-            "rate": [None, *range(14), 2, *range(15, 19)],
+            "id": range(22),
+            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8 + [8.0, 9.0],
+            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc", *"ef"],
+            "mark": [8, *range(1, 22)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
+            "rate": [None, *range(14), 2, *range(15, 21)],  # the last two rows are not in question
         }
     )
     rules = {
@@ -252,7 +261,9 @@ def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: S
     }
     here = rf.suspects(table, rules, key="id")
     assert [cell.suggestion for line in here for cell in line.cells if cell.column == "city"] == [None, "a", "c"]
-    assert list(asked(spark.createDataFrame(table), rules, FAR)) == list(here)
+    found = asked(spark.createDataFrame(table), rules, SparkBudget(driver_bytes=0, task_rows=21))
+    assert found.notes == (IN_QUESTION,)
+    assert list(found) == list(here)
 
 
 def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ class Representatives:
         self.common: dict[str, str] = {}
         self._read = {rule.name: [engine.names[name] for name in rule.read] for rule in rules}
         self.names = list(dict.fromkeys(name for names in self._read.values() for name in names))
-        marks = MarkedTable(engine, self.names, place)
+        marks = MarkedTable(engine, self.names)
         if apart:
             two_rows = [plain for plain in self.plain.values() if not plain.constraint.is_single_row]
             marks.add_lifts(two_rows if len(two_rows) > 1 else [])  # one rule alone weighs no rows
@@ -120,7 +120,7 @@ class Representatives:
                 self.common[rule.name] = f"{RESERVED}common_{number}"
             self.flags[rule.name] = f"{RESERVED}in_{number}"
             marks.add(rule, self.plain[rule.name], self.flags[rule.name], self.common.get(rule.name))
-        self._marks = marks
+        self._marked = marks.marked()
         self._group({name for name, shape in self.shapes.items() if not shape.says_alike})
 
     def _group(self, alone: set[str]) -> None:
@@ -138,9 +138,7 @@ class Representatives:
             beside.append(F.when(marked, F.col(LIFT)).otherwise(F.lit(FULL).cast("bigint")).alias(LIFT))
             self.keys.append(LIFT)
         single = any_of(F.col(flag) for rule, flag in self.flags.items() if rule in alone)
-        self._frame = self._marks.frame.select(
-            *values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN
-        )
+        self._frame = self._marked.select(*values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN)
         self.keys.append(_ALONE)
         counted = self._frame.groupBy(*self.keys).agg(F.count("*").alias(TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN))
         self.groups = self._place.keep(counted)
