@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 T ?= tests
-JOBS ?= 2
+JOBS ?= 3
 
 OLDEST := .venv-oldest
 
