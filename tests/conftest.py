@@ -12,6 +12,7 @@ import signal
 import socket
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,12 +47,14 @@ def interruptible() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give some of the property tests the seed of this run, and group those that need Spark.
 
-    Those of one file that share the session run in one process, which starts it once for all files that it gets. Of
-    tests that start a JVM of their own one runs at a time, and before others: groups are handed out by size.
+    Those that share a session are in two groups, by files in turn: a session needs a JVM, and there is room for two. Of
+    tests that start a JVM of their own one runs at a time. These three groups come first, as they are the largest.
     """
+    numbers: dict[Path, int] = {}
     for item in items:
         if {"spark", "spark_kind"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group(f"spark {item.path.stem}"))
+            number = numbers.setdefault(item.path, len(numbers))
+            item.add_marker(pytest.mark.xdist_group(f"session {number % 2}"))
         elif "spark" in item.path.parts or item.get_closest_marker("spark") is not None:
             item.add_marker(pytest.mark.xdist_group("another JVM"))
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0

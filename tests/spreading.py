@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from refute.watching.shards.step import BatchStep, Message, tasks_of
+from refute.watching.shards.step import BatchStep
 
 
 @dataclass
 class TasksHere:
-    """A runner of so many tasks, whose messages pass through bytes as with Spark."""
+    """A runner of so many tasks."""
 
     tasks: int = 2
     shared: bool = True
@@ -28,23 +26,17 @@ class TasksHere:
         """Whether the folder is seen."""
         return self.shared
 
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of a step."""
-        if step.stored is not None:
-            sent = [one for number in range(len(step.stored[0])) for one in step.sent_again(number)]
-        else:
-            half = len(rows) // 2
-            parts = enumerate((rows.slice(0, half), rows.slice(half)))
-            sent = [one for number, part in parts for one in step.sent(part, number)]
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files of reports of a step."""
+        sent = self.sent(step, rows)
         if step.direct:
-            return [one for messages in self._tasks(sent) for one in step.taken(messages)]
-        kept = [one for messages in self._tasks(sent) for one in step.kept(messages)]
-        return [one for messages in self._tasks(kept) for one in step.met(messages)]
+            return [step.take(task, sent) for task in range(self.tasks)]
+        kept = [step.keep(task, sent) for task in range(self.tasks)]
+        return [step.meet(task, kept) for task in range(self.tasks)]
 
-    def _tasks(self, messages: Iterable[Message]) -> Iterator[dict[int, list[bytes]]]:
-        """The messages of each task, by shard."""
-        found: list[dict[int, list[bytes]]] = [defaultdict(list) for _ in range(self.tasks)]
-        for shard, data in messages:
-            for task in tasks_of(shard, self.tasks):
-                found[task][shard].append(data)
-        return iter(found)
+    def sent(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files of the rows that are sent."""
+        if step.stored is not None:
+            return [step.send_again(number) for number in range(len(step.stored[0]))]
+        half = len(rows) // 2
+        return [step.send(part, number) for number, part in enumerate((rows.slice(0, half), rows.slice(half)))]

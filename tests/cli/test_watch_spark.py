@@ -39,7 +39,6 @@ def watch(*arguments: object) -> int:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_files_are_taken_as_they_arrive(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source, state = tmp_path / "in", tmp_path / "kept"
     before = tmp_path / "before.csv"
@@ -71,7 +70,6 @@ def test_files_are_taken_as_they_arrive(spark: SparkSession, tmp_path: Path, cap
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_files_are_read_as_they_are_written(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +92,6 @@ def test_files_are_read_as_they_are_written(
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_files_that_say_nothing_or_are_wrong_do_not_hold_a_watch_up(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,7 +62,7 @@ def _check(case: Case, frame: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 8] if THOROUGH else [3])
-@examples(4, derandomize=True, suppress_health_check=HEALTHY)
+@examples(3, derandomize=True, suppress_health_check=HEALTHY)
 @given(case=cases(max_rows=9, kinds=SPARK_KINDS))
 def test_any_rule_has_the_answer_of_the_definition(spark: SparkSession, partitions: int, case: Case) -> None:
     _check(case, _frame(spark, case.table, partitions))

@@ -41,7 +41,8 @@ csv.write_csv(table, folder / "t.csv")
 csv.write_csv(table.select(["a", "v"]).slice(0, 400), folder / "small.csv")
 spark = session(master="local[2]", brief=True, settings={
     "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.eventLog.compress": "false",
-    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "768m"})
+    "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "768m",
+    "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"})
 parquet = spark.read.parquet(f"{folder}/t.parquet")
 sources = {
     "Parquet": parquet, "CSV": f"{folder}/t.csv", "filter": parquet.where("id >= 0"), "shuffle": parquet.repartition(3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +34,15 @@ TABLE = pa.table(
     }
 )
 RULES = ["zip -> city", "not (s.zip = t.zip and s.salary < t.salary and s.rate > t.rate)", "row(rate <= 90)"]
+
+
+IN_QUESTION = "found by one task among rows in question, from which only suspects came"
+FAR = SparkBudget(driver_bytes=0, task_bytes=0)  # nothing comes here, nor all rows in question to one task
+
+
+def asked(frame: DataFrame, rules: Sequence[str] | dict[str, Any], budget: SparkBudget) -> rf.Suspects:
+    """The suspects of a frame with a key `id`."""
+    return rf.Suspects(SparkEngine(frame, key=("id",), budget=budget).suspects(list(RuleBook.of(rules))))
 
 
 def test_spark_blames_the_rows_that_this_process_blames(spark_kind: SparkSession) -> None:
@@ -107,7 +118,8 @@ def test_rows_that_stand_for_others_blame_as_all_do(
     frame = spark.createDataFrame(table).repartition(3, F.col("city"))
     names = {name for rule in RuleBook.of(rules) for name in rule.constraint.columns}
     most = table.select(["id", *names]).nbytes * 6 // 10
-    here, there = rf.suspects(table, rules, key="id"), rf.suspects(frame, rules, key="id", driver_bytes=most)
+    here = rf.suspects(table, rules, key="id")
+    there = asked(frame, rules, SparkBudget(driver_bytes=most, task_bytes=0))
     assert f"stand for all {SIZE}" in there.notes[0]
     assert list(there) == list(here)
     assert (there.count, there.shares) == (here.count, here.shares)
@@ -118,18 +130,27 @@ def test_of_groups_that_all_differ_those_in_question_come(connect: SparkSession)
     rules = ["zip -> city", "zip -> state", "not (s.zip = t.zip and s.salary < t.salary and s.rate > t.rate)"]
     table = errors_in(seed=5, zips=SIZE)
     here = rf.suspects(table, rules, key="id")
-    there = rf.suspects(connect.createDataFrame(table), rules, key="id", driver_bytes=FEW_BYTES)
+    there = asked(connect.createDataFrame(table), rules, SparkBudget(driver_bytes=FEW_BYTES, task_bytes=0))
     assert here.count > 0
+    assert there.notes[0].endswith("stand for all 300")
     assert list(there) == list(here)
     assert any(cell.suggestion for line in here for cell in line.cells)
 
 
 def test_several_dependencies_of_several_columns_do_not_pile_up_plans(spark: SparkSession) -> None:
     table = pa.table(
-        {"a": [None, 1, 1], "b": [0, 0, 0], "c": [1, 1, 2], "x": [2, 2, 3], "y": [9, 9, 9], "id": [1, 2, 3]}
+        {
+            "a": [None, 1, 1, 4, 5, 6],
+            "b": [0, 0, 0, 4, 5, 6],
+            "c": [1, 1, 2, 4, 4, 4],
+            "x": [2, 2, 3, 4, 4, 4],
+            "y": [9, 9, 9, 4, 5, 6],
+            "id": range(6),
+        }
     )
     book = {"rules": [{"name": "r", "fd": "y, b -> x"}, {"name": "q", "fd": "a, y -> c", "nulls": "equal"}]}
-    found = rf.suspects(spark.createDataFrame(table), book, key="id", driver_bytes=1)
+    found = asked(spark.createDataFrame(table), book, SparkBudget(driver_bytes=0, task_rows=5))
+    assert found.notes == (IN_QUESTION,)
     assert found.rows == rf.suspects(table, book, key="id").rows
 
 
@@ -138,9 +159,11 @@ def test_rows_that_are_alike_all_go(spark: SparkSession, tmp_path: Path) -> None
     table = few.take(pa.array([0] * 400 + [1] * 7 + [2] * 400))
     file = tmp_path / "rows.parquet"
     pq.write_table(table, file)
-    found = rf.check(spark.read.parquet(str(file)), "zip -> city", driver_bytes=2_000)
-    assert [line.row for line in found.suspects] == list(range(400, 407))
-    assert {line.cells[0].support for line in found.suspects} == {"400 of 407 rows with zip 1 say a"}
+    engine = SparkEngine(spark.read.parquet(str(file)), budget=SparkBudget(driver_bytes=2_000, task_bytes=0))
+    found = rf.Suspects(engine.suspects([Rule.of("zip -> city")]))
+    assert found.notes == ("3 rows came to this process, which stand for all 807",)
+    assert [line.row for line in found] == list(range(400, 407))
+    assert {line.cells[0].support for line in found} == {"400 of 407 rows with zip 1 say a"}
     folder = tmp_path / "halves"
     asked = ["check", str(file), "zip -> city", "--driver-bytes", "2000", "--quarantine", str(folder)]
     assert run([*asked, "--suspects", str(tmp_path / "lines.csv")]) == 1
@@ -164,23 +187,53 @@ EVERY = (  # a rule of each shape
 )
 
 
-@given(st.integers(0, 2**32), st.sets(st.sampled_from(EVERY), min_size=2, max_size=3 if THOROUGH else 2))
-@settings(max_examples=40 if THOROUGH else 2, deadline=None)
-def test_what_may_not_come_here_is_decided_where_it_is(spark: SparkSession, seed: int, rules: set[str]) -> None:
-    table, asked = errors_in(seed).slice(0, 60), sorted(rules)
-    here = rf.suspects(table, asked, key="id")
-    frame = spark.createDataFrame(table).repartition(3, F.col("city"))
-    there = rf.suspects(frame, asked, key="id", driver_bytes=0)
-    assert there.notes[0].startswith("found on Spark")
+def some_rules(most: int) -> st.SearchStrategy[set[str]]:
+    return st.sets(st.sampled_from(EVERY), min_size=2, max_size=most)
+
+
+def assert_same(spark: SparkSession, seed: int, rules: set[str], budget: SparkBudget, note: str) -> None:
+    """Assert that rows which may not come here are blamed as they are here."""
+    table = errors_in(seed).slice(0, 60)
+    here = rf.suspects(table, sorted(rules), key="id")
+    there = asked(spark.createDataFrame(table).repartition(3, F.col("city")), sorted(rules), budget)
+    assert there.notes[0] == note
     assert list(there) == list(here)
     assert (there.count, there.shares) == (here.count, here.shares)
     assert 0 < there.lower_bound <= here.count or here.count == 0  # which each engine proves in its own way
 
 
+@given(st.integers(0, 2**32), some_rules(5))
+@settings(max_examples=40 if THOROUGH else 5, deadline=None)
+def test_one_task_finds_what_may_not_come_here(spark: SparkSession, seed: int, rules: set[str]) -> None:
+    assert_same(spark, seed, rules, SparkBudget(driver_bytes=0), "found by one task, from which only suspects came")
+
+
+@given(st.integers(0, 2**32), some_rules(3 if THOROUGH else 2))
+@settings(max_examples=40 if THOROUGH else 2, deadline=None)
+def test_what_may_go_nowhere_is_decided_where_it_is(spark: SparkSession, seed: int, rules: set[str]) -> None:
+    assert_same(spark, seed, rules, FAR, "found on Spark, from which only suspects came")
+
+
+def test_one_task_decides_on_rows_in_question_alone(spark: SparkSession) -> None:
+    table = errors_in(seed=7)
+    rules = ["unique(number)", "row(rate <= 4)", "zip, kind -> state", EVERY[2]]
+    here = rf.suspects(table, rules, key="id")
+    there = asked(spark.createDataFrame(table), rules, SparkBudget(driver_bytes=0, task_rows=SIZE - 1))
+    assert there.notes == (IN_QUESTION,)
+    assert list(there) == list(here)
+    assert (there.count, there.shares) == (here.count, here.shares)
+    assert any(line.either and not line.removed for line in here)
+
+
+def test_a_table_without_rows_has_no_suspects_in_a_task(spark_kind: SparkSession) -> None:
+    found = rf.suspects(spark_kind.createDataFrame(TABLE).limit(0), RULES, key="id", driver_bytes=0)
+    assert (found.count, found.lower_bound, list(found)) == (0, 0, [])
+
+
 def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
     rules = [RULES[0], RULES[2], "not (s.salary < t.salary and s.rate > t.rate and s.city != t.city)"]
     here = rf.suspects(TABLE, rules, key="id")
-    there = rf.suspects(connect.createDataFrame(TABLE), rules, key="id", driver_bytes=0)
+    there = asked(connect.createDataFrame(TABLE), rules, FAR)
     assert here.count > 0
     assert list(there) == list(here)
     assert 0 < there.lower_bound <= here.count
@@ -192,11 +245,11 @@ def test_nothing_comes_here_by_connect_either(connect: SparkSession) -> None:
 def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: SparkSession) -> None:
     table = pa.table(
         {
-            "id": range(20),
-            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8,
-            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc"],
-            "mark": [8, *range(1, 20)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
-            "rate": [None, *range(14), 2, *range(15, 19)],
+            "id": range(22),
+            "zip": [1.0] * 10 + [float("nan"), -0.0] + [0.0] * 8 + [8.0, 9.0],
+            "city": [*"aaaaaaaabb", "a", "d", *"cccccccc", *"ef"],
+            "mark": [8, *range(1, 22)],  # with city a, row 8 would be a second (a, 8); row 9 would be alone
+            "rate": [None, *range(14), 2, *range(15, 21)],  # the last two rows are not in question
         }
     )
     rules = {
@@ -208,7 +261,9 @@ def test_values_that_would_break_a_rule_are_withheld_where_the_rows_are(spark: S
     }
     here = rf.suspects(table, rules, key="id")
     assert [cell.suggestion for line in here for cell in line.cells if cell.column == "city"] == [None, "a", "c"]
-    assert list(rf.suspects(spark.createDataFrame(table), rules, key="id", driver_bytes=0)) == list(here)
+    found = asked(spark.createDataFrame(table), rules, SparkBudget(driver_bytes=0, task_rows=21))
+    assert found.notes == (IN_QUESTION,)
+    assert list(found) == list(here)
 
 
 def test_groups_too_large_for_a_task_go_in_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_rules_are_those_of_one_process_after_every_change(
         assert {rule.text for rule in both.far.rules} == {rule.text for rule in both.near.rules}
 
 
-@pytest.mark.parametrize("options", [{"error": 0.03}, {"error": 0.1, "measure": "g3"}, {"almost": 6}])
+@pytest.mark.parametrize("options", [{"error": 0.1, "measure": "g3"}, {"almost": 6}, *([{"error": 0.03}] * THOROUGH)])
 def test_rules_that_few_pairs_break_are_those_of_one_process(spark: SparkSession, options: dict[str, Any]) -> None:
     both = Both(spark, 6, 24, Ways(came=4), cross_columns=False, max_predicates=2, **options)
     batch = both.fresh(6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import refute as rf
 from refute.errors import DataError, EngineError, OptionError, SchemaError
 from refute.language.rulebook import RuleBook
 from refute.watching.records import DRIVER, EXECUTORS
+from refute.watching.shards.exchange import Exchange
 from refute.watching.shards.hashing import hashes
-from refute.watching.shards.layout import ShardTuning
-from refute.watching.shards.step import REPORT, BatchStep
+from refute.watching.shards.layout import GONE, RowsInMotion, ShardTuning
+from refute.watching.shards.step import BatchStep
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 
@@ -94,12 +96,78 @@ def test_a_group_that_is_too_large_for_a_shard_is_in_parts(tmp_path: Path) -> No
     watcher.close()
 
 
+def test_an_update_concerns_the_rules_that_read_what_it_changes(tmp_path: Path) -> None:
+    seed = random.Random(11)
+    rows = {n: some(n, seed) for n in range(40)}
+    watcher = opened(tmp_path, shards=ShardTuning(rows=16, least=64))
+    watcher.take(0, QUERY, fed([*rows.values()]))
+    for batch in range(1, 6):
+        changed = seed.sample(sorted(rows), 12)
+        for key in changed:
+            fresh = some(key, seed)
+            rows[key] = {**rows[key], **{name: fresh[name] for name in seed.sample(["zip", "city", "pay", "tax"], 1)}}
+        gone = seed.sample(sorted(rows.keys() - set(changed)), 2)
+        both = [fed([rows[key] for key in changed], "update"), fed([rows.pop(key) for key in gone], "delete")]
+        watcher.take(batch, QUERY, pa.concat_tables(both))
+        check(tmp_path, [*rows.values()])
+    watcher.close()
+
+
+def test_only_rows_that_change_in_some_column_move() -> None:
+    names = ["id", "x", "y"]
+    before = pa.table(
+        {"id": [1, 2, 3, 4, 5], "x": [0.0, None, float("nan"), 1.0, 2.0], "y": ["a", None, "b", "c", "d"]}
+    )
+    after = pa.table({"id": [4, 3, 2, 1], "x": [1.0, float("nan"), None, -0.0], "y": ["c", "b", None, "a"]})
+    moved = RowsInMotion(before, after, np.array([3, 2, 1, 0]))
+    assert moved.read(["id", "y"]).to_pylist() == [{"id": 5, "y": "d", GONE: True}]
+    assert [(one["id"], one[GONE]) for one in moved.read(names).to_pylist()] == [
+        (1, True),  # whose zero has another sign
+        (3, True),  # as no number is like no other
+        (5, True),
+        (3, False),
+        (1, False),
+    ]
+
+
+def test_each_task_has_a_place_of_its_own_and_the_same_one_again(tmp_path: Path) -> None:
+    exchange = Exchange(tmp_path)
+    assert [exchange.place("take", task, [1, 0, 2]) for task in (0, 1, 0, 2, 1)] == [1, 0, 1, 2, 0]
+    assert exchange.place("meet", 0, [2, 0, 1]) == 2
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: exchange.place("keep", number % 8, range(8)), range(32)))
+    assert sorted(found[:8]) == list(range(8))
+    assert found == 4 * found[:8]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+class Swapped(TasksHere):
+    """Tasks that Spark runs in other processes than before."""
+
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files of reports of a step, whose last tasks ask for shards in another order."""
+        sent = self.sent(step, rows)
+        return [step.take(task, sent) for task in reversed(range(self.tasks))]
+
+
+def test_a_batch_is_the_same_whichever_tasks_take_which_shards(tmp_path: Path) -> None:
+    seed, rows = random.Random(12), list[Row]()
+    watcher = opened(tmp_path, runner=Swapped(), shards=ShardTuning())
+    for batch in range(3):
+        new = [some(20 * batch + n, seed) for n in range(15)]
+        watcher.take(batch, QUERY, fed(new))
+        rows += new
+        check(tmp_path, rows)
+    assert not [path for path in (tmp_path / "shards").iterdir() if path.is_dir()]
+    watcher.close()
+
+
 class Counted(TasksHere):
     """Tasks that note which way rows came to them."""
 
     ways: list[str]
 
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
         """The reports of a step."""
         self.ways.append("direct" if step.direct else "by keepers")
         return super().run(step, rows)
@@ -156,7 +224,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
 class Killed(TasksHere):
     """Tasks that end, and a process that is killed before it hears of it."""
 
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
         """Nothing comes back."""
         super().run(step, rows)
         raise KeyboardInterrupt
@@ -185,25 +253,13 @@ def test_tasks_of_a_batch_that_was_not_committed_leave_nothing_behind(tmp_path: 
 class Repeated(TasksHere):
     """Tasks of keepers, or those that send rows to all, that run again for some of those that wait for them."""
 
-    before: list[dict[int, list[bytes]]]
-    step: BatchStep
-
-    def _tasks(self, messages: Any) -> Any:
-        found = [*super()._tasks(messages)]
-        if any(REPORT in one for one in found):
-            again = [*super()._tasks(self.step.kept(self.before[0]))]
-            found[1] = again[1]
-        else:
-            self.before = found
-        return found
-
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of a step."""
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files of reports of a step."""
+        one, two = (self.sent(step, rows) for _ in range(2))
         if step.direct:
-            one, two = ([*super(Repeated, self)._tasks(step.sent(rows, 0))] for _ in range(2))
-            return [*step.taken(one[0]), *step.taken(two[1])]
-        self.step = step
-        return super().run(step, rows)
+            return [step.take(0, one), step.take(1, two)]
+        one, two = ([step.keep(task, one) for task in range(2)] for _ in range(2))
+        return [step.meet(0, one), step.meet(1, two)]
 
 
 @pytest.mark.parametrize("sent_rows", [0, 100])

@@ -28,13 +28,15 @@ class SparkBudget:
     about `task_rows` rows each, `tasks_per_core` times as many as cores where the rows are worth it. `sample_rows` are
     looked at before a rule is verified on all rows, and `plan_rows` show how to cut the work. From `scattered_rows` on,
     rows that mostly have values of their own are shuffled before they are counted. Pairs of up to `narrow_rows` rows
-    are counted in 64 bits, which hold the pairs of 2^31 rows.
+    are counted in 64 bits, which hold the pairs of 2^31 rows. Rows of up to `task_rows` and `task_bytes` go to a single
+    task where what is asked of them takes many rounds otherwise.
     """
 
     driver_bytes: int = 256 << 20
     native_bytes: int = 4 << 20
     counted_bytes: int = 32 << 20
     task_rows: int = 1_000_000
+    task_bytes: int = 256 << 20
     tasks_per_core: int = 4
     sample_rows: int = 20_000
     plan_rows: int = 100_000

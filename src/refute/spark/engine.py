@@ -232,7 +232,8 @@ class SparkEngine:
             refuse_references(rules)
             self.require_identity("finding suspects")
             fitted = self.fitted(rules)
-            found = SparkSuspects.fetched(self, fitted, all_columns_read(fitted))
+            names = all_columns_read(fitted)
+            found = SparkSuspects.fetched(self, fitted, names) or SparkSuspects.decided(self, fitted, names)
             if found is None:
                 with self._evaluated_once(fitted, named=True) as engine:
                     found = SparkSuspects.of(self, engine, fitted)

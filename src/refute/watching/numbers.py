@@ -28,9 +28,10 @@ class RowNumbers:
         """The number of each key, a new one where it has none."""
         lines, _ = self._columns.key_lines(ReadRows(keys), extend=True)
         found = self._known.find(lines)
-        new = lines[found < 0]
-        if len(new):
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            new = lines[unknown]
             first = new[~repeated(new)]
             self._known.put(first, np.arange(len(self._known), len(self._known) + len(first)))
-            found = self._known.find(lines)
+            found[unknown] = self._known.find(new)
         return found

@@ -96,8 +96,11 @@ class Piece:
         return cls(len(table), None, table, marks)
 
     def read(self, folder: Path) -> pa.Table:
-        """Its lines."""
-        return self.table if self.table is not None else parquet.read_table(folder / str(self.name), partitioning=None)
+        """Its lines, with each rule's name once."""
+        if self.table is not None:
+            return self.table
+        with parquet.ParquetFile(folder / str(self.name), read_dictionary=["rule"]) as file:
+            return file.read(use_threads=False)  # which would take longer than the few columns do
 
     def known_marks(self, folder: Path, rules: dict[str, int], find: Find) -> PairMarks:
         """Which rows its lines are about, looked up by their keys when that is first asked."""
@@ -111,7 +114,7 @@ class Piece:
     def write(self, folder: Path, name: str) -> None:
         """Writes its lines to a new file, which is on the disk when this returns."""
         assert self.table is not None
-        write_parquet(folder / name, self.table)
+        write_parquet(folder / name, self.table.set_column(0, "rule", self.table.column("rule").cast(pa.string())))
         self.name, self.table = name, None
 
 
@@ -157,19 +160,19 @@ def lines_schema(kinds: dict[str, pa.DataType]) -> pa.Schema:
 
 
 def lines_of(rule: str, clashes: pa.Table, schema: pa.Schema, since: int) -> pa.Table:
-    """Violations of a rule, by the ids of their rows, as lines of the table, open since a batch."""
+    """Violations of a rule, by the ids of their rows, as lines of the table, open since a batch, with its name once."""
     count = len(clashes)
     columns: list[pa.Array | pa.ChunkedArray] = []
     for one in schema:
         if one.name == "rule":
-            columns.append(pa.repeat(rule, count))
+            columns.append(pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([rule], pa.string())))
         elif one.name == "since":
             columns.append(pa.repeat(pa.scalar(since, pa.int64()), count))
         elif one.name in clashes.column_names and one.name != "until":
             columns.append(clashes.column(one.name).cast(one.type))
         else:
             columns.append(pa.nulls(count, one.type))
-    return pa.table(columns, schema=schema)
+    return pa.table(columns, schema.names)
 
 
 def with_until(table: pa.Table, batch: int) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import shutil
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,12 +27,13 @@ from refute.watching.numbers import RowNumbers
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
 from refute.watching.pieces import Longs, MarkSet
 from refute.watching.places import WatchPlaces
+from refute.watching.shards.exchange import SUFFIX
 from refute.watching.shards.files import ShardFiles
 from refute.watching.shards.kept import KeptShards, refuse_missing
 from refute.watching.shards.layout import ShardLayout, ShardShape, ShardTuning
 from refute.watching.shards.running import Runner
 from refute.watching.shards.state import RuleFound
-from refute.watching.shards.step import STOPPED, BatchStep, ShardReport, refuse_mixed
+from refute.watching.shards.step import BatchStep, ShardReport
 
 _SPARE = 1 << 20  # numbers that are known beyond twice those of open violations, before all are forgotten
 _NO_CHANGE = Logged(np.empty(0, np.int64), pa.table({}))  # the facts of a commit say all
@@ -204,6 +205,8 @@ class RowsElsewhere:
         assert kept.schema is not None
         return BatchStep(
             str(self._places.shards),
+            "",
+            self._runner.tasks,
             kept.version + 1,
             kept.layout,
             tuple(kept.files),
@@ -215,13 +218,22 @@ class RowsElsewhere:
         )
 
     def _run(self, step: BatchStep, rows: Any) -> list[ShardReport]:
-        found = self._runner.run(step, rows)
-        if step.direct and STOPPED in found:  # as some rows go
-            found = self._runner.run(replace(step, direct=False), rows)
-        reports: list[ShardReport] = [pickle.loads(one) for one in found]  # of our own tasks
-        refuse_mixed(reports)
+        reports = self._reports(step, rows)
+        if reports is None:  # as some rows go
+            reports = self._reports(replace(step, direct=False), rows)
+        assert reports is not None, "rows that go stop direct tasks alone"
         refuse_missing(self._places.shards, reports)
-        return sorted(reports, key=lambda one: one.shard)
+        return reports
+
+    def _reports(self, step: BatchStep, rows: Any) -> list[ShardReport] | None:
+        """The reports of all tasks; None where they were stopped."""
+        exchange = self._places.shards / f"{step.version:012}-{uuid.uuid4().hex}{SUFFIX}"
+        exchange.mkdir()
+        try:
+            own = replace(step, exchange=str(exchange))
+            return own.reports(self._runner.run(own, rows))
+        finally:
+            shutil.rmtree(exchange, ignore_errors=True)
 
     def _is_sent_whole(self, rows: Any) -> bool:
         """Whether rows that come can be sent to all shards at once, several times each, from where they are."""
@@ -259,7 +271,7 @@ class RowsElsewhere:
             clashes[name] = _some(tables[0], stays), _some(tables[1], left)
             pairs[name] = tuple(side[stays] for side in new), tuple(side[left] for side in old)
             deltas[name] = len(pairs[name][0][0]), len(pairs[name][1][0])
-            gone += pairs[name][1]
+            gone.append(_fewest(pairs[name][1], self.numbers))
 
         def named(rule: str, numbers: Longs) -> pa.Table:
             return _named(numbers, clashes[rule], pairs[rule], kept.key)
@@ -368,6 +380,13 @@ def _named(
                 parts.append(table.select([side, *(f"{side}_{name}" for name in key)]))
                 held.append(own)
     whole = pa.concat_tables([part.rename_columns(["s", *(f"s_{name}" for name in key)]) for part in parts])
-    places = np.empty(len(numbers), np.int64)
-    places[np.searchsorted(numbers, np.concatenate(held))] = np.arange(len(whole))
-    return whole.take(pa.array(places))
+    rows = np.concatenate(held)
+    last = np.empty(int(rows.max()) + 1, np.int64)
+    last[rows] = np.arange(len(whole))
+    return whole.take(pa.array(last[numbers]))
+
+
+def _fewest(pairs: tuple[Longs, ...], numbers: int) -> Longs:
+    """A row of each pair, the one that is in fewer of them: so few others are about these rows."""
+    times = np.bincount(np.concatenate(pairs), minlength=numbers)
+    return np.where(times[pairs[0]] <= times[pairs[-1]], pairs[0], pairs[-1])

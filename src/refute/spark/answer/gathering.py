@@ -81,6 +81,15 @@ class Gathering:
             return True
         return rows * (self.row_bytes(names) + self._id_bytes) <= min(most, self._most)
 
+    def suits_task(self, names: Iterable[str], rows: int) -> bool:
+        """Whether one task may be given this many rows of these columns, with their ids."""
+        most = self._budget.task_bytes
+        return rows <= self._budget.task_rows and rows * (self.row_bytes(names) + self._id_bytes) <= most
+
+    def sent(self, names: tuple[str, ...]) -> tuple[DataFrame, dict[str, pa.DataType]]:
+        """All rows of these columns, with ids, as Spark sends them with least work, and the types that they had."""
+        return self._sent(names, identified=True), self._exact(names)
+
     @contextlib.contextmanager
     def rows(self, names: tuple[str, ...], *, identified: bool) -> Iterator[LocalEngine | None]:
         """All rows of these columns, perhaps of others too, which are known to fit; None where Spark finds that they

@@ -7,7 +7,7 @@ alone. Rows that would clash with what is like them come one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from refute.blame.contest import Longs
+from refute.blame.rows import Blame
 from refute.blame.trust import FULL
+from refute.detect.local import LocalEngine
 from refute.language.conditions import And, Compare
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row
@@ -64,6 +67,32 @@ class AlikeRows:
     common: dict[str, Longs]  # by rule: how many rows of the table have the right-hand value of each
     lifts: Longs | None  # what rare combinations of its values say of each, where only some rows came
 
+    def blame(self, threads: int | None = None) -> Blame:
+        """The rows to blame, without their cells."""
+        known = {"times": self.times, "common": self.common, "lifts": self.lifts}
+        return LocalEngine(self.table, threads=threads).blame(self.rules, **known)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeArrival:
+    """How the rows that stand for all arrive where they are decided on, here or in a task; it ships by name."""
+
+    rules: tuple[Rule, ...]  # over the rows that come
+    own: Mapping[str, str]  # the table's names of columns, by the plain ones
+    exact: Mapping[str, pa.DataType]  # by plain name, the types of columns
+    common: Mapping[str, str]  # by rule, the column that tells how common right-hand values are
+    lifts: tuple[str, ...]
+
+    def rows(self, sent: pa.Table) -> AlikeRows:
+        """The rows, sorted by their ids."""
+        table = in_order(widened(sent, self.exact))
+        ids, times = table.column(ROW_COLUMN), table.column(TIMES).to_numpy()
+        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self.common.items()}
+        known = table.column(LIFT).to_numpy().astype(np.int64) if self.lifts else None
+        table = table.drop_columns([ROW_COLUMN, TIMES, *self.lifts, *self.common.values()])
+        table = table.rename_columns([self.own.get(name, name) for name in table.column_names])
+        return AlikeRows(table, ids, times.astype(np.int64), self.rules, common, known)
+
 
 class Representatives:
     """The rows of a table for some rules; with `apart`, all rules mark rows, and what no rule marks is blank."""
@@ -79,7 +108,7 @@ class Representatives:
         self.common: dict[str, str] = {}
         self._read = {rule.name: [engine.names[name] for name in rule.read] for rule in rules}
         self.names = list(dict.fromkeys(name for names in self._read.values() for name in names))
-        marks = MarkedTable(engine, self.names, place)
+        marks = MarkedTable(engine, self.names)
         if apart:
             two_rows = [plain for plain in self.plain.values() if not plain.constraint.is_single_row]
             marks.add_lifts(two_rows if len(two_rows) > 1 else [])  # one rule alone weighs no rows
@@ -91,7 +120,7 @@ class Representatives:
                 self.common[rule.name] = f"{RESERVED}common_{number}"
             self.flags[rule.name] = f"{RESERVED}in_{number}"
             marks.add(rule, self.plain[rule.name], self.flags[rule.name], self.common.get(rule.name))
-        self._marks = marks
+        self._marked = marks.marked()
         self._group({name for name, shape in self.shapes.items() if not shape.says_alike})
 
     def _group(self, alone: set[str]) -> None:
@@ -109,9 +138,7 @@ class Representatives:
             beside.append(F.when(marked, F.col(LIFT)).otherwise(F.lit(FULL).cast("bigint")).alias(LIFT))
             self.keys.append(LIFT)
         single = any_of(F.col(flag) for rule, flag in self.flags.items() if rule in alone)
-        self._frame = self._marks.frame.select(
-            *values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN
-        )
+        self._frame = self._marked.select(*values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN)
         self.keys.append(_ALONE)
         counted = self._frame.groupBy(*self.keys).agg(F.count("*").alias(TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN))
         self.groups = self._place.keep(counted)
@@ -146,21 +173,27 @@ class Representatives:
         return self.groups.count()
 
     def fetched(self) -> AlikeRows:
-        """The rows, sorted by their ids."""
-        engine = self.engine
-        own = {plain: name for name, plain in engine.names.items()}
-        exact = {name: engine.plain_types.type_of(name).arrow_type for name in self.names}
-        lifts = [LIFT] if self._apart else []
-        beside = [*self.flags.values(), *self.common.values(), *lifts, TIMES, ROW_COLUMN]
-        sent = self.groups.selectExpr(*(narrowed(name, kind) for name, kind in exact.items()), *beside)
-        table = in_order(widened(sent.toArrow(), exact))
-        ids, times = table.column(ROW_COLUMN), table.column(TIMES).to_numpy()
-        common = {name: table.column(place).fill_null(0).to_numpy() for name, place in self.common.items()}
-        known = table.column(LIFT).to_numpy().astype(np.int64) if lifts else None
-        table = table.drop_columns([ROW_COLUMN, TIMES, *lifts, *self.common.values()])
-        table = table.rename_columns([own.get(name, name) for name in table.column_names])
-        engine.source.learn_rows(int(times.sum()))
-        return AlikeRows(table, ids, times.astype(np.int64), tuple(map(self.marked, self._rules)), common, known)
+        """The rows, which come here."""
+        found = self.arrival.rows(self.sent.toArrow())
+        self.engine.source.learn_rows(int(found.times.sum()))
+        return found
+
+    @property
+    def sent(self) -> DataFrame:
+        """The rows as Spark sends them with least work."""
+        beside = [*self.flags.values(), *self.common.values(), *self.arrival.lifts, TIMES, ROW_COLUMN]
+        return self.groups.selectExpr(*(narrowed(name, kind) for name, kind in self.arrival.exact.items()), *beside)
+
+    @property
+    def arrival(self) -> AlikeArrival:
+        """How the rows arrive."""
+        return AlikeArrival(
+            tuple(map(self.marked, self._rules)),
+            {plain: name for name, plain in self.engine.names.items()},
+            {name: self.engine.plain_types.type_of(name).arrow_type for name in self.names},
+            dict(self.common),
+            (LIFT,) if self._apart else (),
+        )
 
     def marked(self, rule: Rule) -> Rule:
         """The rule over the rows that came: one that marks rows is about these alone."""

@@ -16,6 +16,7 @@ from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
 from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
+from refute.spark.blame.deciding import DecidedSuspects
 from refute.spark.blame.naming import SparkNaming
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedBlame
@@ -37,7 +38,7 @@ class SparkSuspects:
     def __init__(
         self,
         engine: SparkEngine,
-        finding: SuspectFinding,
+        finding: SuspectFinding | DecidedSuspects,
         numbers: Longs,
         ids: pa.ChunkedArray,
         notes: Sequence[str],
@@ -81,9 +82,23 @@ class SparkSuspects:
         return cls(engine, finding, np.arange(len(ids)), ids, ())
 
     @classmethod
+    def decided(cls, engine: SparkEngine, rules: Sequence[Rule], names: tuple[str, ...]) -> SparkSuspects | None:
+        """The suspects of a table whose columns fit one task, which finds them; None where they do not."""
+        for rule in rules:
+            engine.prepared(rule)  # which raises where something is wrong with it
+        rows = engine.gathering.most_rows(names)
+        if not engine.gathering.suits_task(names, rows):
+            return None
+        frame, exact = engine.gathering.sent(names)
+        found = DecidedSuspects.of(frame, tuple(rules), exact)
+        engine.source.learn_rows(found.n_rows)
+        notes = ["found by one task, from which only suspects came"]
+        return cls(engine, found, np.arange(len(found.ids)), found.ids, notes)
+
+    @classmethod
     def of(cls, engine: SparkEngine, evaluated: SparkEngine, rules: Sequence[Rule]) -> SparkSuspects:
         """The suspects of a table that stays where it is: one row comes for all that are alike, then only rows in
-        question, and where even these are too many, all is decided where they are."""
+        question, or these go to one task; where even they are too many, all is decided where they are."""
         for rule in rules:
             evaluated.prepared(rule)  # which raises where something is wrong with it
         names = all_columns_read(rules)
@@ -94,9 +109,13 @@ class SparkSuspects:
                     return cls._of_alike(engine, alike, rules, apart=False)
         with kept() as place:
             alike = Representatives(evaluated, rules, place, apart=True)
-            if evaluated.gathering.fits(names, alike.n_groups):
+            rows = alike.n_groups
+            if evaluated.gathering.fits(names, rows):
                 return cls._of_alike(engine, alike, rules, apart=True)
-            return cls._voted(engine, evaluated, alike, rules)
+            in_one = evaluated.gathering.suits_task(names, rows)
+            voted = VotedBlame.in_one_task(alike, rules) if in_one else VotedBlame.of(evaluated, alike, rules)
+            where = "by one task among rows in question" if in_one else "on Spark"
+            return cls._voted(engine, alike, rules, voted, where)
 
     @classmethod
     def _of_alike(
@@ -104,14 +123,12 @@ class SparkSuspects:
     ) -> SparkSuspects:
         """The suspects from rows that stand for all others, which come here."""
         rows = alike.fetched()
-        local = LocalEngine(rows.table)
-        known = {"times": rows.times, "common": rows.common, "lifts": rows.lifts}
         notes = [f"{len(rows.times):,} rows came to this process, which stand for all {int(rows.times.sum()):,}"]
         if apart or _blanks_cells(rules):
-            blame = local.blame(rows.rules, **known)
-            finding, ids = SparkNaming(alike, rules).finding(blame, rows.ids, int(rows.times.sum()))
+            finding, ids = SparkNaming(alike, rules).finding(rows.blame(), rows.ids, int(rows.times.sum()))
             return cls(engine, finding, np.arange(len(ids)), ids, notes)
-        finding = local.suspect_finding(rows.rules, **known)
+        known = {"times": rows.times, "common": rows.common, "lifts": rows.lifts}
+        finding = LocalEngine(rows.table).suspect_finding(rows.rules, **known)
         listed, _ = finding.lines()
         asked = np.unique(np.concatenate([finding.blame.rows, listed]))
         numbers, ids = alike.members(rows.ids, rows.times, asked)
@@ -119,12 +136,11 @@ class SparkSuspects:
 
     @classmethod
     def _voted(
-        cls, engine: SparkEngine, evaluated: SparkEngine, alike: Representatives, rules: Sequence[Rule]
+        cls, engine: SparkEngine, alike: Representatives, rules: Sequence[Rule], voted: VotedBlame, where: str
     ) -> SparkSuspects:
         """The suspects that are found where the rows are."""
-        voted = VotedBlame.of(evaluated, alike, rules)
         engine.source.learn_rows(voted.n_rows)
-        notes = ["found on Spark, from which only suspects came"]
+        notes = [f"found {where}, from which only suspects came"]
         rounded = [name for name, would_be_exact in voted.in_rounds.items() if would_be_exact]
         if rounded:
             notes.append(

@@ -13,9 +13,11 @@ from pyspark.sql import functions as F
 from refute.blame.contest import Flags, Longs
 from refute.blame.rows import Blame, RuleBlame
 from refute.language.rulebook import Rule
+from refute.relation.arrays import row_numbers
 from refute.spark.answer.pairing import Pairing
-from refute.spark.blame.alike import TIMES, Representatives, any_of, in_order
+from refute.spark.blame.alike import TIMES, AlikeArrival, Representatives, any_of, in_order
 from refute.spark.blame.contests import SparkContest, SparkOneValue
+from refute.spark.blame.deciding import DecidingTask, decide, types_of
 from refute.spark.blame.orders import SparkInOrder
 from refute.spark.blame.rounds import SparkRounds
 from refute.spark.blame.voting import SUSPECT, Verdicts, Voting
@@ -23,6 +25,38 @@ from refute.spark.worker import ROW_COLUMN
 
 if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
+
+
+@dataclass(frozen=True, slots=True)
+class BlameTask(DecidingTask):
+    """Finds the rows to blame among those in question, all of which come to one task."""
+
+    arrival: AlikeArrival
+
+    def decided(self, rows: pa.Table) -> tuple[pa.Table, int, int]:
+        """The rows that are listed, with what each rule says of them, as `Verdicts` names it."""
+        came = self.arrival.rows(rows)
+        blame = came.blame(threads=1)
+        listed = np.unique(np.concatenate([blame.rows, *(one.twins for one in blame.by_rule)]))
+        columns = {
+            ROW_COLUMN: came.ids.take(row_numbers(listed)),
+            SUSPECT: pa.array(blame.suspects[listed].tolist(), pa.bool_()),
+            TIMES: row_numbers(came.times[listed]),
+        }
+        known = {one.rule.name: one for one in blame.by_rule}
+        for number, rule in enumerate(self.arrival.rules):
+            columns |= _said(known.get(rule.name), number, listed)
+        return pa.table(columns), blame.bound, int(came.times.sum())
+
+
+def _said(one: RuleBlame | None, number: int, listed: Longs) -> dict[str, pa.Array]:
+    """What a rule says of the rows that are listed; nothing where it blames none."""
+    counts = np.zeros((4, len(listed)), np.int64)  # in the order of `Verdicts.columns`
+    if one is not None:
+        rows, twins = np.searchsorted(listed, one.rows), np.searchsorted(listed, one.twins)
+        counts[0, rows], counts[1, rows], counts[3, rows] = one.violations, one.clears, one.either
+        counts[0, twins], counts[2, twins] = one.twin_violations, 1
+    return dict(zip(Verdicts.columns(number), map(row_numbers, counts), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +84,15 @@ class VotedBlame:
         blame = Blame(suspects, verdicts.bound, tuple(blames), (), _longs(table, TIMES))
         return cls(blame, table.column(ROW_COLUMN), verdicts.n_rows, in_rounds)
 
+    @classmethod
+    def in_one_task(cls, alike: Representatives, rules: Sequence[Rule]) -> VotedBlame:
+        """What a task says that all rows in question come to."""
+        sent = alike.sent
+        table, bound, n_rows = decide(sent, BlameTask(types_of(sent), alike.arrival))
+        suspects = _flags(table, SUSPECT)
+        blames = tuple(_counted(rule, number, table, suspects) for number, rule in enumerate(rules))
+        return cls(Blame(suspects, bound, blames, (), _longs(table, TIMES)), table.column(ROW_COLUMN), n_rows, {})
+
 
 def _rule_blame(rule: Rule, number: int | None, alike: Representatives, table: pa.Table, suspects: Flags) -> RuleBlame:
     """The rows that a rule blames, and beside them those that stay although one with their key goes."""
@@ -58,6 +101,11 @@ def _rule_blame(rule: Rule, number: int | None, alike: Representatives, table: p
         rows = np.flatnonzero(_flags(table, alike.flags[rule.name])) if rule.constraint.is_single_row else none
         ones = np.ones(len(rows), np.int64)
         return RuleBlame(rule, rows, ones, ones, np.zeros(len(rows), np.bool_), none, none)
+    return _counted(rule, number, table, suspects)
+
+
+def _counted(rule: Rule, number: int, table: pa.Table, suspects: Flags) -> RuleBlame:
+    """The same from what is said of rows under the rule with a number."""
     violations, clears = (_longs(table, name) for name in (Verdicts.violations(number), Verdicts.clears(number)))
     rows, twins = np.flatnonzero(suspects & (clears > 0)), np.flatnonzero(_flags(table, Verdicts.twin(number)))
     either = _flags(table, Verdicts.either(number))[rows]

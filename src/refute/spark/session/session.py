@@ -125,6 +125,7 @@ def start(
         "spark.driver.defaultJavaOptions": " ".join(java_options),
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.timeType.enabled": "true",  # so that files with times of day can be read
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each expression asks Java four questions more
     }
     if master.startswith("local") and not master.startswith("local-cluster"):
         chosen |= {

@@ -1,10 +1,9 @@
-"""The tasks of a watch on Spark: rows go to keepers and on to other shards in blocks, and reports come back."""
+"""The tasks of a watch on Spark, which moves the names of the files that they leave for each other."""
 
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +19,10 @@ from refute.spark.budget import cores
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.types import arrow_type
-from refute.watching.shards.step import REPORT, BatchStep, Message, tasks_of
+from refute.watching.shards.step import BatchStep
 
-TASK, SHARD, CELL = "task", "shard", "cell"
-_SENT = f"{TASK} int, {SHARD} int, {CELL} binary"
-_SCHEMA = pa.schema([pa.field(TASK, pa.int32()), pa.field(SHARD, pa.int32()), pa.field(CELL, pa.binary())])
-_FOUND = f"{CELL} binary"
+TASK, FILE = "task", "file"
+_LEFT = f"{TASK} int, {FILE} string"
 
 
 class SparkTasks:
@@ -56,32 +53,32 @@ class SparkTasks:
         finally:
             mark.unlink(missing_ok=True)
 
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of all shards that a step has changed."""
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files that the last tasks of a step leave."""
         with plain_failures("the stream"), calm():
             sent = self._sent(step, rows)
             if step.direct:
-                asked = sent.mapInArrow(_Taking(step), _FOUND)
+                done = sent.mapInArrow(_Taking(step.take), _LEFT)
             else:
-                asked = self._apart(sent.mapInArrow(_Keeping(step, self.tasks), _SENT)).mapInArrow(
-                    _Meeting(step), _FOUND
-                )
-            found = asked.toArrow()
-        return [cell.as_py() for cell in found.column(CELL)]
+                kept = self._for_all(sent.mapInArrow(_Taking(step.keep), _LEFT))
+                done = kept.mapInArrow(_Taking(step.meet), _LEFT)
+            return [str(file) for _, file in done.collect()]
 
     def _sent(self, step: BatchStep, rows: Any) -> DataFrame:
-        """The rows of a batch in the tasks of the shards that they are sent to."""
+        """The files of rows that are sent, in each task."""
         if step.stored is not None:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
-            return self._apart(numbers.mapInArrow(_SendingAgain(step, self.tasks), _SENT))
+            return self._for_all(numbers.mapInArrow(_SendingAgain(step), _LEFT))
         if isinstance(rows, DataFrame):
             plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))  # Spark stumbles over odd names
-            return self._apart(plain.mapInArrow(_Sending(step, self.tasks, _arrow_schema(rows)), _SENT))
-        blocks = pa.Table.from_batches(list(_batches(step.sent(rows, 0), self.tasks)), _SCHEMA)
-        return self._apart(self._session.createDataFrame(blocks))
+            return self._for_all(plain.mapInArrow(_Sending(step, _arrow_schema(rows)), _LEFT))
+        file = F.lit(step.send(rows, 0)).alias(FILE)
+        return self._session.range(0, self.tasks, 1, self.tasks).select(F.col("id").cast("int").alias(TASK), file)
 
-    def _apart(self, frame: DataFrame) -> DataFrame:
-        return frame.repartitionById(self.tasks, F.col(TASK))
+    def _for_all(self, left: DataFrame) -> DataFrame:
+        """The files that tasks have left, in each task of those that come next."""
+        each = F.explode(F.sequence(F.lit(0), F.lit(self.tasks - 1)))
+        return left.select(each.alias(TASK), FILE).repartitionById(self.tasks, F.col(TASK))
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,6 @@ class _Looking:
 @dataclass(frozen=True)
 class _Sending:
     step: BatchStep
-    tasks: int
     schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
@@ -105,71 +101,37 @@ class _Sending:
         if held:
             table = pa.Table.from_batches(held).rename_columns(self.schema.names)
             table = table if table.schema.equals(self.schema) else table.cast(self.schema)
-            yield from _batches(self.step.sent(table, _part()), self.tasks)
+            yield _left(self.step.send(table, _part()))
 
 
 @dataclass(frozen=True)
 class _SendingAgain:
     step: BatchStep
-    tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from _batches(self.step.sent_again(number), self.tasks)
-
-
-@dataclass(frozen=True)
-class _Keeping:
-    step: BatchStep
-    tasks: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from _batches(self.step.kept(_messages(batches)), self.tasks)
-
-
-@dataclass(frozen=True)
-class _Meeting:
-    step: BatchStep
-
-    def __call__(self, batches: Batches) -> Batches:
-        yield from _reports(self.step.met(_messages(batches)))
+                yield _left(self.step.send_again(number))
 
 
 @dataclass(frozen=True)
 class _Taking:
-    step: BatchStep
+    take: Callable[[int, Sequence[str]], str]
 
     def __call__(self, batches: Batches) -> Batches:
-        yield from _reports(self.step.taken(_messages(batches)))
+        files = [file for batch in batches for file in batch.column(FILE).to_pylist()]
+        if files:
+            yield _left(self.take(_part(), sorted(files)))
 
 
-def _reports(reports: Iterable[bytes]) -> Batches:
-    for report in reports:
-        yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], [CELL])
+def _left(file: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([_part()], pa.int32()), pa.array([file])], names=[TASK, FILE])
 
 
 def _part() -> int:
     context = TaskContext.get()
     assert context is not None, "tasks alone ask"
     return int(context.partitionId())
-
-
-def _messages(batches: Batches) -> dict[int, list[bytes]]:
-    """What a task was sent, by shard."""
-    found: dict[int, list[bytes]] = defaultdict(list)
-    for batch in batches:
-        for shard, cell in zip(batch.column(SHARD).to_pylist(), batch.column(CELL), strict=True):
-            found[shard].append(cell.as_buffer() if shard != REPORT else cell.as_py())
-    return found
-
-
-def _batches(messages: Iterable[Message], tasks: int) -> Iterator[pa.RecordBatch]:
-    """Messages with the tasks that they are for, one by one, as some are large."""
-    for shard, data in messages:
-        for task in tasks_of(shard, tasks):
-            columns = [pa.array([task], pa.int32()), pa.array([shard], pa.int32()), pa.array([data], pa.binary())]
-            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def _arrow_schema(frame: DataFrame) -> pa.Schema:

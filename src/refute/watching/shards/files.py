@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 import struct
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,12 +80,12 @@ class ShardFiles:
                 yield from changes[max(done - 1 - (place - region.changes), 0) :]
 
 
-def packed(table: pa.Table) -> bytes:
+def packed(table: pa.Table) -> pa.Buffer:
     """A table as bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return bytes(sink.getvalue())
+    return sink.getvalue()
 
 
 def unpacked(data: Any) -> pa.Table:
@@ -94,11 +93,11 @@ def unpacked(data: Any) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
-def change_bytes(gone: pa.Table, came: pa.Table) -> tuple[str, bytes]:
-    """A change with a new token, and as bytes."""
+def change_parts(gone: pa.Table, came: pa.Table) -> tuple[str, list[Any]]:
+    """A change with a new token, and as bytes, in parts."""
     token = uuid.uuid4()
     keys, rows = packed(gone), packed(came)
-    return token.hex, b"".join((_HEAD.pack(token.bytes, len(keys), len(rows)), keys, rows))
+    return token.hex, [_HEAD.pack(token.bytes, len(keys), len(rows)), keys, rows]
 
 
 class ChangesFile:
@@ -107,22 +106,27 @@ class ChangesFile:
     def __init__(self, folder: Path, version: int) -> None:
         self.folder = folder
         self.name = f"{version:012}-{uuid.uuid4().hex}{SUFFIX}"
-        self._held = io.BytesIO()
+        self._held: list[Any] = []
+        self._length = 0
 
-    def put(self, data: bytes, changes: int) -> Region:
-        """Takes changes in as bytes; where these will be."""
-        start = self._held.tell()
-        self._held.write(data)
-        return Region(self.name, start, len(data), changes, zlib.crc32(data))
+    def put(self, data: Sequence[Any], changes: int) -> Region:
+        """Takes changes in as bytes, in parts; where these will be."""
+        start, crc = self._length, 0
+        for part in data:
+            crc = zlib.crc32(part, crc)
+            self._length += len(part)
+        self._held += data
+        return Region(self.name, start, self._length - start, changes, crc)
 
     def write(self) -> None:
         """Brings the file to the disk, unless there is nothing to write."""
-        if not self._held.tell():
+        if not self._length:
             return
         path = self.folder / self.name
         try:
             with open(path, "xb") as stream:
-                stream.write(self._held.getbuffer())
+                for part in self._held:
+                    stream.write(part)
                 stream.flush()
                 os.fsync(stream.fileno())
             sync_folder(self.folder)

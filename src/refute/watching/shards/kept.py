@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from refute.durable.log import Commit
 from refute.durable.shelf import Entry, Shelf
 from refute.language.rulebook import Rule
 from refute.live.saved import read_rules, schema_of, schema_text, write_rules
+from refute.watching.shards.exchange import SUFFIX as STEP
 from refute.watching.shards.files import SUFFIX, ShardFiles, not_written
 from refute.watching.shards.layout import ShardLayout, ShardShape
 from refute.watching.shards.step import ShardReport
@@ -163,3 +165,5 @@ def swept(folder: Path, kept: KeptShards | None, version: int) -> None:
         number: Any = path.name.partition("-")[0]
         if path.name not in named and number.isdigit() and int(number) < version - _OLD:
             path.unlink(missing_ok=True)
+    for path in folder.glob(f"*{STEP}"):  # of tasks that are over, or whose driver is
+        shutil.rmtree(path, ignore_errors=True)

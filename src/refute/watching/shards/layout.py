@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from refute.language.conditions import columns_of
@@ -33,6 +35,42 @@ class ShardTuning:
 
 
 @dataclass(frozen=True)
+class RowsInMotion:
+    """Rows that go and rows that come, row `links[i]` in the place of row `i`, for as many as there are."""
+
+    gone: pa.Table
+    came: pa.Table
+    links: Longs | None = None
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Some columns of both, and which go; without rows that come again as they go, as far as these columns say."""
+        gone, came = self.gone.select(names), self.came.select(names)
+        if self.links is not None and len(self.links):
+            before, after = gone.slice(0, len(self.links)), came.take(row_numbers(self.links))
+            same = np.logical_and.reduce([_are_same(before.column(name), after.column(name)) for name in names])
+            leaving, coming = np.ones(len(gone), np.bool_), np.ones(len(came), np.bool_)
+            leaving[: len(same)] = ~same
+            coming[self.links[same]] = False
+            gone, came = gone.filter(pa.array(leaving)), came.filter(pa.array(coming))
+        goes = [pa.repeat(pa.scalar(True), len(gone)), pa.repeat(pa.scalar(False), len(came))]
+        both = pa.concat_tables([gone, came]).append_column(GONE, pa.chunked_array(goes))
+        return both.combine_chunks()
+
+
+def _are_same(one: pa.ChunkedArray, two: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Where two columns of a type hold the same, null or not. Two zeros differ, and no number is like no other."""
+    if pt.is_null(one.type):
+        return np.ones(len(one), np.bool_)
+    try:
+        alike = np.asarray(pc.equal(one, two).fill_null(False), np.bool_)
+    except pa.ArrowNotImplementedError:  # so they are taken for others
+        return np.zeros(len(one), np.bool_)
+    if pt.is_floating(one.type):
+        alike = alike & np.equal(*(np.signbit(side.fill_null(0.0).to_numpy()) for side in (one, two)))
+    return alike | np.asarray(pc.and_(one.is_null(), two.is_null()), np.bool_)
+
+
+@dataclass(frozen=True)
 class Group:
     """Rules that hold the same columns equal, and in how many parts each bucket of their rows is."""
 
@@ -50,9 +88,9 @@ class Group:
             found |= dict.fromkeys(() if rule.where is None else columns_of(rule.where))
         return list(found)
 
-    def sent(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """Rows by bucket, each with the part that it is in."""
-        rows = table.select([*self.names, GONE])
+    def sent(self, moved: RowsInMotion) -> Iterator[tuple[int, pa.Table]]:
+        """Rows by bucket, each with the part that it is in; those that change in no column of the group stay."""
+        rows = table = moved.read(self.names)
         buckets = (hashes(table, self.columns) % np.uint64(len(self.parts))).astype(np.int64)
         parts = np.array(self.parts, np.uint64)[buckets]
         home = ((hashes(table, self.key) >> np.uint64(32)) % parts).astype(np.int32)
@@ -110,10 +148,10 @@ class ShardLayout:
         where = (hashes(table, self.key) % np.uint64(self.keepers)).astype(np.int64)
         return divided(table, where, self.keepers)
 
-    def to_groups(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    def to_groups(self, moved: RowsInMotion) -> Iterator[tuple[int, pa.Table]]:
         """Rows that go and come by the shards that they are held against."""
         for number, group in enumerate(self.groups):
-            for bucket, rows in group.sent(table):
+            for bucket, rows in group.sent(moved):
                 for part in range(group.parts[bucket]):
                     yield self.number(number, bucket, part), rows
 

@@ -22,11 +22,8 @@ class Runner(Protocol):
         """The columns and types of rows."""
         ...
 
-    def run(self, step: BatchStep, rows: Any) -> list[bytes]:
-        """The reports of all shards that a step has changed, and of tasks that were stopped.
-
-        Rows are None where a step reads its own.
-        """
+    def run(self, step: BatchStep, rows: Any) -> list[str]:
+        """Runs all tasks of a step; the files that the last ones left. Rows are None where a step reads its own."""
         ...
 
     def sees(self, folder: Path) -> bool:

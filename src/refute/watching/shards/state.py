@@ -176,12 +176,20 @@ class OpenedShards:
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[str, int], OpenedShard] = OrderedDict()
 
+    def readiness(self, folder: Path, shard: int, files: ShardFiles) -> int:
+        """How little has to be done for a shard to be as files say: 2 for nothing, 0 for all."""
+        held = self._held.get((str(folder), shard))
+        if held is None or held.start != files.start or held.changes > files.changes:
+            return 0
+        return 2 if held.is_at(files) else 1
+
     def take(
         self, folder: Path, shard: int, files: ShardFiles, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema
     ) -> ShardState:
         """The rows of a shard as files say, which is then nobody else's."""
+        is_ready = self.readiness(folder, shard, files)
         held = self._held.pop((str(folder), shard), None)
-        if held is not None and held.start == files.start and held.changes <= files.changes:
+        if held is not None and is_ready:
             if held.is_at(files) or self._caught_up(folder, held, files):
                 return held.state
         return opened(folder, files, rules, key, schema)

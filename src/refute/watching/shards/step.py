@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import struct
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,17 +14,17 @@ from refute.errors import EngineError, SchemaError
 from refute.live.feed import Turns, inserts_alone, net_changes
 from refute.live.state import Change
 from refute.watching.intake import fitted
-from refute.watching.shards.files import ChangesFile, ShardFiles, bytes_of, change_bytes, packed, unpacked
-from refute.watching.shards.layout import GONE, ShardLayout, ShardTuning
+from refute.watching.shards.exchange import Exchange, Message, sender_of
+from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
+from refute.watching.shards.layout import RowsInMotion, ShardLayout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
-Sender = tuple[bool, int]  # whether it is a keeper, and its number, else that of a part of the batch
-Message = tuple[int, bytes]  # the shard that it is for, and what it says
 REPORT = -1  # in the place of a shard: the driver
 STOP = -2  # in the place of a shard: all tasks, which then do nothing
-STOPPED = b""  # the report of such a task
+HEARD = -3  # in the place of a shard: the driver, which files a task has read
 
-_HEAD = struct.Struct("<?i16s43x")  # a sender, and a name of the attempt; rows that follow are then aligned
+_SENT, _KEPT, _DONE = "sent", "kept", "done"
+_ALIKE, _SEVERAL = 2, 3  # regions are joined that are at most so many times as long as the next, if so many are
 _opened = OpenedShards()  # of this process
 
 
@@ -39,14 +37,18 @@ class ShardReport:
     found: dict[str, RuleFound] = field(default_factory=dict)
     came: int = 0  # rows of the batch, as keepers count them
     went: int = 0  # rows that went or changed, as they count them
-    heard: frozenset[tuple[Sender, bytes]] = frozenset()  # what it depends on: of each sender, which attempt
 
 
 @dataclass(frozen=True)
 class BatchStep:
-    """One batch, as all tasks know it."""
+    """One batch, as all tasks know it.
+
+    Parts of the batch are sent, and as many tasks as there are places take what was sent to their shards.
+    """
 
     folder: str
+    exchange: str  # the folder of what tasks leave for each other
+    places: int
     version: int  # of the commit that it will be
     layout: ShardLayout
     files: tuple[ShardFiles, ...]
@@ -61,8 +63,11 @@ class BatchStep:
     stored: tuple[tuple[ShardFiles, ...], pa.Schema] | None = None  # keepers of an earlier layout, to be read anew
     direct: bool = False  # rows go to all shards at once, as no row that is there goes; STOP where one does
 
-    def sent(self, table: pa.Table, part: int) -> Iterator[Message]:
-        """The rows of a part of the batch for keepers, and for others too where that is direct."""
+    def send(self, table: pa.Table, part: int) -> str:
+        """Sends the rows of a part of the batch to keepers, and to others too where that is direct; the file's name."""
+        return self._exchange.put(f"{_SENT}-{part}", self._sent(table))
+
+    def _sent(self, table: pa.Table) -> Iterator[Message]:
         words = None if self.op is None else table.column(self.op)
         rows = table if words is None else table.drop_columns([self.op])
         fit, lost = fitted(rows, self.schema, self.read, {}, self.batch)
@@ -74,67 +79,103 @@ class BatchStep:
                 expected=str(kind),
             )
         if self.direct and words is not None and not inserts_alone(words):
-            yield STOP, b""
+            yield STOP, ()
             return
         whole = fit if words is None else fit.append_column(self.op, words)
-        head = _HEAD.pack(False, part, uuid.uuid4().bytes)
         for shard, some in self.layout.to_keepers(whole):
-            yield shard, head + packed(some)
+            yield shard, (packed(some),)
         if self.direct:
-            coming = fit.append_column(GONE, pa.repeat(pa.scalar(False), len(fit)))
-            for shard, some in self.layout.to_groups(coming.combine_chunks()):
-                yield shard, head + packed(some)
+            for shard, some in self.layout.to_groups(RowsInMotion(fit.slice(0, 0), fit)):
+                yield shard, (packed(some),)
 
-    def sent_again(self, number: int) -> Iterator[Message]:
-        """The rows of a keeper of an earlier layout for the keepers of this one."""
+    def send_again(self, number: int) -> str:
+        """Sends the rows of a keeper of an earlier layout to the keepers of this one; the file's name."""
         assert self.stored is not None
         files, schema = self.stored
         _, table = opened(Path(self.folder), files[number], (), self.layout.key, schema).living()
-        yield from self.sent(table, number)
+        return self.send(table, number)
 
-    def kept(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[Message]:
-        """Takes rows into keepers; what changes for others, and reports."""
+    def keep(self, task: int, names: Sequence[str]) -> str:
+        """Takes rows that were sent into keepers, and sends on what changes for others; the name of that file."""
+        place = self._place("keep", task, range(self.layout.keepers))
         file = ChangesFile(Path(self.folder), self.version)
-        out: list[Message] = []
-        for shard in sorted(messages):
-            report, old, new = self._keep(shard, messages[shard], file)
-            attempt = uuid.uuid4().bytes
-            heard = report.heard | {((True, shard), attempt)}
-            out.append((REPORT, pickle.dumps(replace(report, heard=heard))))
-            goes = [pa.array([True] * len(old), pa.bool_()), pa.array([False] * len(new), pa.bool_())]
-            moving = pa.concat_tables([old, new]).append_column(GONE, pa.chunked_array(goes))
-            head = _HEAD.pack(True, shard, attempt)
-            out += [(where, head + packed(rows)) for where, rows in self.layout.to_groups(moving.combine_chunks())]
+        out = [_heard(names)]
+        for shard, messages in self._messages(names, place):
+            report, moved = self._keep(shard, messages, file)
+            out.append((REPORT, (pickle.dumps(report),)))
+            out += [(where, (packed(rows),)) for where, rows in self.layout.to_groups(moved)]
         file.write()
-        yield from out
+        return self._exchange.put(f"{_KEPT}-{place}", out)
 
-    def met(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[bytes]:
-        """Holds what changes against the rows of other shards, and takes it in; reports."""
-        yield from messages.get(REPORT, ())
-        file = ChangesFile(Path(self.folder), self.version)
-        reports = [self._meet(shard, messages[shard], file) for shard in sorted(messages) if shard != REPORT]
-        file.write()
-        for report in reports:
-            yield pickle.dumps(report)
+    def meet(self, task: int, names: Sequence[str]) -> str:
+        """Holds what keepers sent on against the rows of other shards, and takes it in; the name of the reports."""
+        return self._take("meet", task, names, range(self.layout.keepers, len(self.files)))
 
-    def taken(self, messages: Mapping[int, Sequence[bytes]]) -> Iterator[bytes]:
-        """Takes rows that came directly into keepers and other shards; reports. STOPPED where there is a STOP."""
-        if STOP in messages:
-            yield STOPPED
-            return
+    def take(self, task: int, names: Sequence[str]) -> str:
+        """Takes rows that were sent directly into keepers and other shards; the name of the reports."""
+        return self._take("take", task, names, range(len(self.files)))
+
+    def _take(self, stage: str, task: int, names: Sequence[str], shards: range) -> str:
+        place = self._place(stage, task, shards)
         file = ChangesFile(Path(self.folder), self.version)
-        reports = []
-        for shard in sorted(messages):
+        out = [_heard(names)]
+        for shard, messages in self._messages(names, place):
+            if shard == STOP:
+                return self._exchange.put(f"{_DONE}-{place}", [(STOP, ())])
             is_keeper = shard < self.layout.keepers
-            said = messages[shard]
-            reports.append(self._keep(shard, said, file)[0] if is_keeper else self._meet(shard, said, file))
+            report = self._keep(shard, messages, file)[0] if is_keeper else self._meet(shard, messages, file)
+            out.append((REPORT, (pickle.dumps(report),)))
         file.write()
-        for report in reports:
-            yield pickle.dumps(report)
+        return self._exchange.put(f"{_DONE}-{place}", out)
 
-    def _keep(self, shard: int, messages: Sequence[bytes], file: ChangesFile) -> tuple[ShardReport, pa.Table, pa.Table]:
+    def reports(self, names: Sequence[str]) -> list[ShardReport] | None:
+        """What all tasks report, by shard, whose last ones have left these files; None where tasks were stopped.
+
+        Raises EngineError where it does not fit together.
+        """
+        found: list[ShardReport] = []
+        heard: dict[str, list[str]] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            for shard, data in self._exchange.read(name, lambda shard: shard < 0):
+                if shard == STOP:
+                    return None
+                if shard == HEARD:
+                    heard[name] = bytes(data).decode().split()
+                    waiting += [one for one in heard[name] if one.startswith(_KEPT) and one not in {*heard, *waiting}]
+                else:
+                    found.append(pickle.loads(data))  # of our own tasks
+        refuse_mixed(heard, self.places)
+        return sorted(found, key=lambda one: one.shard)
+
+    @property
+    def _exchange(self) -> Exchange:
+        return Exchange(Path(self.exchange))
+
+    def _place(self, stage: str, task: int, shards: range) -> int:
+        """The place of a task, which are the shards that it takes: those that are in memory here, if nobody else is."""
+        ready = [0] * self.places
+        for shard in shards:
+            ready[shard % self.places] += _opened.readiness(Path(self.folder), shard, self.files[shard])
+        order = sorted(range(self.places), key=lambda place: (-ready[place], (place - task) % self.places))
+        return self._exchange.place(stage, task, order)
+
+    def _messages(self, names: Sequence[str], place: int) -> list[tuple[int, list[Any]]]:
+        """What was sent to the shards of a place, by shard; STOP comes first."""
+
+        def wanted(shard: int) -> bool:
+            return shard == STOP or (shard >= 0 and shard % self.places == place)
+
+        found: dict[int, list[Any]] = {}
+        for name in names:
+            for shard, data in self._exchange.read(name, wanted):
+                found.setdefault(shard, []).append(data)
+        return sorted(found.items())
+
+    def _keep(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> tuple[ShardReport, RowsInMotion]:
         """Takes rows into a keeper; what that did, and the rows that go and come."""
-        table, heard = _read(messages)
+        table = _read(messages)
         state = self._state(shard)
         change = self._change(state, table)
         old = state.taken(change.gone, self.schema.names).cast(change.table.schema)
@@ -142,16 +183,16 @@ class BatchStep:
         found = {rule.name: RuleFound() for rule in self.layout.single}
         tell(change, self.layout.key, found)
         files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
-        return ShardReport(shard, files, found, len(table), len(old), heard), old, change.table
+        return ShardReport(shard, files, found, len(table), len(old)), RowsInMotion(old, change.table, change.links)
 
-    def _meet(self, shard: int, messages: Sequence[bytes], file: ChangesFile) -> ShardReport:
+    def _meet(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> ShardReport:
         """Holds what changes against the rows of a shard, and takes it in; what that did."""
-        rows, heard = _read(messages)
+        rows = _read(messages)
         _, _, part = self.layout.places[shard]
         state = self._state(shard)
         found = state.held_against(rows, part)
         gone, came = state.own(rows, part)
-        return ShardReport(shard, self._written(file, shard, state, gone, came), found, heard=heard)
+        return ShardReport(shard, self._written(file, shard, state, gone, came), found)
 
     def _state(self, shard: int) -> ShardState:
         """The rows of a shard, as of the last commit."""
@@ -174,16 +215,17 @@ class BatchStep:
         before, tuning = self.files[shard], self.tuning
         if not len(gone) and not len(came):
             files = before
-        elif before.late + len(gone) + len(came) > max(tuning.least, before.rows // 2) or not before.rows:
+        elif before.late + len(gone) + len(came) > max(tuning.least, before.rows) or not before.rows:
             _, rows = state.living()
-            token, data = change_bytes(gone.slice(0, 0), rows)
+            token, data = change_parts(gone.slice(0, 0), rows)
             files = ShardFiles(token, file.put(data, 1), rows=state.n_rows)
         else:
-            token, data = change_bytes(gone, came)
+            token, data = change_parts(gone, came)
             tail, changes = list(before.tail), 1
-            while tail and tail[-1].length <= len(data):  # so there are few, each larger than the next
-                last = tail.pop()
-                data, changes = bytes_of(Path(self.folder), last).to_pybytes() + data, last.changes + changes
+            while joined := _joined(tail, sum(map(len, data))):
+                data = [*(bytes_of(Path(self.folder), one) for one in joined), *data]
+                changes += sum(one.changes for one in joined)
+                del tail[-len(joined) :]
             files = replace(
                 before,
                 tail=(*tail, file.put(data, changes)),
@@ -196,30 +238,33 @@ class BatchStep:
         return files
 
 
-def tasks_of(shard: int, tasks: int) -> Sequence[int]:
-    """The tasks that a message is for, by the shard, or what is in its place."""
-    return range(tasks) if shard == STOP else (0 if shard == REPORT else shard % tasks,)
+def _joined(tail: Sequence[Region], length: int) -> Sequence[Region]:
+    """The last regions, which are written again together with what is so long: none unless they are several."""
+    first = len(tail)
+    while first and tail[first - 1].length <= _ALIKE * length:
+        first -= 1
+    return tail[first:] if len(tail) - first >= _SEVERAL else ()
 
 
-def _read(messages: Sequence[Any]) -> tuple[pa.Table, frozenset[tuple[Sender, bytes]]]:
-    """The rows of messages to one shard, and who has sent them."""
-    tables, heard = [], set()
-    for data in messages:
-        whole = pa.py_buffer(data)
-        is_keeper, number, attempt = _HEAD.unpack(whole.slice(0, _HEAD.size))
-        heard.add(((is_keeper, number), attempt))
-        tables.append(unpacked(whole.slice(_HEAD.size)))
-    return pa.concat_tables(tables).combine_chunks(), frozenset(heard)
+def _heard(names: Sequence[str]) -> Message:
+    return HEARD, ("\n".join(names).encode(),)
 
 
-def refuse_mixed(reports: Sequence[ShardReport]) -> None:
-    """Raises EngineError where shards depend on several attempts of one task: rows that were made twice may differ."""
-    known: dict[Sender, bytes] = {}
-    for report in reports:
-        for sender, attempt in report.heard:
-            if known.setdefault(sender, attempt) != attempt:
-                raise EngineError(
-                    "tasks of the batch were run again after others had used what they gave, as after the loss of an "
-                    "executor. Nothing was changed; start the watch again",
-                    value=sender[1],
-                )
+def _read(messages: Sequence[Any]) -> pa.Table:
+    """The rows of messages to one shard."""
+    return pa.concat_tables([unpacked(one) for one in messages]).combine_chunks()
+
+
+def refuse_mixed(heard: Mapping[str, Sequence[str]], places: int) -> None:
+    """Raises EngineError where tasks depend on several attempts of one task: rows that were made twice may differ."""
+    known: dict[str, str] = {}
+    for name in [*heard, *(one for names in heard.values() for one in names)]:
+        sender = sender_of(name)
+        if known.setdefault(sender, name) != name:
+            raise EngineError(
+                "tasks of the batch were run again after others had used what they gave, as after the loss of an "
+                "executor. Nothing was changed; start the watch again",
+                value=sender,
+            )
+    for kind in (_KEPT, _DONE):
+        assert sum(name.startswith(kind) for name in known) in (0, places), "a task is for each place"
