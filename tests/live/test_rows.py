@@ -66,3 +66,18 @@ def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pyt
     batches = 3 * kept.FULL // size
     filled([size] * batches, np.ones(batches * size, np.uint8))
     assert 0 < sum(copied) <= batches * size
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 4)), max_size=30))
+def test_a_moment_stays_as_it_was_whatever_comes_after_it_or_after_one_before_it(steps: list[tuple[int, int]]) -> None:
+    alive = np.ones(200, np.uint8)
+    moments, expected = [Rows(SCHEMA)], [0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "SMALL", 5)
+        for number, (back, size) in enumerate(steps):
+            at = max(len(moments) - 1 - back, 0) if number % 3 == 0 else len(moments) - 1
+            slots = np.arange(expected[at], expected[at] + size)
+            moments.append(moments[at].with_more(pa.table({"x": slots}), slots, alive))
+            expected.append(expected[at] + size)
+    for moment, rows in zip(moments, expected, strict=True):
+        assert moment.living(alive)[1].column("x").to_pylist() == list(range(rows))

@@ -25,6 +25,8 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 
 _SECONDS = 1.0  # that they may take, unless the time limit is less
+_OVER = 0.5  # seconds by which they may go over the limit of a search that took nearly all of it
+_LEAST = 0.2  # that they have after a search that took more
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
 _SOUGHT = "the search was stopped before it verified any rule; given are"
@@ -56,24 +58,27 @@ class FirstRules:
         n_rows = self.pairs.n_rows
         return n_rows * (n_rows - 1) // 2 * self.pairs.costs.pair < self.seconds / 2 and not self.options.error
 
-    def instead_of(self, outcome: Outcome) -> Outcome:
-        """The outcome of a search that was stopped, with these rules where it has none."""
+    def instead_of(self, outcome: Outcome, left: float | None = None) -> Outcome:
+        """The outcome of a search that was stopped, with these rules where it has none; `left` is of its time limit."""
         if outcome.complete or len(outcome.boxes):
             return outcome
-        boxes, longest = self._found()
+        boxes, longest = self._found(self.seconds if left is None else min(self.seconds, max(left + _OVER, _LEAST)))
         if not len(boxes):
             return outcome
         which = f"all of at most {longest} predicates" if longest else "some of those"
         note = f"{_SOUGHT} {which} of = and != between two rows"
         return replace(outcome, boxes=boxes, notes=(note,))
 
-    def _found(self) -> tuple[Words, int]:
-        """The boxes in the whole space, and the predicates up to which they are all; 0 where some are missing."""
+    def _found(self, seconds: float) -> tuple[Words, int]:
+        """The boxes in the whole space that are found in so many seconds, and the predicates up to which they are all.
+
+        That is 0 where some are missing.
+        """
         whole = self.pairs.space
         inner = {place: slot for place, one in enumerate(whole.slots) if (slot := _equality(one)) is not None}
         space = PredicateSpace(tuple(inner.values()))
         boxes, longest = np.empty((0, space.words), np.uint64), 0
-        budget = Budget(replace(self.options, time_limit=self.seconds))
+        budget = Budget(replace(self.options, time_limit=seconds))
         budget.report("short rules")
         if inner:
             evidence, complete = LocalPairs(self.pairs.relation, space, self.options, self.tuning).everything(budget)

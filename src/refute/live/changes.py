@@ -35,8 +35,8 @@ class Changes:
         rules: Sequence[Rule],
     ) -> None:
         self.counts = dict(counts)
-        self._deltas = dict(deltas)
-        self._pairs = dict(pairs)
+        self._deltas = deltas
+        self._pairs = pairs
         self._rows = tuple(rows)  # before and after: a row that is gone is known to the first alone
         self._key = tuple(key)
         self._rules = tuple(rules)

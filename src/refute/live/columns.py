@@ -53,7 +53,7 @@ class ReadRows:
         self.table = table
         self.is_whole = is_whole
         self.made: dict[KeyColumn, Keys] = {}
-        self.alone: list[int] = []  # of a table of one row, the integers that its values tell, by their numbers
+        self.alone: Longs | None = None  # of a table of one row, the integers that its values tell, by their numbers
         self.keys: tuple[Lines, list[Bytes]] | None = None  # as `Columns.key_lines` gives them
         self._relation: Relation | None = None
 
@@ -157,7 +157,7 @@ class Columns:
             return rows.keys
         alone = self._alone(rows, self._n_key)
         if alone is not None:
-            found = np.array([alone], np.int64), self._all_valid
+            found = alone[: self._n_key].reshape(1, -1), self._all_valid
         else:
             keys = [self._keys(rows, reading, extend) for reading in self._key]
             lines = np.empty((len(rows), len(keys)), np.int64)
@@ -171,11 +171,11 @@ class Columns:
     def batch(self, rows: ReadRows, slots: Longs, *, extend: bool) -> tuple[Batch, set[str]]:
         """The rows as integers, and the columns in which some of them are null and that matters."""
         alone = self._alone(rows, len(self._numbers))
-        cells: Iterable[Longs]
+        cells: Sequence[Longs] | Lines
         if alone is None:
             cells, present = self._cells(rows, extend)
         else:
-            cells, present = np.array(alone, np.int64).reshape(-1, 1), {}
+            cells, present = alone.reshape(-1, 1), {}
         for name in self._barred:
             valid = _valid(rows.relation, name)
             if len(valid):
@@ -214,20 +214,27 @@ class Columns:
         }
         return [keys.values for keys in found], present
 
-    def _alone(self, rows: ReadRows, wanted: int) -> list[int] | None:
-        """The first integers of a row that comes alone, if its values tell them: none is null or not known yet."""
+    def _alone(self, rows: ReadRows, wanted: int) -> Longs | None:
+        """The integers of a row that comes alone, so many at least, if its values tell them.
+
+        None is null or not known yet. A row with all columns is read once, for its key and for what rules compare.
+        """
+        found = rows.alone
+        if found is not None and len(found) >= wanted:
+            return found
         table = rows.table
         if table.num_rows != 1:
             return None
-        cells, column, is_whole = rows.alone, table.column, rows.is_whole
-        for name, place, key_of, ordered, nulls in self._told_alone[len(cells) : wanted]:
-            if key_of is None:
-                return None
-            key = key_of(column(place if is_whole else name)[0].as_py(), ordered=ordered)
+        cells, column, is_whole = [], table.column, rows.is_whole
+        for name, place, key_of, ordered, nulls in self._told_alone if is_whole else self._told_alone[:wanted]:
+            key = None if key_of is None else key_of(column(place if is_whole else name)[0].as_py(), ordered=ordered)
             if key is None or (nulls and key == NULL_KEY):
-                return None
+                break
             cells.append(key)
-        return cells[:wanted]
+        if len(cells) < wanted:
+            return None
+        rows.alone = np.array(cells, np.int64)
+        return rows.alone
 
     def _keys(self, rows: ReadRows, reading: KeyColumn, extend: bool) -> Keys:
         """The integers of a column, and which rows have one; made once."""

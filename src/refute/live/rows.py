@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,10 @@ Alive = NDArray[np.uint8]
 
 FULL = 1 << 16  # rows of small segments that are joined
 LARGE = FULL >> 1  # rows from which a segment is not joined with others: most rows are then copied once
-SMALL = 64  # segments of less that are let be
+SMALL = 128  # segments of less that are let be
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Some rows, in the order of their slots."""
 
     slots: Longs
@@ -42,11 +41,21 @@ class Segment:
 
 
 class Rows:
-    """All rows at one moment. What changes them gives others, so a moment can be looked at later."""
+    """All rows at one moment. What changes them gives others, so a moment can be looked at later.
+
+    Moments that follow each other share a list that grows, of which each has the first segments as its own: so a row
+    that comes alone does not copy what says where all others are.
+    """
 
     def __init__(self, schema: pa.Schema, segments: Sequence[Segment] = ()) -> None:
         self.schema = schema
-        self.segments = tuple(segments)
+        self._shared = list(segments)
+        self._own = len(self._shared)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments of this moment."""
+        return tuple(self._shared[: self._own])
 
     @cached_property
     def _starts(self) -> Longs:
@@ -67,18 +76,27 @@ class Rows:
         if not len(slots):
             return self
         first, few = self._tail
-        found = Rows(self.schema, (*self.segments, Segment(slots, table)))
-        tail, full = found.segments[first:], few + len(slots) >= FULL
-        if len(tail) == 1 or not (full or len(tail) > SMALL):
-            if len(tail) > 1 or len(slots) < LARGE:
-                found._tail = first, few + len(slots)
-            return found
-        small, rows = 1, len(slots)
-        while small < len(tail) and (full or len(tail[-small - 1].slots) <= 4 * rows):
+        few, waiting = few + len(slots), self._own + 1 - first
+        if waiting > 1 and (few >= FULL or waiting > SMALL):
+            return self._with_joined(Segment(slots, table), first, few >= FULL, alive)
+        found = Rows(self.schema)
+        found._shared, found._own = self._shared, self._own + 1
+        if len(self._shared) > self._own:  # what came after this moment has been given up
+            found._shared = self._shared[: self._own]
+        found._shared.append(Segment(slots, table))
+        if waiting > 1 or len(slots) < LARGE:
+            found._tail = first, few
+        return found
+
+    def _with_joined(self, last: Segment, first: int, full: bool, alive: Alive) -> Rows:
+        """The rows and a segment, joined with small ones before it: with all from the first on if these are full."""
+        kept = [*self._shared[: self._own], last]
+        small, rows = 1, len(last.slots)
+        while first + small < len(kept) and (full or len(kept[-small - 1].slots) <= 4 * rows):
             small += 1
-            rows += len(tail[-small].slots)
-        joined = _joined(tail[-small:], alive)
-        return Rows(self.schema, (*found.segments[:-small], *([joined] if len(joined.slots) else [])))
+            rows += len(kept[-small].slots)
+        kept[-small:] = [one for one in [_joined(kept[-small:], alive)] if len(one.slots)]
+        return Rows(self.schema, kept)
 
     def in_few(self, alive: Alive) -> Rows:
         """The rows with all small segments as one: what is written should be few files."""

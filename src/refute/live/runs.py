@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from refute.index.levels import STANDARD, Levels, Merging, Upkeep
 from refute.index.run import Alive, Asking, Bound, Few, Run, RunShape, lines_of
 from refute.language.operators import Operator
-from refute.live.index import Batch, Compared, Found, Longs, Mask, Pairs, Watched
+from refute.live.index import Batch, Compared, Found, Longs, Pairs, Watched
 from refute.relation.arrays import exact_sum
 from refute.relation.constants import UFUNCS
 
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
 _NOTHING: Longs = np.empty(0, np.int64)
+_NO_PAIRS: Pairs = (_NOTHING, _NOTHING)
+_NONE_FOUND = Found(0, _NO_PAIRS)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Store:
     """The rows that stand on one side of some rules, all of which ask for the same equalities."""
 
@@ -34,11 +37,18 @@ class _Store:
     def shape(self) -> RunShape:
         return RunShape(len(self.equal), len(self.axes))
 
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of its lines, once all axes are known."""
+        return *self.equal, *self.axes
+
     def built(self, batch: Batch) -> Few | Run:
         """The rows of a batch that it would hold."""
-        mask = batch.admitted[self.rule][self.side]
-        columns = [_chosen(batch.keys[column], mask) for column in (*self.equal, *self.axes)]
-        return self.levels.of(lines_of(self.levels.shape, columns, _chosen(batch.slots, mask)))
+        mask, keys, slots = batch.admitted[self.rule][self.side], batch.keys, batch.slots
+        columns = [keys[column] for column in self.columns]
+        if mask is not None:
+            columns, slots = [column[mask] for column in columns], slots[mask]
+        return self.levels.of(lines_of(self.levels.shape, columns, slots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +80,10 @@ class _Probe:
         More than `most`: some number.
         """
         lines = self.own.delta.lines  # in the order of their own store, so those of a group follow each other
-        found, (first, second) = self.store.levels.pairs(self.both or self.asking, lines, alive, most)
+        found, pairs = self.store.levels.pairs(self.both or self.asking, lines, alive, most)
         if found == 0 or found > most:
-            return found, (_NOTHING, _NOTHING)
+            return found, _NO_PAIRS
+        first, second = pairs
         return found, (first, second) if self.side == 0 else (second, first)
 
     def own_pairs(self, alive: Alive, most: int) -> tuple[int, Pairs]:
@@ -193,11 +204,11 @@ class RunsIndex:
         found = []
         for number, limit in enumerate(limits):
             pairs = self._pairs(number, batch, limit, itself) if limit > 0 else None
-            if limit < 0:
-                found.append(Found(0, (_NOTHING, _NOTHING)))
+            if limit < 0 or pairs is _NO_PAIRS:
+                found.append(_NONE_FOUND)
             elif pairs is None:
                 count = self._counted(number, batch, itself=itself)
-                found.append(Found(count, None if count else (_NOTHING, _NOTHING)))
+                found.append(Found(count, None if count else _NO_PAIRS))
             else:
                 found.append(Found(len(pairs[0]), pairs))
         return found
@@ -223,7 +234,9 @@ class RunsIndex:
             if found > limit:
                 return None
             parts.append(pairs)
-        return _joined([s for s, _ in parts]), _joined([t for _, t in parts])
+        if len(parts) > 1:
+            return np.concatenate([s for s, _ in parts]), np.concatenate([t for _, t in parts])
+        return parts[0] if parts else _NO_PAIRS
 
     def _counted(self, number: int, batch: Batch, *, itself: bool) -> int:
         """How many pairs there are, none of them listed."""
@@ -249,10 +262,6 @@ class RunsIndex:
             if one.is_cross_column:
                 held &= UFUNCS[one.op](batch.keys[one.s], batch.keys[one.t])
         return int(np.count_nonzero(held))
-
-
-def _chosen(column: Longs, mask: Mask | None) -> Longs:
-    return column if mask is None else column[mask]
 
 
 def _others(rule: Watched) -> list[Compared]:
@@ -284,7 +293,3 @@ def _is_symmetric(rule: Watched) -> bool:
 
 def _may_pair_with_itself(rule: Watched) -> bool:
     return not any(not one.is_cross_column and one.op.is_strict for one in rule.compared)
-
-
-def _joined(parts: list[Longs]) -> Longs:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _NOTHING

@@ -19,7 +19,7 @@ from refute.live.arrivals import refuse_keys, refuse_nulls, repeated
 from refute.live.columns import ReadRows
 from refute.live.frame import Frame
 from refute.live.index import Batch, Found, Index, Longs
-from refute.live.rows import Alive, Rows
+from refute.live.rows import Alive, Rows, Segment
 from refute.live.store import Clashing, Violated, net
 from refute.relation import Relation
 from refute.relation.keys.key_index import KeyIndex
@@ -242,9 +242,8 @@ class State:
             change.pairs[rule.name] = clashing, tuple([NOTHING] * store.sides)
             change.deltas[rule.name] = len(clashing[0]), 0
             change.counts[rule.name] = store.count + len(clashing[0])
-        alive = self._reached(self.next_slot + len(came)).copy()
-        alive[came] = 1
-        change.rows = self.rows, self.rows.with_more(table, came, alive)
+        new = [Segment(came, table)] if len(came) else []
+        change.rows = self.rows, Rows(self.rows.schema, (*self.rows.segments, *new))
         return change
 
     def met(self, frame: Frame, rows: ReadRows, slots: Longs, limits: Sequence[int]) -> dict[int, Found]:
@@ -314,6 +313,8 @@ class State:
             ]
             added = insert(index, batch, new, frame.columns.followed, limits)
             frame.keep_keys(new, came)
+        if len(two_row) == len(self.rules):
+            return added, removed
         return self._with_single(frame, new, came, added), self._with_single(frame, old, gone, removed)
 
     def _vanishing(self, index: Index, batch: Batch, gone: Longs, stores: Sequence[Violated]) -> list[Found]:
@@ -334,8 +335,6 @@ class State:
 
     def _with_single(self, frame: Frame, rows: ReadRows | None, slots: Longs, two_row: Sequence[Found]) -> list[Found]:
         """What was found for each rule, rules about one row included; nothing for those that nothing can violate."""
-        if len(two_row) == len(self.rules):
-            return list(two_row)
         found = dict(zip(frame.columns.numbers, two_row, strict=True))
         each = []
         for number, rule in enumerate(self.rules):
@@ -354,7 +353,8 @@ class State:
             listed = store.is_listed and came.pairs is not None and went.pairs is not None
             new = None if came.pairs is None else came.pairs[: store.sides]
             old = None if went.pairs is None else went.pairs[: store.sides]
-            store.remove(went.count, self.alive)
+            if went.count:
+                store.remove(went.count, self.alive)
             store.add(came, new if listed else None, self.next_slot)
             if listed and new is not None and old is not None:
                 if moved is not None:

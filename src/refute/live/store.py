@@ -19,6 +19,7 @@ Kept: TypeAlias = tuple[Slots, ...]  # the same
 
 FEW = 1 << 10  # pairs up to which those of dead rows do not matter
 _NARROW = 1 << 31  # slots below fit 32 bits
+MANY = 1 << 6  # parts up to which none are joined
 LOOKS = 1 << 10  # kept pairs that are looked at in the time in which an index answers for one row
 
 
@@ -34,22 +35,21 @@ class Violated:
         self.sides = sides
         self.most = most
         self.count = 0
-        self._parts: list[Kept] | None = [] if most else None
+        self._parts: tuple[Kept, ...] | None = () if most else None
         self._held = 0
 
     @classmethod
     def restored(cls, sides: int, most: int, count: int, parts: list[Kept] | None) -> Violated:
         """What was saved of a rule."""
         found = cls(sides, most)
-        found.count, found._parts = count, parts
+        found.count, found._parts = count, None if parts is None else tuple(parts)
         found._held = sum(len(part[0]) for part in parts or ())
         return found
 
     def copy(self) -> Violated:
         """The same, to go another way from here on."""
         found = Violated(self.sides, self.most)
-        found.count, found._held = self.count, self._held
-        found._parts = None if self._parts is None else list(self._parts)
+        found.count, found._held, found._parts = self.count, self._held, self._parts
         return found
 
     def fill(self, detector: Detector, rule: Rule, slots: Longs) -> None:
@@ -59,8 +59,9 @@ class Violated:
 
     @property
     def parts(self) -> tuple[Kept, ...]:
-        """The pairs as they are kept, some of them of dead rows; none if only their number is."""
-        return tuple(self._parts or ())
+        """The pairs in few parts, some of them of dead rows; none if only their number is kept."""
+        self._join()
+        return self._parts or ()
 
     @property
     def is_listed(self) -> bool:
@@ -83,9 +84,11 @@ class Violated:
         if self._parts is None or pairs is None:
             self.forget()
         elif len(pairs[0]):
-            self._parts.append(pairs if slots > _NARROW else tuple([side.astype(np.int32) for side in pairs]))
+            part = pairs if slots > _NARROW else tuple([side.astype(np.int32) for side in pairs])
+            self._parts = (*self._parts, part)
             self._held += len(pairs[0])
-            self._join()
+            if len(self._parts) > MANY:
+                self._join()
 
     def is_worth_a_look(self, rows: int) -> bool:
         """Whether pairs that go with so many rows are found sooner among those that are kept than by an index."""
@@ -94,7 +97,7 @@ class Violated:
     def going(self, rows: Bits, alive: Flags) -> Found:
         """The open pairs of which a row is going, as bits say, while all such rows are alive still."""
         found: list[Kept] = []
-        for pairs in self._parts or ():
+        for pairs in self.parts:
             places = np.empty(min(len(pairs[0]), FEW), np.int64)
             number = touched(pairs[0], pairs[-1], rows, alive, places)
             if number > len(places):
@@ -108,7 +111,7 @@ class Violated:
         """Lets pairs go whose rows are no longer alive: so many."""
         self.count -= number
         if self._parts is not None and self._held > 2 * self.count + FEW:
-            self._parts = [pairs for pairs in self._open(alive) if len(pairs[0])]
+            self._parts = tuple([pairs for pairs in self._open(alive) if len(pairs[0])])
             self._held = sum(len(pairs[0]) for pairs in self._parts)
             assert self._held == self.count, "a pair is open as long as its rows are alive"
 
@@ -131,11 +134,15 @@ class Violated:
             yield pairs if open_ones.all() else tuple(side[open_ones] for side in pairs)
 
     def _join(self) -> None:
-        """Joins small parts, so that there are few."""
-        assert self._parts is not None
-        while len(self._parts) > 1 and len(self._parts[-2][0]) <= 2 * len(self._parts[-1][0]):
-            one, two = self._parts[-2:]
-            self._parts[-2:] = [tuple(np.concatenate(sides) for sides in zip(one, two, strict=True))]
+        """Joins small parts, so that there are few: each is then more than twice as long as all behind it."""
+        parts = self._parts or ()
+        first, behind = len(parts), 0
+        for place in range(len(parts) - 1, -1, -1):
+            if len(parts[place][0]) <= 2 * behind:
+                first = place
+            behind += len(parts[place][0])
+        if first < len(parts):
+            self._parts = (*parts[:first], tuple([np.concatenate(sides) for sides in zip(*parts[first:], strict=True)]))
 
 
 class Passing(Violated):

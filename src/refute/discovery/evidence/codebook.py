@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +36,9 @@ class Codebook:
         """The predicate space."""
         return self.layout.space
 
-    def points(self, clues: Clues) -> Words:
+    def points(self, clues: Clues, checked: Callable[[], None]) -> Words:
         """The points of the pairs (s, t) that have these clues (N, W), and after them those of the pairs as (t, s)."""
-        return self.layout.points(clues)
+        return self.layout.points(clues, checked)
 
 
 def codebook(relation: Relation, space: PredicateSpace, nulls: Nulls, *, keeps_pairs: bool = False) -> Codebook:

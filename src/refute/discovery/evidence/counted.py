@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
+from refute.discovery.space.layout import unchecked
 from refute.discovery.space.slots import PredicateSpace, States, Words
 from refute.kernels.evidence.coverage import weights_inside
 from refute.kernels.evidence.points import distinct_points
@@ -23,10 +24,6 @@ Order = NDArray[np.signedinteger]
 _MANY = 1 << 14  # points from which on linear sorts are worth loading
 _HALF = 32
 _AT_ONCE = 1 << 16  # points between two looks at the clock
-
-
-def _unchecked() -> None:
-    """Let work go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ class Evidence:
         counts: Counts,
         firsts: Firsts | None = None,
         *,
-        checked: Callable[[], None] = _unchecked,
+        checked: Callable[[], None] = unchecked,
     ) -> Evidence:
         """The evidence of points that may repeat; the lowest of a point's `firsts` stays.
 
@@ -125,8 +122,11 @@ class Evidence:
         for word in range(1, space.words):
             checked()
             ties = _by_next_word(points, word, order, ties)
-        checked()
-        ordered = np.take(points, order, axis=0, out=empty(points.shape, np.uint64), mode="clip")
+        ordered = empty(points.shape, np.uint64)
+        for first in range(0, len(order), _AT_ONCE):
+            checked()
+            some = slice(first, first + _AT_ONCE)
+            np.take(points, order[some], axis=0, out=ordered[some], mode="clip")
         counts = counts[order]
         firsts = None if firsts is None else firsts[order]
         if not len(ties.places):
@@ -146,12 +146,13 @@ class Evidence:
         counts: Counts,
         firsts: Firsts | None = None,
         *,
-        checked: Callable[[], None] = _unchecked,
+        checked: Callable[[], None] = unchecked,
     ) -> Evidence:
         """The evidence of unordered pairs with these clues (N, W), each taken in both roles; `checked` as for `of`."""
         checked()
         both = None if firsts is None else np.concatenate([firsts, turned_pairs(firsts)])
-        return cls.of(book.space, book.points(clues), np.concatenate([counts, counts]), both, checked=checked)
+        points = book.points(clues, checked)
+        return cls.of(book.space, points, np.concatenate([counts, counts]), both, checked=checked)
 
 
 def packed_pairs(s_rows: NDArray[np.int64], t_rows: NDArray[np.int64]) -> Firsts:
@@ -217,7 +218,7 @@ def distinct_counts(points: Words, counts: Counts) -> tuple[Words, Counts]:
     return (points if found == len(points) else np.take(points, first[:found], axis=0)), totals[:found]
 
 
-def merged(space: PredicateSpace, parts: Iterable[Evidence], *, checked: Callable[[], None] = _unchecked) -> Evidence:
+def merged(space: PredicateSpace, parts: Iterable[Evidence], *, checked: Callable[[], None] = unchecked) -> Evidence:
     """The evidence of all parts together; parts must not have seen the same pairs if counts are to be right."""
     listed = list(parts)
     checked()

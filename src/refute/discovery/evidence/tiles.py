@@ -186,7 +186,7 @@ def evidence_of(
     rank[order] = np.arange(len(order))
     found = Evidence.of(
         book.space,
-        book.points(clues),
+        book.points(clues, checked),
         np.concatenate([counts, counts]),
         np.concatenate([2 * rank, 2 * rank + 1]),
         checked=checked,

@@ -5,6 +5,7 @@ Clues of the same space therefore mean the same before and after rows come and g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +19,12 @@ from refute.language.predicate import Column, Constant, Row
 from refute.runtime.arrays import empty
 
 _WORD_BITS = 31
+_AT_ONCE = 1 << 16  # clues between two looks at the clock
 Clues = NDArray[np.int32]
+
+
+def unchecked() -> None:
+    """Let work go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +56,16 @@ class ClueLayout:
     pairs: dict[tuple[str, str], PairField]
     rows: dict[tuple[str, str | Constant], RowField]
 
-    def points(self, clues: Clues) -> Words:
-        """The points of the pairs (s, t) that have these clues (N, W), and after them those of the pairs as (t, s)."""
+    def points(self, clues: Clues, checked: Callable[[], None] = unchecked) -> Words:
+        """The points of the pairs (s, t) that have these clues (N, W), and after them those of the pairs as (t, s).
+
+        `checked` is called again and again, and ends this by an error of its own.
+        """
         out = empty((2 * len(clues), self.space.words), np.uint64)
-        points_of_clues(self._reading, np.ascontiguousarray(clues), out)
+        whole = np.ascontiguousarray(clues)
+        for first in range(0, len(clues), _AT_ONCE):
+            checked()
+            points_of_clues(self._reading, whole, out, first, min(first + _AT_ONCE, len(clues)))
         return out
 
     @cached_property

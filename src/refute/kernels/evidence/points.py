@@ -32,16 +32,16 @@ class Reading(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def points_of_clues(reading: Reading, clues: Array, out: Array) -> None:
-    """Write the points of N pairs to out[:N], and those of the pairs with rows exchanged to out[N:].
+def points_of_clues(reading: Reading, clues: Array, out: Array, begin: int, end: int) -> None:
+    """Write the points of N pairs to out[:N], and those of the pairs with rows exchanged to out[N:]; of some pairs.
 
-    clues: (N, W) int32; out: (2N, words) uint64. Cost: N x G.
+    clues: (N, W) int32; out: (2N, words) uint64. Cost: (end - begin) x G.
     """
     total, words = clues.shape
     block = np.empty((words, _BLOCK), np.int32)  # by words, so loops run over what stands side by side
     points = np.empty((out.shape[1], _BLOCK), np.uint64)
-    for start in range(0, total, _BLOCK):
-        size = min(_BLOCK, total - start)
+    for start in range(begin, end, _BLOCK):
+        size = min(_BLOCK, end - start)
         for n in range(size):
             for w in range(words):
                 block[w, n] = clues[start + n, w]
