@@ -5,8 +5,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+KERNELS := $(VENV)/.kernels
 TOOLS := $(VENV)/.tools
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE # what pip does not compile, Python does at the first import, and keeps it
 T ?= tests
 JOBS ?= 3
 
@@ -14,7 +16,11 @@ OLDEST := .venv-oldest
 
 .PHONY: install tools demo test lint unit oldest bench docs format clean
 
-install: $(STAMP)
+install: $(KERNELS)
+
+$(KERNELS): $(STAMP)
+	@$(BIN)/refute prepare --kernels || true
+	@touch $@
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Refute needs Python 3.11 or newer, and found no python3 on the PATH." >&2; exit 1; }
@@ -23,7 +29,6 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing Refute and Spark into $(VENV) (Spark is large: downloading it may take some minutes)"
 	@$(PIP) --editable '.[spark]'
-	@$(BIN)/refute prepare --kernels || true
 	@touch $@
 
 tools: $(TOOLS)
@@ -32,10 +37,11 @@ $(TOOLS): $(STAMP)
 	@echo "Installing what tests and benchmarks need into $(VENV)"
 	@$(BIN)/python .ci/requirements.py dev bench > $(VENV)/requirements.txt
 	@$(PIP) --requirement $(VENV)/requirements.txt
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true  # tests take warnings of the compiler for errors
 	@$(BIN)/refute prepare --quiet || true
 	@touch $@
 
-demo: install  ## discover and check rules on the sample data that ships with Refute
+demo: $(STAMP)  ## discover and check rules on the sample data that ships with Refute
 	@$(BIN)/refute demo
 
 test: lint unit  ## what CI runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 
 from refute.cli import demo
 from refute.cli.app import run
-from refute.cli.source import Opened, open_data
 from refute.errors import EngineError
 
 
@@ -46,17 +46,19 @@ def test_where_spark_does_not_start_this_process_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    def no_java(data: str, engine: str, *others: Any) -> Opened:
-        if engine == "spark":
-            raise EngineError("Spark needs Java 17")
-        return open_data(data, engine, *others)
+    def no_java(*given: Any, **named: Any) -> Future[Any]:
+        failed: Future[Any] = Future()
+        failed.set_exception(EngineError("Spark needs Java 17"))
+        return failed
 
-    monkeypatch.setattr(demo, "open_data", no_java)
+    monkeypatch.setattr(demo, "begin_spark", no_java)
     assert run(["demo", "--html", str(tmp_path / "page.html")]) == 0
     assert "This process checked them, as Spark did not start: Spark needs Java 17." in capsys.readouterr().out
     for named in (["--engine", "spark"], ["--master", "local[1]"]):
         assert run(["demo", *named]) == 3
-        assert capsys.readouterr() == ("", "refute: Spark needs Java 17\n")
+        told = capsys.readouterr()
+        assert told.err == "refute: Spark needs Java 17\n"
+        assert "Next, with" not in told.out
 
 
 def test_compiling_is_announced_on_the_first_use_and_then_never_again(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "constraint": lambda: rf.parse("not (s.zip = t.zip and s.city != t.city)"),
     "monitor": monitor,
     "changes": lambda: monitor().delete([28]),
+    "rule changes": lambda: rf.Tracker(TABLE, key="id", max_predicates=2).delete([28, 29]),
     "suspects": lambda: rf.suspects(TABLE, RULES),
     "proposals": lambda: rf.propose(TABLE),
     "discovery": lambda: rf.discover(TABLE, max_predicates=2),
@@ -76,6 +77,13 @@ def test_it_says_in_one_short_line_what_it_is(name: str) -> None:
     if name in TABLES:
         frame = found.to_pandas()
         assert frame.shape[1] >= 2
+
+
+def test_a_rule_is_its_name_and_what_it_says() -> None:
+    book = rf.RuleBook.of(RULES)
+    assert repr(book[0]) == "Rule('zip_fixes_city': 'zip -> city', error)"
+    proposed = rf.load_rules({"rules": [{"name": "a\nb", "row": "id > 0", "status": "proposed"}]})
+    assert repr(proposed[0]) == "Rule('a\\nb': 'id > 0', warn, proposed)"
 
 
 def test_objects_that_hold_many_iterate() -> None:

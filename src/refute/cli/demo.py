@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,14 +17,23 @@ from refute.cli.discover import describe_proposals
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.progress import counting, following, waiting
-from refute.cli.source import Opened, engine_option, open_data
+from refute.cli.source import Opened, begin_spark, engine_option, open_data
 from refute.cli.terminal import say, say_lines
 from refute.data import RULES, TABLE
 from refute.errors import EngineError, InferredTypesWarning, OptionError
 from refute.writing import write_text
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _SHOWN = 6
 _PAGE = "refute-demo.html"
+# For a table this small, planning anew after each stage and generating code take longer than the work itself.
+_FEW_ROWS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
 _NEXT = """\
 Next, with data of your own:
   refute discover sales.csv --out rules.yaml     rules that the rows speak for, as a file to edit
@@ -47,15 +58,16 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
     With --engine auto, rules are checked on Spark where it is installed, and otherwise in this process.
     """
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
-    with waiting("Starting", options.quiet):
-        opened, remark = _opened(options, engine)
+    propose, starting = refute.propose, _begun(options, engine)  # Spark starts while rules are proposed
     _say(options, f"{TABLE}: 1,000 rows of a made-up table of tax payers, a few of them wrong.\n")
     _say(options, f"$ refute discover {TABLE.name} --top {_SHOWN}")
     with following("Proposing", options.quiet) as follow:
-        found = refute.propose(TABLE, engine="local", progress=follow)
+        found = propose(TABLE, engine="local", progress=follow)
     _say(options, describe_proposals(TABLE.name, found, _SHOWN) + "\n")
     _say(options, f"$ refute check {TABLE.name} {RULES.name} --html {page}")
     book = refute.load_rules(RULES)
+    with waiting("Starting", options.quiet):
+        opened, remark = _opened(options, engine, starting)
     with counting("Checking", len(book), options.quiet, spark=opened.on_spark) as step:
         # On Spark as for a large table: tasks answer. So few rows would otherwise come here, as those to blame do.
         report = _checked(opened, book, options, step, **({"driver_bytes": 0} if opened.on_spark else {}))
@@ -81,9 +93,18 @@ def _checked(
     return refute.check(opened.table, book, progress=step, **about, **reading)
 
 
-def _opened(options: SharedOptions, engine: str) -> tuple[Opened, str]:
-    """The sample, and a word on who answers for it."""
+def _begun(options: SharedOptions, engine: str) -> Future[SparkSession] | None:
+    """The Spark that starts for the demonstration; None where this process does without."""
     if engine == "local" or (engine == "auto" and importlib.util.find_spec("pyspark") is None):
+        return None
+    if not (options.master or options.remote):
+        options = replace(options, conf={**_FEW_ROWS, **options.conf})
+    return begin_spark(options, brief=True)
+
+
+def _opened(options: SharedOptions, engine: str, starting: Future[SparkSession] | None) -> tuple[Opened, str]:
+    """The sample, and a word on who answers for it."""
+    if starting is None:
         adds = (
             "Spark, which `pip install 'refute[spark]'` adds, does the same for tables of any size."
             if engine == "auto"
@@ -91,13 +112,13 @@ def _opened(options: SharedOptions, engine: str) -> tuple[Opened, str]:
         )
         return open_data(str(TABLE), "local", options), f"This process checked them. {adds}"
     try:
-        opened = open_data(str(TABLE), "spark", options)
+        session = starting.result()
     except EngineError as error:
         if engine == "spark" or options.master or options.remote:
             raise
         return open_data(str(TABLE), "local", options), f"This process checked them, as Spark did not start: {error}."
     where = options.master or options.remote or "embedded in this process"
-    return opened, f"Spark checked them ({where}), and would on a cluster."
+    return Opened(str(TABLE), {"engine": "spark"}, session), f"Spark checked them ({where}), and would on a cluster."
 
 
 def _written(report: refute.Report, page: Path) -> str:

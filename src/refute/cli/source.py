@@ -154,40 +154,30 @@ def open_data(
 
 def start_spark(options: SharedOptions, *, brief: bool, hint: str = "") -> SparkSession:
     """The Spark that a command runs on; `brief` as for a session, `hint` says what to do without Spark."""
-    with needing("Spark", "spark", hint):
-        from refute.spark.session import session
-        from refute.spark.session.warning import ignore_pandas_warning
-    ignore_pandas_warning()
-    running = _aside(
-        lambda: session(
-            options.master,
-            options.remote,
-            options.verbose,
-            brief=brief,
-            settings=options.conf,
-            py_files=options.py_files,
-        )
-    )
+    running = begin_spark(options, brief=brief, hint=hint).result()
     if shows_progress(options.quiet) and options.remote is None:
         _hint_at_preparing()
     return running
 
 
-def _aside(start: Callable[[], SparkSession]) -> SparkSession:
-    """Start Spark in a thread of its own, so Ctrl-C ends this process at once, and Java then ends by itself.
-
-    Also, Spark then leaves the meaning of Ctrl-C alone.
-    """
-    done: Future[SparkSession] = Future()
+def begin_spark(options: SharedOptions, *, brief: bool, hint: str = "") -> Future[SparkSession]:
+    """The same while it still starts, in a thread of its own: Ctrl-C ends this process at once, and Java then ends by
+    itself. Also, Spark then leaves the meaning of Ctrl-C alone."""
+    with needing("Spark", "spark", hint):
+        from refute.spark.session import session
+        from refute.spark.session.warning import ignore_pandas_warning
+    ignore_pandas_warning()
+    started: Future[SparkSession] = Future()
+    place, settings, files = (options.master, options.remote, options.verbose), options.conf, options.py_files
 
     def run() -> None:
         try:
-            done.set_result(start())
+            started.set_result(session(*place, brief=brief, settings=settings, py_files=files))
         except BaseException as error:  # noqa: BLE001  raised where it is waited for
-            done.set_exception(error)
+            started.set_exception(error)
 
     Thread(target=run, name="refute-start", daemon=True).start()
-    return done.result()
+    return started
 
 
 def _hint_at_preparing() -> None:

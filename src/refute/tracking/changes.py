@@ -102,6 +102,7 @@ class RowCounts(NamedTuple):
 
 
 Told = tuple[list[AddedRule], list[RemovedRule]]
+_SHOWN = 20  # rules in a notebook
 
 
 class RuleChanges:
@@ -168,3 +169,10 @@ class RuleChanges:
 
     def __repr__(self) -> str:
         return f"RuleChanges(+{self.n_added:,} -{self.n_removed:,})"
+
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        changed = [*self.removed, *self.added]
+        rows = [str(one).partition(": ")[::2] for one in changed[:_SHOWN]]
+        return table_part(repr(self), ("change", "rule"), rows, more=max(len(changed) - _SHOWN, 0))

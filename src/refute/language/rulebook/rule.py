@@ -60,6 +60,10 @@ class Rule:
         if self.status is Status.PROPOSED:
             object.__setattr__(self, "severity", Severity.WARN)
 
+    def __repr__(self) -> str:
+        proposed = ", proposed" if self.status is Status.PROPOSED else ""
+        return f"Rule({self.name!r}: {self.source or str(self.constraint)!r}, {self.severity.value}{proposed})"
+
     @classmethod
     def of(cls, rule: object) -> Rule:
         """The rule of a text, a constraint or a rule; a text that stands for several rules is an error."""

@@ -57,8 +57,9 @@ class SparkContest(ABC):
         return self.violations(frame.withColumn(_ALL, F.lit(True)), _ALL, into).drop(_ALL)
 
     @abstractmethod
-    def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
-        """How many of the free rows at least must go, and how many of each row prove it."""
+    def fewest(self, frame: DataFrame, free: str, busy: str, into: str, needed: str) -> tuple[int, DataFrame]:
+        """How many of the free rows at least must go, and how many of each row prove it: where the fewest are found
+        exactly, the number is that of the sum of a column `needed`, and 0 is given for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +108,7 @@ class SparkOneValue(SparkContest):
         counted = counted.withColumn(into, F.when(F.col(self.flag), found).otherwise(F.lit(0)).cast("bigint"))
         return self._plain(counted).drop(_SUM, _TWIN)
 
-    def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
+    def fewest(self, frame: DataFrame, free: str, busy: str, into: str, needed: str) -> tuple[int, DataFrame]:
         """All but the largest value of each group; where it has more than half, as many of its rows prove it."""
         ranked = self._ranked(frame, free)
         whole = F.sum(F.when(F.col(self.flag), F.col(free)).otherwise(F.lit(0))).over(self._group)
@@ -118,10 +119,8 @@ class SparkOneValue(SparkContest):
         proving = F.when(F.col(_RANK) == F.col(_BEST), matched).otherwise(F.col(free))
         used = F.when(F.col(self.flag) & (F.col(_NEEDED) > 0), proving).otherwise(F.lit(0)).cast("bigint")
         is_first = F.col(self.flag) & (F.min(ROW_COLUMN).over(self._group) == F.col(ROW_COLUMN))
-        found = ranked.withColumn(into, used).withColumn(_TOTAL, F.when(is_first, F.col(_NEEDED)))
-        found = self._plain(found).drop(_SUM, _FIRST, _RANK, _BEST, _NEEDED).localCheckpoint()
-        ((needed,),) = found.agg(F.sum(_TOTAL)).collect()
-        return int(needed or 0), found.drop(_TOTAL)
+        found = ranked.withColumn(into, used).withColumn(needed, F.when(is_first, F.col(_NEEDED)))
+        return 0, self._plain(found).drop(_SUM, _FIRST, _RANK, _BEST, _NEEDED)
 
     def near(self, frame: DataFrame, flags: SparkColumn) -> DataFrame:
         """Tells of each row, in a column `NEAR`, whether some row of its group has a flag."""

@@ -56,11 +56,9 @@ class SparkInOrder(SparkContest):
         """Counted group by group."""
         return self._asked(frame, OrderQuestion.VIOLATIONS, (among,), into)
 
-    def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
+    def fewest(self, frame: DataFrame, free: str, busy: str, into: str, needed: str) -> tuple[int, DataFrame]:
         """All but the most that can stay; the groups in which some must go prove it."""
-        found = self._asked(frame, OrderQuestion.FEWEST, (free, busy), into).localCheckpoint()
-        ((needed,),) = found.agg(F.sum(_FEWEST)).collect()
-        return int(needed or 0), found.drop(_FEWEST)
+        return 0, self._asked(frame, OrderQuestion.FEWEST, (free, busy), into).withColumnRenamed(_FEWEST, needed)
 
     def largest(self, frame: DataFrame) -> int:
         """How many rows the largest group has."""

@@ -88,7 +88,7 @@ class SparkRounds(SparkContest):
         joined = frame.join(other, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
         return joined.withColumn(into, F.coalesce(F.col(_DEGREE), F.lit(0)).cast("bigint")).drop(_OTHER, _DEGREE)
 
-    def fewest(self, frame: DataFrame, free: str, busy: str, into: str) -> tuple[int, DataFrame]:
+    def fewest(self, frame: DataFrame, free: str, busy: str, into: str, needed: str) -> tuple[int, DataFrame]:
         """So many that the rows with the most violations could cover all of them."""
         degrees = self._among(frame, frame.where(F.col(self.flag) & (F.col(free) > 0)).select(ROW_COLUMN))
         proving = degrees.select(F.col(ROW_COLUMN).alias(_OTHER))

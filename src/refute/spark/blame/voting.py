@@ -35,7 +35,7 @@ from refute.spark.worker import RESERVED, ROW_COLUMN
 SUSPECT = RESERVED + "suspect"
 _ALIVE, _PRIOR, _WEIGHT, _SHARE, _TRUST = (RESERVED + name for name in ("alive", "prior", "weight", "share", "trust"))
 _KEPT, _NOW, _OTHER = RESERVED + "kept", RESERVED + "now", RESERVED + "other"
-_FREE, _BUSY, _USED = RESERVED + "free", RESERVED + "busy", RESERVED + "used"
+_FREE, _BUSY, _USED, _NEEDED = (RESERVED + name for name in ("free", "busy", "used", "fewest"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,8 +130,8 @@ class Voting:
     def _keep_evenly(self) -> list[int]:
         """Have each contest keep the most rows; how many go by each."""
         frame = self._frame.withColumn(_WEIGHT, self._weighed(F.lit(FULL)))
-        for number, contest in _counting_first(list(enumerate(self._contests))):
-            frame = contest.keep(frame, _WEIGHT, f"{_KEPT}_{number}").localCheckpoint()
+        for at, (number, contest) in enumerate(_counting_first(list(enumerate(self._contests)))):
+            frame = _settled(contest.keep(frame, _WEIGHT, f"{_KEPT}_{number}"), at, contest)
         self._frame = frame.localCheckpoint()
         if not self._contests:
             return []
@@ -148,19 +148,19 @@ class Voting:
         for _ in range(ROUNDS):
             frame = self._frame.withColumn(_WEIGHT, self._weighed(F.col(_TRUST)))
             frame = frame.withColumn(_SHARE, F.lit(FULL).cast("bigint"))
-            for number, contest in broken:
+            for at, (number, contest) in enumerate(broken):
                 voted = contest.vote(frame, _WEIGHT, _SHARE)
                 if voted is None:
                     kept = f"{_KEPT}_{number}"
                     if contest.exact:
                         kept = _NOW
-                        frame = contest.keep(frame, _WEIGHT, kept).localCheckpoint()
+                        frame = contest.keep(frame, _WEIGHT, kept)
                     stays = F.col(_ALIVE) & F.col(kept)
                     voted = frame.withColumn(
                         _SHARE, F.when(stays, F.col(_SHARE)).otherwise(F.least(_SHARE, F.lit(LITTLE)))
                     )
                     voted = voted.drop(_NOW)
-                frame = voted.localCheckpoint()  # Connect takes plans of limited depth
+                frame = _settled(voted, at)
             weight = F.greatest(F.expr(f"shiftright({_PRIOR} * {_SHARE}, 16)"), F.lit(1))
             frame = frame.withColumn(_SHARE, weight.cast("bigint")).localCheckpoint()
             ((change,),) = frame.agg(F.max(F.abs(F.col(_SHARE) - F.col(_TRUST)))).collect()
@@ -168,9 +168,10 @@ class Voting:
             if int(change or 0) <= STILL:
                 break
         frame = self._frame.withColumn(_WEIGHT, self._weighed(F.col(_TRUST)))
-        for number, contest in broken:
+        for at, (number, contest) in enumerate(broken):
             if contest.exact:
-                frame = contest.keep(frame.drop(f"{_KEPT}_{number}"), _WEIGHT, f"{_KEPT}_{number}").localCheckpoint()
+                kept = f"{_KEPT}_{number}"
+                frame = _settled(contest.keep(frame.drop(kept), _WEIGHT, kept), at)
         self._frame = frame
 
     def _spare(self, broken: Sequence[tuple[int, SparkContest]], priority: SparkColumn) -> None:
@@ -179,8 +180,8 @@ class Voting:
         They are suspects, which come here in any case, and clash with nothing but each other.
         """
         frame, clashes = self._frame, [f"{_OTHER}_{number}" for number, _ in broken]
-        for number, contest in _counting_first(broken):
-            frame = contest.violations(frame, _NOW, f"{_OTHER}_{number}").localCheckpoint()
+        for at, (number, contest) in enumerate(_counting_first(broken)):
+            frame = _settled(contest.violations(frame, _NOW, f"{_OTHER}_{number}"), at, contest)
         free = all_of([F.col(_ALIVE), ~F.col(_NOW), *(F.col(name) == 0 for name in clashes)])
         names, flags = self._alike.names, [contest.flag for _, contest in broken]
         asked = frame.where(free).select(*names, *flags, priority.alias(_SHARE), ROW_COLUMN)
@@ -207,9 +208,9 @@ class Voting:
         """Count violations, all and with rows that stay, and say which rows with one key are no better than others."""
         frame = self._frame
         numbers = range(len(self._contests))
-        for number, contest in _counting_first(list(enumerate(self._contests))):
-            frame = contest.everywhere(frame, Verdicts.violations(number)).localCheckpoint()
-            frame = contest.violations(frame, _NOW, Verdicts.clears(number)).localCheckpoint()
+        for at, (number, contest) in enumerate(_counting_first(list(enumerate(self._contests)))):
+            frame = _settled(contest.everywhere(frame, Verdicts.violations(number)), 0, contest)
+            frame = _settled(contest.violations(frame, _NOW, Verdicts.clears(number)), at, contest)
         self._frame = frame.localCheckpoint()
         if self._contests:
             counts = [F.max(F.when(F.col(_NOW), F.col(Verdicts.clears(number)))) for number in numbers]
@@ -236,22 +237,34 @@ class Voting:
         if not broken:
             return int(must)
         frame = self._frame.withColumn(_BUSY, F.lit(0).cast("bigint"))
-        for _, contest in _counting_first(broken):
-            frame = contest.violations(frame, _ALIVE, _OTHER).localCheckpoint()
-            frame = frame.withColumn(_BUSY, F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)).drop(
-                _OTHER
-            )
+        for at, (_, contest) in enumerate(_counting_first(broken)):
+            frame = contest.violations(frame, _ALIVE, _OTHER)
+            busy = F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)
+            frame = _settled(frame.withColumn(_BUSY, busy).drop(_OTHER), at, contest)
         frame = frame.withColumn(_FREE, F.when(F.col(_ALIVE), F.col(TIMES)).otherwise(F.lit(0)).cast("bigint"))
         whole = frame = frame.localCheckpoint()
-        total, most = 0, 0
-        for number, contest in sorted(broken, key=lambda one: not isinstance(one[1], SparkOneValue)):
-            needed, used = contest.fewest(frame, _FREE, _BUSY, _USED)
-            alone = needed if total == 0 else gone[number]
-            if total and not contest.exact:
-                alone = contest.fewest(whole, _FREE, _BUSY, _USED)[0]
-            most, total = max(most, alone), total + needed
-            frame = used.withColumn(_FREE, F.col(_FREE) - F.col(_USED)).drop(_USED).localCheckpoint()
+        total, most, sums = 0, 0, []
+        for at, (number, contest) in enumerate(sorted(broken, key=lambda one: not isinstance(one[1], SparkOneValue))):
+            counted, used = contest.fewest(frame, _FREE, _BUSY, _USED, f"{_NEEDED}_{number}")
+            if contest.exact:
+                alone = gone[number]
+                sums.append(F.sum(f"{_NEEDED}_{number}"))
+            else:
+                alone = counted if whole is frame else contest.fewest(whole, _FREE, _BUSY, _USED, _NEEDED)[0]
+            most, total = max(most, alone), total + counted
+            frame = _settled(used.withColumn(_FREE, F.col(_FREE) - F.col(_USED)).drop(_USED), at, contest)
+        needed = frame.agg(*sums).collect()[0] if sums else ()
+        total += sum(int(number or 0) for number in needed)
         return int(must) + max(total, most)
+
+
+_PLANS = 3  # contests that one plan may ask: Connect takes plans of limited depth
+
+
+def _settled(frame: DataFrame, at: int, contest: SparkContest | None = None) -> DataFrame:
+    """The frame after one more contest; evaluated after some of them, and after one that counts its rows at once."""
+    counts = contest is not None and not contest.exact
+    return frame.localCheckpoint() if counts or at % _PLANS == _PLANS - 1 else frame
 
 
 def _counting_first(contests: Sequence[tuple[int, SparkContest]]) -> list[tuple[int, SparkContest]]:
