@@ -30,7 +30,8 @@ from benchmarks.worker import Worker
 
 LARGE, SMALL = 100_000, 10_000
 BATCHES = 3  # of each kind that are measured, after one that is not
-FIRST = 10  # small ones before them
+FIRST = 30  # small ones before them
+COMING, CHANGING, GOING = 60_000, 20_000, 20_000  # rows of a batch with all operations; a row that changes is all new
 LIMIT = 3000.0
 HISTORIES = (MILLION, 5 * MILLION)
 
@@ -149,11 +150,12 @@ def taken(rows: str) -> Callable[[], Told]:
 
 
 def streamed(rows: str, driver_bytes: str | None = None) -> Callable[[], Told]:
-    """A worker's job: the same through a stream of Parquet files, then small batches, then updates and deletes."""
+    """A worker's job: the same through a stream of Parquet files, then small batches, then some of all operations."""
     from refute.spark.session import session
 
     size = int(rows)
-    table = read(tax(size + (BATCHES + 1) * (LARGE + SMALL) + FIRST * SMALL, DIRTY))
+    rows_of_each = LARGE + SMALL + COMING + CHANGING
+    table = read(tax(size + (BATCHES + 1) * rows_of_each + FIRST * SMALL, DIRTY))
     running = session("local[2]", settings={"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "4"})
 
     def run() -> Told:
@@ -186,27 +188,31 @@ def streamed(rows: str, driver_bytes: str | None = None) -> Callable[[], Told]:
                     place, number = place + step, number + 1
                 facts[what] = _mean(spent)
             spent, chosen = [], np.random.default_rng(3).permutation(size)
+            left = [table.slice(0, place)]
             gone: list[int] = []
             for turn in range(BATCHES + 1):
-                ids = chosen[turn * LARGE : (turn + 1) * LARGE]
-                held = table.take(pa.array(np.sort(ids)))
-                half = len(held) // 2
-                gone += held.column("id").slice(half).to_pylist()
-                changes = held.append_column("op", pa.array(["update"] * half + ["delete"] * (len(held) - half)))
-                spent.append(_batch(watch, source, number, changes))
-                number += 1
+                ids = pa.array(chosen[turn * (CHANGING + GOING) : (turn + 1) * (CHANGING + GOING)])
+                new, place = table.slice(place, COMING), place + COMING
+                changed, place = _renamed(table.slice(place, CHANGING), ids[:CHANGING]), place + CHANGING
+                parts = {"insert": new, "update": changed, "delete": table.take(ids[CHANGING:])}
+                changes = [rows.append_column("op", pa.repeat(op, len(rows))) for op, rows in parts.items()]
+                spent.append(_batch(watch, source, number, pa.concat_tables(changes)))
+                left, gone, number = [*left, new, changed], gone + ids.to_pylist(), number + 1
             facts["mixed_s"] = _mean(spent)
             counts = watch.counts
             watch.stop()
-            whole = table.slice(0, place)
-            stays = whole.filter(pc.invert(pc.is_in(whole.column("id"), pa.array(gone))))
-            facts["exact"] = float(_checked(stays) == counts)
+            stays = left[0].filter(pc.invert(pc.is_in(left[0].column("id"), pa.array(gone))))
+            facts["exact"] = float(_checked(pa.concat_tables([stays, *left[1:]])) == counts)
             facts["files"] = float(sum(path.is_file() for path in (folder / "w").rglob("*")))
             return Told(None, facts)
         finally:
             shutil.rmtree(folder)
 
     return run
+
+
+def _renamed(rows: pa.Table, ids: pa.Array) -> pa.Table:
+    return rows.set_column(rows.column_names.index("id"), "id", ids)
 
 
 def _spark_schema(running: Any, feed: pa.Table, folder: Path) -> Any:

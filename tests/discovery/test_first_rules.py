@@ -60,6 +60,12 @@ def test_a_search_that_found_rules_keeps_them() -> None:
     assert FirstRules(pairs, Options()).instead_of(complete) is complete
 
 
+def test_a_limit_that_is_long_over_leaves_them_little_time_but_never_claims_to_be_complete() -> None:
+    pairs = pairs_of(numbers(30, 3, 5), Options(time_limit=5.0))
+    found = FirstRules(pairs, Options(time_limit=5.0)).instead_of(stopped(pairs), left=-60.0)
+    assert not found.complete
+
+
 def test_they_are_left_out_where_all_pairs_take_long() -> None:
     pairs = pairs_of(numbers(300, 3, 5), Options())
     assert FirstRules(pairs, Options()).are_quick

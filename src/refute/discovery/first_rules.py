@@ -25,7 +25,7 @@ from refute.discovery.tuning import STANDARD, Tuning
 from refute.discovery.work import Budget
 
 _SECONDS = 1.0  # that they may take, unless the time limit is less
-_OVER = 0.5  # seconds by which they may go over the limit of a search that took nearly all of it
+_OVER = 0.5  # seconds by which they may go over a limit that is nearly used up, and that they have after Ctrl-C
 _LEAST = 0.2  # that they have after a search that took more
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates

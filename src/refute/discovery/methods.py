@@ -24,7 +24,7 @@ def searched(pairs: Pairs, options: Options, budget: Budget, tuning: Tuning = ST
     with budget.within(first.share):
         found = _by_method(pairs, options, budget, tuning)
     try:
-        return first.instead_of(found, budget.left)
+        return first.instead_of(found, 0.0 if budget.interrupted else budget.left)
     except KeyboardInterrupt:
         budget.interrupt()
         return found

@@ -59,27 +59,37 @@ def any_choice(choices: Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def gather(choices: Choices, states: Array, rows: Array, halt: Array) -> Local:
-    """The local problem over the given rows of `states`."""
+    """The local problem over the given rows of `states`.
+
+    It may take gigabytes, which are set to zero piece by piece too: that alone can take seconds.
+    """
     size, slots = rows.shape[0], states.shape[1]
     total = choices.slot.shape[0]
     words = (size + 63) // 64
     picked = np.empty((size, slots), np.uint8)
-    refusers = np.zeros((size, choices.siblings.shape[1]), np.uint64)
-    by_state = np.zeros((slots, 8, words), np.uint64)
-    for r in range(size):
+    refusers = np.empty((size, choices.siblings.shape[1]), np.uint64)
+    by_state = np.empty((slots, 8, words), np.uint64)
+    for k in range(slots):
         if halt[0] != 0:  # whoever searches looks at it first, and at nothing else then
             break
+        by_state[k] = _ZERO
+    for r in range(size):
+        if halt[0] != 0:
+            break
+        refusers[r] = _ZERO
         for k in range(slots):
             state = states[rows[r], k]
             picked[r, k] = state
             by_state[k, state, r >> 6] |= _ONE << np.uint64(r & 63)
             for x in range(refusers.shape[1]):
                 refusers[r, x] |= choices.refusing[k, state, x]
-    refused = np.zeros((total, words), np.uint64)
-    gained = np.zeros((total, 4, words), np.uint64)
+    refused = np.empty((total, words), np.uint64)
+    gained = np.empty((total, 4, words), np.uint64)
     for c in range(total):
         if halt[0] != 0:
             break
+        refused[c] = _ZERO
+        gained[c] = _ZERO
         slot = choices.slot[c]
         for state in range(8):
             if not (choices.mask[c] >> state) & 1:

@@ -96,10 +96,12 @@ def _descend(
     out: Array,
 ) -> Scalar:
     """Search below a node. limits: depth, most predicates, predicates so far, results so far, depth to stop at."""
+    if local.halt[0] != 0:
+        return 0
     depth = limits[0]
     words = uncovered.shape[0]
     point = _branch_point(local, uncovered, candidates)
-    if point < 0 or local.halt[0] != 0:
+    if point < 0:
         return 0
     left = candidates.copy()
     branch = np.empty_like(candidates)
