@@ -80,6 +80,7 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(connect_port),
         "spark.sql.shuffle.partitions": "4",
+        "spark.python.factory.idleWorkerMaxPoolSize": "2",  # of each of the three kinds of Python workers
         # On such small tables Spark compiles longer than it computes; in tests with a JVM of their own it does compile.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -114,12 +114,12 @@ def test_an_interruption_is_one_line_whatever_libraries_log(
         logging.exception("KeyboardInterrupt while sending command.")  # as py4j does
         raise error
 
-    monkeypatch.setattr("refute.cli.demo.open_data", interrupted)
+    monkeypatch.setattr("refute.cli.explain.open_data", interrupted)
     handlers = list(logging.getLogger().handlers)
     for handler in handlers:
         logging.getLogger().removeHandler(handler)
     try:
-        assert run(["demo", "--engine", "local"]) == Exit.FAILED
+        assert run(["explain", "rows.csv", "unique(a)"]) == Exit.FAILED
         assert not logging.getLogger().handlers
     finally:
         for handler in handlers:

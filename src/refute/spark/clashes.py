@@ -19,6 +19,7 @@ from refute.spark.session import is_connect
 from refute.spark.session.failures import CUTS_TRIED, LayoutChangedError, plain_failures
 from refute.spark.source.frames import frame_of
 from refute.spark.source.keeping import forgotten_at_exit
+from refute.spark.source.renaming import by_place
 from refute.spark.worker import RESERVED, ROW_COLUMN
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ class SparkClashes:
 
     def _parts(self, frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with plain_failures(self._engine.source.name):
-            plain = frame.toDF(*(f"c{place}" for place in range(len(schema))))  # a dot would be taken for syntax
-            made = plain.repartition(self._engine.tasks)  # else each part would be a job of its own
+            made = by_place(frame).repartition(self._engine.tasks)  # else each part would be a job of its own
             for (packed,) in made.mapInArrow(_packing(), "packed binary").toLocalIterator():
                 with pa.ipc.open_stream(pa.py_buffer(bytes(packed))) as stream:
                     yield from stream.read_all().rename_columns(schema.names).cast(schema).to_batches()

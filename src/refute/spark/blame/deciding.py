@@ -23,6 +23,7 @@ from refute.relation.arrays import row_numbers, truths
 from refute.spark.answer.narrowing import widened
 from refute.spark.blame.alike import in_order
 from refute.spark.blocks import BLOCK, PACKED, Batches, packed, tables_of
+from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
 from refute.spark.worker import ROW_COLUMN, settle
 
@@ -38,7 +39,8 @@ class DecidingTask(ABC):
 
     def __call__(self, batches: Batches) -> Batches:
         """What is found, in cells."""
-        found = self.found(pa.Table.from_batches([one.cast(self.sent) for one in batches], self.sent))
+        named = (batch.rename_columns(self.sent.names).cast(self.sent) for batch in batches)
+        found = self.found(pa.Table.from_batches(named, self.sent))
         for first in range(0, max(found.num_rows, 1), _PIECE):
             yield pa.RecordBatch.from_arrays([pa.array([packed(found.slice(first, _PIECE))])], names=[BLOCK])
         settle()
@@ -60,7 +62,7 @@ def types_of(frame: DataFrame) -> pa.Schema:
 
 def decide(frame: DataFrame, task: DecidingTask) -> tuple[pa.Table, int, int]:
     """What one task finds in a frame: the rows that are listed, the bound, and the number of all rows."""
-    cells = frame.repartition(1).mapInArrow(task, PACKED).toArrow()
+    cells = by_place(frame).repartition(1).mapInArrow(task, PACKED).toArrow()
     parts = list(tables_of(iter(cells.to_batches())))
     parts = parts or [task.found(task.sent.empty_table())]  # Spark may start no task for no rows
     bound, n_rows = (int(parts[0].schema.metadata[name]) for name in (_BOUND, _ROWS))

@@ -23,6 +23,11 @@ def plain_names(names: list[str]) -> dict[str, str]:
     return {name: f"c{i}" for i, name in enumerate(names)}
 
 
+def by_place(frame: DataFrame) -> DataFrame:
+    """The frame with columns c0, c1 and so on, as tasks over odd names fail through Connect."""
+    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+
+
 def by_code_point(frame: DataFrame, schema: StructType) -> DataFrame:
     """The frame with plain strings in those columns of the schema whose texts a collation would compare."""
     names = [field.name for field in schema.fields if is_collated(field.dataType)]

@@ -18,6 +18,7 @@ from refute.spark.blocks import Batches
 from refute.spark.budget import cores
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
+from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
 from refute.watching.shards.step import BatchStep
 
@@ -70,8 +71,7 @@ class SparkTasks:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
             return self._for_all(numbers.mapInArrow(_SendingAgain(step), _LEFT))
         if isinstance(rows, DataFrame):
-            plain = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))  # Spark stumbles over odd names
-            return self._for_all(plain.mapInArrow(_Sending(step, _arrow_schema(rows)), _LEFT))
+            return self._for_all(by_place(rows).mapInArrow(_Sending(step, _arrow_schema(rows)), _LEFT))
         file = F.lit(step.send(rows, 0)).alias(FILE)
         return self._session.range(0, self.tasks, 1, self.tasks).select(F.col("id").cast("int").alias(TASK), file)
 
