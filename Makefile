@@ -10,7 +10,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE # what pip does not compile, Python does at the first import, and keeps it
 T ?= tests
-JOBS ?= 3
+JOBS ?= 2
 
 OLDEST := .venv-oldest
 
