@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 _PAGE = "refute-demo.html"
-# For a table this small, planning anew after each stage and generating code take longer than the work itself.
+# For so small a table, planning again after each stage and generating code take longer than the work itself.
 _FEW_ROWS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
