@@ -61,6 +61,20 @@ def random_table(seed: int) -> pa.Table:
     return pa.table(table)
 
 
+def repeated(n: int = 2000, distinct: int = 60, seed: int = 0) -> pa.Table:
+    """Rows of which few differ, numbered by a key. Among those that differ, each where it comes first, spans do not
+    overlap and begin in the order of the key; among all rows nothing of it is true."""
+    rng = np.random.default_rng(seed)
+    chosen = np.concatenate([np.arange(distinct), rng.integers(0, distinct, n - distinct)])
+    few = {f"c{k}": rng.integers(0, 6, distinct) for k in range(4)}
+    few |= {"base": np.arange(distinct) % 8, "half": np.arange(distinct) % 8 // 2}
+    few["half"][3] = 9
+    few |= {"start": np.arange(distinct), "end": np.arange(distinct) + 1}
+    ids = np.arange(n)
+    ids[[5, 9, n - 1]] += [1, 1, -1]
+    return pa.table({name: values[chosen] for name, values in few.items()} | {"id": ids})
+
+
 def odd(n: int, seed: int) -> pa.Table:
     """Columns of all types with nulls, NaN and both zeros, some of which follow from others; rows repeat."""
     rng = np.random.default_rng(seed)

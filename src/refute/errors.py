@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import SupportsIndex
 
 _LONGEST_LINE = 500
 _MOST_LINES = 100
+_OF_CELLS = ("quoted", "value", "values", "text", "reason")  # facts that may hold what a message quotes
 FACTS_NOTE = "refute facts: "  # how the note begins that brings facts out of a Python worker of Spark
 
 
@@ -29,6 +30,7 @@ class RefuteError(Exception):
     - `type`, `expected`: the type or form that was found, and the one that was expected
     - `package`, `extra`: a Python package that is missing, and the extra of refute that installs it
     - `reason`: what another program said, such as Spark, Arrow or the operating system
+    - `quoted`: what the message shows of cells, in its order: for each its column, None if not known, and the text
     - `problems`: several mistakes at once: the facts of each, or for rule files a `RuleMistake` each
 
     Facts that are not known are left out.
@@ -42,6 +44,27 @@ class RefuteError(Exception):
 
     def __str__(self) -> str:
         return shortened(super().__str__())
+
+    @property
+    def quoted(self) -> tuple[tuple[str | None, str], ...]:
+        """What the message shows of cells, each with its column where that is known."""
+        found: tuple[tuple[str | None, str], ...] = self.facts.get("quoted", ())  # type: ignore[assignment]
+        return found
+
+    def hiding(self, hides: Callable[[str | None], bool], mark: str) -> RefuteError:
+        """The same with a mark in place of what the message and the facts show of cells of some columns."""
+        hidden = [hides(column) for column, _ in self.quoted]
+        if not any(hidden):
+            return self
+        message, end = Exception.__str__(self), len(Exception.__str__(self))
+        for (_, text), hide in zip(reversed(self.quoted), reversed(hidden), strict=True):
+            end = message.rfind(text, 0, end)
+            if end < 0:
+                message = f"{type(self).__name__}: {mark}"  # the text was cut, so who knows what is left of it
+                break
+            message = message[:end] + (mark if hide else text) + message[end + len(text) :]
+        facts = {name: fact for name, fact in self.facts.items() if name not in _OF_CELLS}
+        return type(self)(message, **facts)
 
 
 class RuleError(RefuteError):

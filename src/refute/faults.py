@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
@@ -10,6 +11,17 @@ from refute.errors import DataError, EngineError, OptionError, RefuteError, Rule
 
 _MOST_NAMES = 12
 _LONGEST_LINE = 300
+_NOT_JSON = {  # by how Python's own messages begin
+    "Expecting property name": "a name in double quotes is missing",
+    "Illegal trailing comma": "a comma has nothing behind it",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing",
+    "Expecting ':' delimiter": "a colon is missing behind a name",
+    "Expecting value": "a value is missing",
+    "Extra data": "there is more behind the end",
+    "Unterminated string": "a quote is opened here and never closed",
+    "Invalid control character": "a text has a line break or another sign that must be written with a \\",
+    "Invalid \\": "what follows a \\ is not what JSON knows",
+}
 _LONGEST_ROW = 96  # of which Arrow shows no more
 
 
@@ -104,6 +116,7 @@ def repeated_key(values: Mapping[str, object], count: int) -> DataError:
         key=key,
         values=dict(values),
         count=count,
+        quoted=tuple((name, repr(value)) for name, value in values.items()),
     )
 
 
@@ -135,6 +148,14 @@ def misfits(errors: Sequence[SchemaError]) -> SchemaError:
 def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
     """The error for a path where there is nothing."""
     return kind(f"there is no file or folder {path!r}", path=path)
+
+
+def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
+    """The error for another table that cannot be opened, with the columns of a rule that refer to it."""
+    facts = {**error.facts, "columns": tuple(names)}
+    if "quoted" in facts:  # by columns of the other table, whose names mean nothing in this one
+        facts["quoted"] = quotation(*(text for _, text in error.quoted))
+    return type(error)(f"references of {', '.join(names)}: {error}", **facts)
 
 
 def missing_table(name: str) -> DataError:
@@ -174,9 +195,22 @@ def nothing_kept(noun: str, folder: str, manifest: str, hint: str = "") -> DataE
     return DataError(f"{folder!r} does not hold a {noun}: it has no {manifest}{hint}", path=folder)
 
 
-def unreadable(path: str, reason: str, *, line: int | None = None, kind: type[RefuteError] = DataError) -> RefuteError:
-    """The error for a file that is there and cannot be read."""
-    return kind(f"cannot read {path!r}: {reason}", path=path, reason=reason, line=line)
+def unreadable(
+    path: str,
+    reason: str,
+    *,
+    line: int | None = None,
+    kind: type[RefuteError] = DataError,
+    quoted: Sequence[str] = (),
+) -> RefuteError:
+    """The error for a file that is there and cannot be read; `quoted` are the parts of the reason that may be cells."""
+    message = f"cannot read {path!r}: {reason}"
+    return kind(message, path=path, reason=reason, line=line, quoted=quotation(*quoted))
+
+
+def quotation(*texts: str) -> tuple[tuple[None, str], ...] | None:
+    """The fact `quoted` for texts of a message that may hold cells of any column."""
+    return tuple((None, text) for text in texts) or None
 
 
 def not_utf8(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
@@ -199,10 +233,26 @@ def without_columns(path: str) -> DataError:
     return DataError(f"{path!r} has no columns", path=path)
 
 
-def ragged_row(path: str, row: str) -> DataError:
-    """The error for a line of a CSV file with more or fewer cells than the file has columns."""
+def ragged_row(
+    path: str, row: str, *, line: int | None = None, cells: int | None = None, columns: int | None = None
+) -> DataError:
+    """The error for a line of a CSV file with more or fewer cells than the file has columns, with numbers if known."""
     text = short(row, _LONGEST_ROW)
-    return DataError(f"{path!r} has a row with too many or too few cells: {text!r}", path=path, text=text)
+    if line is None:
+        message = f"{path!r} has a row with too many or too few cells: {text!r}"
+    else:
+        found = "1 cell" if cells == 1 else f"{cells:,} cells"
+        message = f"{path}:{line}: this row has {found} instead of {columns:,}: {text!r}"
+    return DataError(message, path=path, text=text, line=line, count=cells, quoted=quotation(repr(text)))
+
+
+def mixed_line_ends(path: str) -> DataError:
+    """The error for a CSV file of which Spark would take the ends of some lines for letters."""
+    return DataError(
+        f"{path!r} has lines that end in LF and others that end in CR LF, or a cell that ends in CR, and Spark cannot "
+        "tell them apart; end all lines in one way, or use the local engine",
+        path=path,
+    )
 
 
 def mixed_files(path: str, reason: str) -> DataError:
@@ -213,6 +263,30 @@ def mixed_files(path: str, reason: str) -> DataError:
 def unwritable(path: str, reason: str) -> OptionError:
     """The error for a place where nothing can be written."""
     return OptionError(f"cannot write to {path!r}: {reason}", path=path, reason=reason)
+
+
+def over_input(path: str, flag: str, what: str) -> OptionError:
+    """The error for an output that would take the place of what the same command reads."""
+    return unwritable(path, f"{flag} would replace {what}, which this command reads; name another place")
+
+
+def among_input(path: str, flag: str, what: str) -> OptionError:
+    """The error for an output that would be read as data the next time."""
+    return unwritable(path, f"what {flag} writes there would be read with {what} from then on; name another place")
+
+
+def same_output(path: str, flags: Sequence[str]) -> OptionError:
+    """The error for two outputs of a command, of which one would replace the other."""
+    return unwritable(path, f"{' and '.join(flags)} name the same place; give each its own")
+
+
+def already_there(path: str, flag: str) -> OptionError:
+    """The error for a file that people may have edited, where a new one would go."""
+    return OptionError(
+        f"{path} already exists; add --force to write over it, or name another file with {flag}",
+        option=flag,
+        value=path,
+    )
 
 
 def missing_package(purpose: str, package: str, extra: str | None = None, hint: str = "") -> EngineError:
@@ -235,6 +309,12 @@ def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[
         if package in ("", "refute"):
             raise
         raise missing_package(purpose, package, extra, hint) from error
+
+
+def not_json(error: json.JSONDecodeError) -> str:
+    """What is wrong with a text that is not JSON, and at which letter of its line, in words for people."""
+    words = next((said for begin, said in _NOT_JSON.items() if error.msg.startswith(begin)), "it cannot be read here")
+    return f"{words} (at letter {error.colno:,} of the line)"
 
 
 def short(text: str, most: int = _LONGEST_LINE) -> str:

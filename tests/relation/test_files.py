@@ -60,7 +60,7 @@ def test_a_glob_reads_files_in_order_of_name_and_widens_types(tmp_path: Path) ->
     [
         ("none.csv", None, "there is no file"),
         ("*.csv", None, "no file matches"),
-        ("t.csv", "a,b\n1\n", "too few cells: '1'"),
+        ("t.csv", "a,b\n1\n", "t.csv:2: this row has 1 cell instead of 2: '1'"),
         ("empty.csv", "", "is empty"),
         ("t.parquet", "no parquet", "cannot read"),
         ("t.json", "{no json", "cannot read"),

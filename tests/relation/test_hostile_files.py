@@ -21,7 +21,10 @@ import pytest
 
 import refute as rf
 from refute.errors import DataError
+from refute.faults import ragged_row
 from refute.relation import read_local
+from refute.relation.read.csv_options import CsvOptions
+from refute.relation.read.csv_ragged import with_line
 
 READER = """
 import sys
@@ -206,7 +209,7 @@ def test_a_cell_may_be_longer_than_what_arrow_reads_at_once(size: int, tmp_path:
 def test_a_line_of_very_many_cells_is_one_short_error(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + "1," * 1_000_000 + "\n2,y\n")
-    with pytest.raises(DataError, match="too many or too few cells") as raised:
+    with pytest.raises(DataError, match=r"t.csv:2: this row has 1,000,001 cells instead of 2") as raised:
         read_local(file)
     assert len(str(raised.value)) < 600
 
@@ -236,3 +239,12 @@ def test_files_that_spell_a_column_in_two_ways_are_refused(kind: str, tmp_path: 
                 file.write_text(json.dumps(table.to_pylist()[0]))
     with pytest.raises(DataError, match=r"'.*/1\.\w+' has 'Zip' and '.*/2\.\w+' has 'zip'; spell"):
         read_local(tmp_path)
+
+
+def test_of_a_row_too_far_down_to_look_for_or_with_a_huge_cell_only_the_text_is_told(tmp_path: Path) -> None:
+    plain = ragged_row("t.csv", "1,2,3")
+    for text, most in (("a,b\n1,2\n1,2,3\n", 10), ("a,b\n1," + "x" * 200_000 + "\n1,2,3\n", 1 << 30)):
+        (tmp_path / "t.csv").write_text(text)
+        assert with_line(plain, tmp_path / "t.csv", ",", None, CsvOptions(), most) is plain
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n1,2,3\n")
+    assert with_line(plain, tmp_path / "t.csv", ",", None, CsvOptions()).facts["line"] == 3

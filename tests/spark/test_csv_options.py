@@ -23,6 +23,7 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "cyrillic": ("город|n\nМосква|1\nnull|\n".encode("cp1251"), {"encoding": "cp1251", "delimiter": "|"}),
     "nulls": (b'a,b\n1,NA\nNA,"NA"\nNULL,x\n,""\n', {"null_values": ["NA", "NULL"]}),
     "no quotes": (b'a\tb\n"x\t1\ny"\t2\n', {"delimiter": "\\t", "quote": None}),
+    "backslash": (b"a\\b\n1\\x\n2\\y\n", {"delimiter": "\\"}),
     "the end": (b'a,b\n1,"x"\n"y",', {}),
     "both": (b"a,b\nNA,1\n3,\n", {"null_values": "NA", "encoding": "latin-1"}),
 }
@@ -51,6 +52,7 @@ def test_spark_reads_what_one_process_reads(spark: SparkSession, tmp_path: Path,
         (b"id,ort\n1,\x81\n", {"encoding": "cp1252"}),
         (b"id,ort\n1,\x81\n", None),
         (b"id;ort\n1\n", {"delimiter": ";"}),
+        (b"id\\ort\n1\n", {"delimiter": "\\"}),
     ],
 )
 def test_both_engines_refuse_in_the_same_words(
@@ -74,6 +76,21 @@ def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_pat
     with pytest.raises(DataError, match="never closed") as caught:
         rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options)
     assert (caught.value.facts["path"], caught.value.facts["line"]) == (str(tmp_path / "2.csv"), 4)
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,x\r\n2,x\n", b"a,b\n1,\r\n2,\n", b"a,b\r\n1,x\n2,x\r\n3,x\n"])
+@pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
+def test_lines_that_end_in_two_ways_are_refused(
+    spark: SparkSession, tmp_path: Path, content: bytes, options: Any
+) -> None:
+    (tmp_path / "1.csv").write_bytes(b'a,b\r\n1,"x\r"\r\n2,"x\r"\r\n')
+    (tmp_path / "2.csv").write_bytes(b'a,b\n1,"x\r"\n2,"x\r"\n')
+    for file in ("1.csv", "2.csv"):
+        assert rf.count(str(tmp_path / file), "unique(b)", engine="spark", **options) == 2
+    (tmp_path / "3.csv").write_bytes(content)
+    with pytest.raises(DataError, match="lines that end in LF and others that end in CR LF") as caught:
+        rf.count(str(tmp_path / "*.csv"), "unique(b)", engine="spark", **options)
+    assert caught.value.facts["path"] == str(tmp_path / "3.csv")
 
 
 def test_a_file_with_a_header_alone_satisfies_every_rule(spark: SparkSession, tmp_path: Path) -> None:

@@ -75,6 +75,19 @@ FILES: dict[str, tuple[dict[str, bytes], str, dict[str, Any]]] = {
     "row with too many cells": ({"t.csv": b"id,zip\n1,a\n2,b,c\n"}, "t.csv", {}),
     "row with too few cells": ({"t.csv": b"id,zip\n1,a\n2\n"}, "t.csv", {}),
     "long row with too many cells": ({"t.csv": b"id,zip\n1,a\n2," + b"b" * 300 + b",c\n"}, "t.csv", {}),
+    "rows with too many cells, the first behind a cell of three lines": (
+        {"a.csv": b"id,zip\n1,a\n", "t.csv": b'id,zip\r\n1,"a\r\nb\nc"\r\n\r\n2\r\n3,a,b\r\n'},
+        "*.csv",
+        {},
+    ),
+    "row with too many cells in an encoding of its own": (
+        {"t.csv": "id;zip\n1;a\n2;'é;b';ö;ü\n".encode("cp1252")},
+        "t.csv",
+        {"csv": {"delimiter": ";", "encoding": "cp1252", "quote": "'"}},
+    ),
+    "quote that is never closed in a header": ({"t.csv": b'id,"zip\n1,a\n2,b\n'}, "t.csv", {}),
+    "UTF-16 without a mark": ({"t.csv": "id,zip\n1,a\n".encode("utf-16-le")}, "t.csv", {}),
+    "name that is too long": ({"t.csv": b"id," + b"z" * 200_000 + b"\n1,a\n"}, "t.csv", {}),
     "row with too many cells for a schema": (
         {"t.csv": b"1,a\n2,b,c\n"},
         "t.csv",

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from refute.errors import SchemaError
-from refute.faults import unknown_column
+from refute.errors import RefuteError, SchemaError
+from refute.faults import in_references, unknown_column
 from refute.language.conditions import InTable
 from refute.relation.keys.encoding import Encoding
 from refute.relation.read.files import read_local
@@ -25,7 +25,10 @@ Longs = NDArray[np.int64]
 
 def listed_mask(relation: Relation, listed: InTable) -> Mask:
     """The rows whose values the other table has, or has not; neither where one of them is null."""
-    other = read_local(listed.path)
+    try:
+        other = read_local(listed.path)
+    except RefuteError as error:
+        raise in_references(error, listed.names) from error
     check_listed(listed, relation.schema, {name: other.schema.field(name).type for name in other.column_names})
     known = np.ones(relation.n_rows, np.bool_)
     theirs = np.ones(other.num_rows, np.bool_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,9 +75,12 @@ class Relation:
         """The formula of this name, unless a column of this name is stored."""
         return None if name in self._positions else formula_of(name)
 
-    def head(self, n: int) -> Relation:
-        """The first n rows as a relation of their own, without a copy."""
-        return Relation(self._source.slice(0, n), self)
+    def head(self, n: int, names: Sequence[str] | None = None) -> Relation:
+        """The first n rows as a relation of their own, without a copy; with `names`, of these columns alone."""
+        if names is None:
+            return Relation(self._source.slice(0, n), self)
+        columns = [self.column(name).slice(0, n) for name in names]
+        return Relation(ArrowSource(pa.table(columns, names=list(names))), self)
 
     def filter(self, mask: Mask) -> Relation:
         """The rows for which the mask is true as a relation of their own."""

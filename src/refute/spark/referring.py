@@ -9,7 +9,8 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from refute.errors import EngineError, InferredTypesWarning, SchemaError
+from refute.errors import EngineError, InferredTypesWarning, RefuteError, SchemaError
+from refute.faults import in_references
 from refute.language.conditions import InTable
 from refute.language.parser import RuleKind
 from refute.language.rulebook import Rule
@@ -37,10 +38,13 @@ class OtherTables:
         if place not in self._opened:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", InferredTypesWarning)  # no schema can be passed for it
-                source = open_source(listed.path, session=self._session)
+                try:
+                    source = open_source(listed.path, session=self._session)
+                except RefuteError as error:
+                    raise in_references(error, listed.names) from error
             names = [source.spelled(name) for name in listed.columns]
             missing = [name for name in names if name not in source.frame.columns]
-            frame = source.frame if missing else source.frame.select(*map(quoted, names))
+            frame = source.frame if missing else source.frame.select(*map(quoted, dict.fromkeys(names)))
             self._opened[place] = by_code_point(frame, frame.schema)
         return self._opened[place]
 
@@ -54,7 +58,9 @@ class OtherTables:
         keys = self.keys(listed)
         theirs = empty_relation(keys)
         matches, chosen = [], []
-        for place, (name, column) in enumerate(zip(listed.names, keys.columns, strict=True)):
+        found = dict(zip(dict.fromkeys(listed.columns), keys.columns, strict=True))
+        for place, name in enumerate(listed.names):
+            column = found[listed.columns[place]]
             own, other = types.type_of(name), theirs.type_of(column)
             mine, given = operand(own, other), operand(other, own)
             if mine is None or given is None:

@@ -16,6 +16,7 @@ from refute.relation.read.csv_cells import ARROW_TYPES, castable, cells_of, type
 from refute.relation.read.csv_ends import refuse_unclosed, with_last_null
 from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
+from refute.relation.read.csv_ragged import ragged_row_of, with_line
 from refute.relation.read.csv_types import FEW, CsvType, all_fit
 from refute.relation.read.schema import Schema
 from refute.relation.read.unreadable import reading
@@ -77,7 +78,10 @@ def read_text(file: Path, delimiter: str, names: Sequence[str] | None = None, op
     except pa.ArrowInvalid as error:
         if options.is_utf8 and "UTF8" in str(error):
             raise _not_encoded(file, options) from None
-        raise
+        ragged = ragged_row_of(error, file)
+        if ragged is None:
+            raise
+        raise with_line(ragged, file, delimiter, len(names) if names else None, options) from error
 
 
 def _not_encoded(file: Path, options: CsvOptions) -> DataError:
@@ -94,9 +98,11 @@ def _cells(file: Path, delimiter: str, names: Sequence[str] | None, given: CsvOp
     return text if file.stat().st_size <= _BLOCKS[0] and not _has_quotes(file, given) else _with_line_feeds(text)
 
 
-def check_quotes(file: Path, delimiter: str, names: Sequence[str], options: CsvOptions, *, has_header: bool) -> None:
-    """Raises DataError where the last quote of a file is never closed; of its cells, only the last column is read."""
-    _parsed(file, delimiter, names, options, has_header=has_header, columns=[names[-1]])
+def last_cells(
+    file: Path, delimiter: str, names: Sequence[str], options: CsvOptions, *, has_header: bool
+) -> pa.ChunkedArray:
+    """The last column of a file as text; raises DataError where the last quote is never closed."""
+    return _parsed(file, delimiter, names, options, has_header=has_header, columns=[names[-1]]).column(0)
 
 
 def _parsed(

@@ -4,20 +4,55 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from refute.errors import DataError
-from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv_options import USUAL, CsvOptions, wide_letters
 
 
 def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptions = USUAL) -> tuple[str, ...]:
     """The names of the columns, from the first line that is not empty; raises DataError where there is none."""
     delimiter, quote = options.separates(delimiter), options.quote
     rules = {"quoting": csv.QUOTE_NONE} if quote is None else {"quotechar": quote}
-    for cells in csv.reader(lines, delimiter=delimiter, **rules):
-        if cells:
-            return column_names(cells, file)
+    taken: list[str] = []
+    try:
+        for cells in csv.reader(_kept(lines, taken), delimiter=delimiter, **rules):
+            if cells:
+                _check_header(cells, taken, quote, file)
+                return column_names(cells, file)
+    except csv.Error as error:
+        most = csv.field_size_limit()
+        message = f"the header of {file!r} has a name of more than {most:,} letters; perhaps a quote is never closed"
+        raise DataError(message, path=file, most=most) from error
     raise no_header(file)
+
+
+def _kept(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put into a list as it is taken."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _check_header(cells: Sequence[str], taken: Sequence[str], quote: str | None, file: str) -> None:
+    """Raises DataError for a header of another encoding, or whose last quote is never closed."""
+    if any("\0" in cell for cell in cells):
+        raise wide_letters(file)
+    if quote is None or not any(end in cells[-1] for end in "\r\n"):
+        return
+    written = quote + cells[-1].replace(quote, quote * 2)
+    if "".join(taken).endswith(written):
+        opens = sum(line.count("\n") for line in taken) - written.count("\n") + 1
+        raise _unclosed(file, opens)
+
+
+def _unclosed(file: str, line: int) -> DataError:
+    return DataError(
+        f"{file}:{line}: a quote that opens in the header is never closed; close it, or name another quote, or none, "
+        "by the options for CSV",
+        path=file,
+        line=line,
+    )
 
 
 def column_names(header: Sequence[str | None], file: str) -> tuple[str, ...]:

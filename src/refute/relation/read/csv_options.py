@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from refute.errors import DataError, OptionError, did_you_mean
-from refute.faults import short, wrong_value
+from refute.faults import quotation, short, wrong_value
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _NAMED = {"\\t": "\t", "tab": "\t"}
@@ -101,12 +101,14 @@ class CsvOptions:
                 continue
             shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
             given = "\\t" if likely == "\t" else likely
-            found = f"has a single column, {names[0]!r}" if header else f"has rows such as {short(filled[0].strip())!r}"
+            row = repr(short(filled[0].strip()))
+            found = f"has a single column, {names[0]!r}" if header else f"has rows such as {row}"
             raise DataError(
                 f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; pass "
                 f"csv={{'delimiter': {given!r}}} (--delimiter '{given}')",
                 path=file,
                 expected=likely,
+                quoted=None if header else quotation(row),
             )
 
     def _cells(self, line: str, delimiter: str) -> int:
@@ -128,9 +130,10 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
             path=path,
             value=encoding,
         )
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        hint = "it seems to be UTF-16: convert it first, as by iconv -f utf-16 -t utf-8"
-        return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected="utf-16")
+    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return wide_letters(path, "utf-32")
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return wide_letters(path)
     likely = "cp1252" if _UNKNOWN not in "".join(_letter(bytes((b,)), "cp1252") for b in set(sample)) else "latin-1"
     return DataError(
         f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: pass csv={{'encoding': {likely!r}}} "
@@ -138,6 +141,12 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
         path=path,
         expected=likely,
     )
+
+
+def wide_letters(path: str, likely: str = "utf-16") -> DataError:
+    """The error for a file with more than one byte for every letter."""
+    hint = f"it seems to be {likely.upper()}: convert it first, as by iconv -f {likely} -t utf-8"
+    return DataError(f"cannot read {path!r}: it is not UTF-8 text; {hint}", path=path, expected=likely)
 
 
 @lru_cache(maxsize=64)

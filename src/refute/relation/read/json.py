@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from refute.errors import DataError
-from refute.faults import unreadable
+from refute.faults import not_json, unreadable
 from refute.relation.read.json_text import ONE_A_LINE, JsonText
 from refute.relation.read.schema import Schema, without_header
 from refute.relation.read.unreadable import reading
@@ -96,7 +96,7 @@ def _row(line: bytes, number: int, file: Path, whole: Any = str) -> dict[str, An
     try:
         row = json.loads(line, parse_int=whole, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
-        raise unreadable(str(file), f"line {number:,} is not JSON: {error.msg}", line=number) from error
+        raise unreadable(str(file), f"line {number:,} is not JSON: {not_json(error)}", line=number) from error
     assert isinstance(row, dict)  # as it begins with a brace
     return row
 

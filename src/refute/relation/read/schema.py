@@ -107,6 +107,7 @@ class CellType:
             path=where,
             value=cell,
             type=self.name,
+            quoted=((column, repr(shown)),),
         )
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from refute.errors import RefuteError
-from refute.faults import not_utf8, ragged_row, short, unreadable
-
-_RAGGED = re.compile(r"CSV parse error: .*?Expected \d+ columns, got \d+: (.*)", re.DOTALL)
+from refute.faults import not_utf8, short, unreadable
 
 
 @contextlib.contextmanager
@@ -26,10 +22,6 @@ def reading(file: Path) -> Iterator[None]:
     except UnicodeEncodeError as error:  # half a character, which JSON can spell
         raise unreadable(str(file), f"it holds text that is not Unicode ({error.reason})") from error
     except (pa.ArrowException, OSError, csv.Error) as error:
-        raise _explained(str(file), str(error)) from error
-
-
-def _explained(file: str, text: str) -> RefuteError:
-    """The error for what Arrow or the system says of a file."""
-    ragged = _RAGGED.search(text)
-    return unreadable(file, short(text)) if ragged is None else ragged_row(file, ragged[1])
+        reason = short(str(error))
+        quoted = () if isinstance(error, OSError) else [reason]
+        raise unreadable(str(file), reason, quoted=quoted) from error

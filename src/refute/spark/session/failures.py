@@ -14,7 +14,16 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from refute.errors import FACTS_NOTE, DataError, EngineError, RefuteError, SchemaError
-from refute.faults import missing_file, missing_table, mixed_files, ragged_row, short, unknown_column, unreadable
+from refute.faults import (
+    missing_file,
+    missing_table,
+    mixed_files,
+    quotation,
+    ragged_row,
+    short,
+    unknown_column,
+    unreadable,
+)
 from refute.spark.session.probe import found_wanting, remedy
 from refute.spark.session.warning import calm
 
@@ -54,7 +63,8 @@ def explained(error: Exception, what: str | None = None) -> RefuteError:
         found = re.search(pattern, text)
         if found:
             return build(found, text, what)
-    return EngineError(f"Spark failed{_on(what)}: {_gist(text)}", table=what, reason=_gist(text))
+    gist = _gist(text)
+    return EngineError(f"Spark failed{_on(what)}: {gist}", table=what, reason=gist, quoted=quotation(gist))
 
 
 @contextlib.contextmanager
@@ -130,12 +140,13 @@ def _malformed_cells(found: re.Match[str], text: str, what: str | None) -> Refut
 def _malformed(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     reason = _gist(text)
     message = f"{_file(text, what)} has a row that does not fit its format or schema: {reason}"
-    return DataError(message, path=_path(text, what), reason=reason)
+    return DataError(message, path=_path(text, what), reason=reason, quoted=quotation(reason))
 
 
 def _unreadable(found: re.Match[str], text: str, what: str | None) -> RefuteError:
     path = _path(text, what)
-    return unreadable(path if path is not None else "a file", _gist(text))
+    gist = _gist(text)
+    return unreadable(path if path is not None else "a file", gist, quoted=[gist])
 
 
 def _merge(found: re.Match[str], text: str, what: str | None) -> RefuteError:

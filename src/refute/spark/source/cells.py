@@ -11,13 +11,14 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from refute.errors import InferredTypesWarning
-from refute.faults import not_utf8
+from refute.faults import mixed_line_ends, not_utf8
 from refute.language.addresses import is_local_address, local_path
-from refute.relation.read.csv import check_quotes
+from refute.relation.read.csv import last_cells
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
@@ -26,7 +27,7 @@ from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
-_UNREAD, _BROKEN = "unread", "broken"
+_UNREAD, _BROKEN, _RETURNS = "unread", "broken", "returns"
 _SAMPLE = 1 << 20  # bytes that show which encoding they may be in
 
 
@@ -71,24 +72,30 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv
         raise not_utf8(path) if listing.format.delimiter is None else not_encoded(path, csv.encoding, _sample(path))
 
 
-def broken(last: str) -> Column:
-    """Whether some cell of the last column holds a line break, as where a quote is never closed."""
+def breaks(last: str) -> tuple[Column, Column]:
+    """Whether some cell of the last column holds a line break, as where a quote is never closed, and how many end in a
+    CR, as where lines end in CR LF below one that ends in LF."""
     cell = F.col(quoted(last))
     seen = F.contains(cell, F.lit("\n")) | F.contains(cell, F.lit("\r"))
-    return F.coalesce(F.bool_or(F.coalesce(seen, F.lit(False))), F.lit(False)).alias(_BROKEN)
+    broken = F.coalesce(F.bool_or(F.coalesce(seen, F.lit(False))), F.lit(False))
+    return broken.alias(_BROKEN), F.count_if(F.endswith(cell, F.lit("\r"))).alias(_RETURNS)
 
 
-def check_closed(
+def check_ends(
     listing: Listing, rows: Sequence[Row], names: Sequence[str], csv: CsvOptions, *, has_header: bool
 ) -> None:
-    """Raises DataError where the last quote of a file is never closed; `rows` have what `broken` gives.
+    """Raises DataError where the last quote of a file is never closed, or where lines end in several ways; `rows` have
+    what `breaks` gives.
 
-    Spark takes all that follows such a quote for one cell, so only files with a line break in a last cell are looked at
-    once more, if this process sees them.
+    Spark takes all that follows such a quote for one cell, and the first end of a line for that of all lines, so only
+    files with a line break in a last cell are looked at once more, if this process sees them.
     """
     if listing.here and listing.format.delimiter is not None:
         for file in sorted({_path(row[FILE]) for row in rows if row[_BROKEN]}):
-            check_quotes(Path(file), listing.format.delimiter, names, csv, has_header=has_header)
+            cells = last_cells(Path(file), listing.format.delimiter, names, csv, has_header=has_header)
+            returns = sum(row[_RETURNS] for row in rows if _path(row[FILE]) == file)
+            if returns != (pc.sum(pc.ends_with(cells, "\r")).as_py() or 0):
+                raise mixed_line_ends(file)
 
 
 def _path(found: object) -> str:
@@ -118,12 +125,12 @@ def checked(
     filled = [F.count(_cell(name, kind)).alias(f"cells {i}") for i, (name, kind) in numbered]
     wrong = [F.min(misfit(name, kind)).alias(f"wrong {i}") for i, (name, kind) in numbered if kind.pattern]
     facts = [*block_facts(), unread(schema.types), *filled, *wrong]
-    facts += [broken(names[-1])] if names else []
+    facts += breaks(names[-1]) if names else []
     with plain_failures(path):
         rows = located(cells).groupBy(FILE, BLOCK).agg(*facts).collect()
     check_text(cells.sparkSession, listing, rows, csv)
     if names:
-        check_closed(listing, rows, names, csv, has_header=schema.header)
+        check_ends(listing, rows, names, csv, has_header=schema.header)
     for i, (name, kind) in numbered:
         found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
         if found:

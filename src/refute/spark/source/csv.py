@@ -14,16 +14,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.errors import DataError
+from refute.faults import mixed_line_ends
 from refute.relation.read.csv import column_fits, read_header
 from refute.relation.read.csv_header import header_of, no_header, other_header
 from refute.relation.read.csv_options import USUAL, CsvOptions
+from refute.relation.read.csv_ragged import has_mixed_ends, with_line
 from refute.relation.read.csv_types import CsvType, narrowest
 from refute.relation.read.schema import CellType, Schema
 from refute.relation.read.unreadable import reading
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
-from refute.spark.source.cells import Scan, announce, broken, cast, check_closed, check_text, checked, unread
+from refute.spark.source.cells import Scan, announce, breaks, cast, check_ends, check_text, checked, unread
 from refute.spark.source.files import Listing
 from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
 
@@ -71,17 +73,17 @@ def open_csv(
     split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing, options)
     text = _Text(session, listing, names, split, header, options)
     if schema is not None:
-        with _headers_compared(listing, names if header else None, options):
+        with _files_looked_at(listing, names, options, header=header):
             found = checked(text.frame(all_cells=True), schema, listing, options, names)
         return Scan(text.typed(schema.types), found.layout)
-    with _headers_compared(listing, names if header else None, options):
+    with _files_looked_at(listing, names, options, header=header):
         possible = text.sampled()
-    with _headers_compared(listing, names if header else None, options), plain_failures(listing.path):
+    with _files_looked_at(listing, names, options, header=header), plain_failures(listing.path):
         cells = located(text.frame(all_cells=True))
-        facts = (*block_facts(), unread(names), broken(names[-1]))
+        facts = (*block_facts(), unread(names), *breaks(names[-1]))
         rows = cells.groupBy(FILE, BLOCK).agg(*facts, *_fits(possible)).collect()
     check_text(session, listing, rows, options)
-    check_closed(listing, rows, names, options, has_header=header)
+    check_ends(listing, rows, names, options, has_header=header)
     if not rows:
         return Scan(text.untyped(), FileLayout.of(rows))
     types = _types(possible, rows)
@@ -155,9 +157,10 @@ class _Text:
 
     def _reader(self, all_cells: bool) -> DataFrameReader:
         assert self.listing.format.delimiter is not None
+        separator = self.options.separates(self.listing.format.delimiter)
         return self.session.read.options(
             header=self.header,
-            sep=self.options.separates(self.listing.format.delimiter),
+            sep="\\\\" if separator == "\\" else separator,  # in which Spark sees the first half of a sign such as \t
             quote=self.options.quote or "",
             escape=self.options.quote or "\0",
             encoding="UTF-8" if self.options.is_utf8 else "ISO-8859-1",
@@ -202,18 +205,29 @@ def _header(session: SparkSession, listing: Listing, options: CsvOptions) -> tup
 
 
 @contextmanager
-def _headers_compared(listing: Listing, names: Sequence[str] | None, options: CsvOptions) -> Iterator[None]:
-    """Where files cannot be read, looks whether their headers differ, which says more than what Spark fails with."""
+def _files_looked_at(listing: Listing, names: Sequence[str], options: CsvOptions, *, header: bool) -> Iterator[None]:
+    """Where files cannot be read, looks for headers that differ and for the line of a row with too many or too few
+    cells, which says more than what Spark fails with."""
     try:
         yield
-    except DataError:
-        if names is not None and listing.here and listing.format.delimiter is not None:
-            first, *others = listing.filled
-            for file in others:
+    except DataError as error:
+        delimiter = listing.format.delimiter
+        if not listing.here or delimiter is None:
+            raise
+        first, *others = listing.filled
+        for file in others if header else ():
+            with reading(Path(file)):
+                other = read_header(Path(file), delimiter, options)
+            if other != names:
+                raise other_header(file, other, first, names) from None
+        if error.facts.keys() - {"quoted"} == {"path", "text"}:
+            for file in listing.filled:
                 with reading(Path(file)):
-                    other = read_header(Path(file), listing.format.delimiter, options)
-                if other != names:
-                    raise other_header(file, other, first, names) from None
+                    found = with_line(error, Path(file), delimiter, None if header else len(names), options)
+                if found is not error:
+                    raise found from error
+                if has_mixed_ends(Path(file)):
+                    raise mixed_line_ends(file) from error
         raise
 
 
