@@ -134,6 +134,7 @@ class Steps:
         pa.OSFile = self._counted(pa.OSFile)
         pa.ipc.new_file = self._counted(pa.ipc.new_file)
         parquet.write_table = self._counted(parquet.write_table)
+        parquet.ParquetWriter = self._counted(parquet.ParquetWriter)
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:

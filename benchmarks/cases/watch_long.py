@@ -172,6 +172,7 @@ def _rows(table: pa.Table, first: int) -> pa.Table:
 
 def restarted(rows: str) -> Callable[[], Told]:
     """A worker's job: the session, then a watch that another process has left, until its first batch is committed."""
+    DATA.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=DATA))
     script = f"from benchmarks.cases.watch_long import leave; leave({str(folder)!r}, {int(rows)})"
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Buffers of small arrays are used again, and never while an array or a view of it lives."""
+"""Buffers of small arrays, and pages of large ones, are used again, and never while an array or a view of it lives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from refute.runtime.arrays import empty, full, give_back, zeros
+from refute.runtime.arrays import empty, full, give_back, paged, reused_pages, zeros
 
 SIZE = 1 << 17  # bytes that are kept
 
@@ -27,6 +27,28 @@ def test_a_view_keeps_its_buffer() -> None:
     others = [full(SIZE // 4, 9, np.int32) for _ in range(20)]
     assert (view == 7).all()
     assert all((other == 9).all() for other in others)
+
+
+def test_pages_of_large_arrays_are_used_again_only_where_that_is_asked_for() -> None:
+    with reused_pages():
+        first, second = paged((1 << 20, 5), np.int64), paged((1 << 20, 5), np.int64)
+        first.fill(7)
+        second.fill(9)
+        view, place = first[5:, 2:], second.ctypes.data
+        del first, second
+        with reused_pages():
+            third = paged((1 << 20, 6), np.int64)  # less than twice as large
+        assert third.ctypes.data == place
+        third.fill(3)
+        assert (view == 7).all()
+        assert paged((3, 4), np.int32).shape == (3, 4)
+    before = third.ctypes.data
+    del third
+    with reused_pages():
+        fresh = paged((1 << 20, 5), np.int64)
+    assert fresh.shape == (1 << 20, 5)
+    assert not fresh.any() or fresh.ctypes.data != before  # as the system gives it
+    assert (view == 7).all()
 
 
 def test_arrays_of_many_threads_share_nothing() -> None:

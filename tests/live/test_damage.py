@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import refute as rf
 from committing import RULES, carry_out, check_whole
-from refute.durable.files import VERSION, write_file
+from refute.durable.files import VERSION, read_file, write_file
 from refute.durable.log import read_log
 from refute.durable.manifest import read_manifest, write_manifest
 from refute.errors import DataError
@@ -189,6 +192,24 @@ def newer_rows(folder: Path) -> Path:
     entry |= write_file(folder / entry["file"], table, {"version": VERSION + 1})
     write_manifest(folder, body)
     return Path(folder / entry["file"])
+
+
+def test_a_file_is_whole_although_room_behind_its_values_is_filled_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = np.frombuffer(b"value" + bytes(59), np.uint8).copy()  # a dictionary that grows has such room
+    starts = pa.py_buffer(np.array([0, 5], np.int64))
+    values = pa.Array.from_buffers(pa.large_binary(), 1, [None, starts, pa.py_buffer(held)])
+    write = os.write
+
+    def filling(handle: int, part: Any) -> int:
+        held[5:] += 1
+        return write(handle, part)
+
+    monkeypatch.setattr(os, "write", filling)
+    entry = write_file(tmp_path / "values.arrow", pa.table({"values": values}), {})
+    assert held[5] > 0
+    assert read_file(tmp_path / "values.arrow", entry, verify=True)[0].column("values").to_pylist() == [b"value"]
 
 
 @pytest.mark.parametrize("newer", [newer_manifest, newer_log, newer_rows])

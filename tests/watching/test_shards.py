@@ -15,6 +15,8 @@ from pyarrow import parquet
 import refute as rf
 from refute.errors import DataError, EngineError, OptionError, SchemaError
 from refute.language.rulebook import RuleBook
+from refute.report.violations import Violations
+from refute.watching import reading
 from refute.watching.records import DRIVER, EXECUTORS
 from refute.watching.shards.exchange import Exchange
 from refute.watching.shards.hashing import hashes
@@ -23,6 +25,7 @@ from refute.watching.shards.step import BatchStep
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 
+NAN = float("nan")
 QUERY = "a stream"
 RULES = (
     "zip -> city",
@@ -50,7 +53,7 @@ def opened(folder: Path, limit: int | None = 0, runner: Any = None, **options: A
 
 def some(key: int, seed: random.Random, zips: str = "ab") -> Row:
     """A row with nulls, two zeros and no number here and there."""
-    pay = seed.choice([-1.0, 0.0, -0.0, 2.0, float("nan"), None])
+    pay = seed.choice([-1.0, 0.0, -0.0, 2.0, NAN, None])
     return {
         "id": key,
         "zip": seed.choice([*zips, None]),
@@ -115,10 +118,8 @@ def test_an_update_concerns_the_rules_that_read_what_it_changes(tmp_path: Path) 
 
 def test_only_rows_that_change_in_some_column_move() -> None:
     names = ["id", "x", "y"]
-    before = pa.table(
-        {"id": [1, 2, 3, 4, 5], "x": [0.0, None, float("nan"), 1.0, 2.0], "y": ["a", None, "b", "c", "d"]}
-    )
-    after = pa.table({"id": [4, 3, 2, 1], "x": [1.0, float("nan"), None, -0.0], "y": ["c", "b", None, "a"]})
+    before = pa.table({"id": [1, 2, 3, 4, 5], "x": [0.0, None, NAN, 1.0, 2.0], "y": ["a", None, "b", "c", "d"]})
+    after = pa.table({"id": [4, 3, 2, 1], "x": [1.0, NAN, None, -0.0], "y": ["c", "b", None, "a"]})
     moved = RowsInMotion(before, after, np.array([3, 2, 1, 0]))
     assert moved.read(["id", "y"]).to_pylist() == [{"id": 5, "y": "d", GONE: True}]
     assert [(one["id"], one[GONE]) for one in moved.read(names).to_pylist()] == [
@@ -362,13 +363,62 @@ def test_a_file_of_a_shard_that_is_damaged_is_refused(tmp_path: Path) -> None:
         rf.Watch(tmp_path).table()
 
 
+def test_a_column_without_values_gets_a_type_where_the_first_one_comes(tmp_path: Path) -> None:
+    watcher = opened(tmp_path, rules={"rules": [{"name": "one", "fd": "zip -> city", "nulls": "equal"}]})
+    rows: list[Row] = [{"id": n, "zip": "a", "city": None, "pay": 0.0, "tax": 0} for n in range(8)]
+    untyped = fed(rows).set_column(2, "city", pa.nulls(8))
+    assert watcher.take(0, QUERY, untyped) is not None
+    record = watcher.take(1, QUERY, fed([{**rows[0], "id": 8, "city": "b"}]))
+    assert record is not None
+    assert record.open == 16
+    last = watcher.take(2, QUERY, fed(rows, "delete"))  # of keepers that have seen the type, and of others
+    assert last is not None
+    assert last.open == 0
+    watcher.close()
+
+
+def test_only_rows_in_violations_come_where_these_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = random.Random(8)
+    rows = [some(n, seed, "abcdefgh") for n in range(60)]
+    watcher = opened(tmp_path)
+    watcher.take(0, QUERY, fed(rows))
+    table = pa.Table.from_pylist(rows, SCHEMA)
+    monkeypatch.setattr(reading, "assembled", None)  # which brings all rows
+    for rule in RuleBook.of(list(RULES)):
+        wanted = sorted_lines(rf.violations(table, rule, key="id"))
+        assert sorted_lines(Violations(watcher.listing(rule, None), rule)) == wanted
+        assert sorted_lines(rf.Watch(tmp_path).violations(rule)) == wanted
+        rows_listed = {one for pair in wanted for one in (pair["s"], pair.get("t", pair["s"]))}
+        assert watcher.listing(rule, None).n_rows == len(rows_listed)
+        assert watcher.listing(rule, 1).n_rows == (1 if rule.constraint.is_single_row else 2)
+        (first,) = rf.Watch(tmp_path).violations(rule, 1).to_arrow().to_pylist()
+        assert first in wanted
+    with pytest.raises(OptionError, match="at least 1"):
+        rf.Watch(tmp_path).violations(rule, 0)
+    watcher.close()
+
+
+def sorted_lines(found: Violations) -> list[Row]:
+    return sorted(found.to_arrow().to_pylist(), key=str)
+
+
+def test_a_row_without_a_number_meets_one_that_is_null(tmp_path: Path) -> None:
+    watcher = opened(
+        tmp_path, runner=TasksHere(64), rules={"rules": [{"name": "one", "unique": "pay", "nulls": "equal"}]}
+    )
+    rows = [{"id": n, "zip": "a", "city": "b", "pay": pay, "tax": 0} for n, pay in enumerate([None, NAN, 1.0, NAN])]
+    record = watcher.take(0, QUERY, fed(rows))
+    assert record is not None
+    assert record.open == 6
+    watcher.close()
+
+
 def test_equal_values_belong_together_however_they_are_stored() -> None:
-    values = pa.chunked_array([pa.array([0.0, None, float("nan")]), pa.array([-0.0, float("-nan"), None, 5.0])])
+    values = pa.chunked_array([pa.array([0.0, None, NAN]), pa.array([-0.0, float("-nan"), None, 5.0])])
     table = pa.table({"x": values, "y": ["a"] * 7, "z": pa.array([1, 2, 3, 4, 5, 6, 7], pa.int32())})
     found = hashes(table, ["x"])
     assert found[0] == found[3]
-    assert found[1] == found[5]
-    assert found[2] == found[4]
-    assert len(set(found.tolist())) == 4
+    assert len({found[place] for place in (1, 2, 4, 5)}) == 1  # no number is null, to all rules
+    assert len(set(found.tolist())) == 3
     assert (hashes(table.slice(2, 3), ["x", "y"]) == hashes(table, ["x", "y"])[2:5]).all()
     assert len(np.unique(hashes(table, ["y", "z"]))) == 7

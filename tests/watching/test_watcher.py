@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis.stateful import rule as step
 from pyarrow import parquet
 
 import refute as rf
+from refute.cli.exits import Exit
+from refute.cli.watch.calling import exit_of
 from refute.errors import DataError, EngineError, OptionError, SchemaError
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
@@ -66,8 +69,9 @@ class Streaming(RuleBasedStateMachine):
 
     def begin_again(self, data: st.DataObject) -> None:
         where = data.draw(st.sampled_from(self.wheres))
+        shards = replace(TINY, opened_bytes=data.draw(st.sampled_from([None, 1 << 15])) if where == 0 else None)
         options = WatchOptions(
-            self.in_force, ("id",), op="op", order="turn", driver_bytes=where, log_rows=9, tuning=SMALL, shards=TINY
+            self.in_force, ("id",), op="op", order="turn", driver_bytes=where, log_rows=9, tuning=SMALL, shards=shards
         )
         try:
             self.watcher = Watcher.open(self.folder, options, TasksHere(data.draw(st.integers(1, 3))))
@@ -222,9 +226,10 @@ ROWS = {"id": [1, 2], "zip": ["a", "a"], "city": ["x", "y"], "note": [1, 2]}
 
 
 def opened(folder: Path, rules: Any = "zip -> city", **options: Any) -> Watcher:
-    """A watch of one rule by key, whose checkpoint is there."""
+    """A watch of one rule by key, whose checkpoint is there; in shards, if no rows are to be here."""
     book = None if rules is None else tuple(RuleBook.of(rules))
-    found = Watcher.open(folder, WatchOptions(book, ("id",), **options))
+    runner = TasksHere() if options.get("driver_bytes") == 0 else None
+    found = Watcher.open(folder, WatchOptions(book, ("id",), **options), runner)
     (folder / "checkpoint").mkdir(exist_ok=True)
     (folder / "checkpoint" / "metadata").write_text(f'{{"id": "{QUERY}"}}')
     return found
@@ -432,6 +437,75 @@ def test_rows_that_go_need_only_their_keys(tmp_path: Path) -> None:
         opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "turn": [6]}))
     with pytest.raises(SchemaError, match="'turn'"):
         opened(tmp_path, op="op", order="turn").take(3, QUERY, pa.table({"op": ["delete"], "id": [3]}))
+
+
+@pytest.mark.parametrize("where", [None, 0])
+def test_a_feed_need_not_have_what_no_row_comes_with(tmp_path: Path, where: int | None) -> None:
+    watcher = opened(tmp_path, op="op", order="turn", driver_bytes=where)
+    watcher.take(0, QUERY, rows(op=["insert", "insert"], turn=[1, 2]))
+    gone = watcher.take(1, QUERY, pa.table({"op": ["DELETE"], "id": pa.array([2], pa.int32()), "turn": [3]}))
+    assert gone is not None
+    assert (gone.rows, gone.n_rows, gone.resolved, gone.open) == (1, 1, 2, 0)
+    empty = rows().schema.empty_table()
+    for batch, nothing in enumerate((empty, pa.table({"id": pa.array([], pa.int64())})), 2):
+        record = watcher.take(batch, QUERY, nothing)  # as of files without a row
+        assert record is not None
+        assert (record.rows, record.n_rows) == (0, 1)
+    more = watcher.take(4, QUERY, rows(id=[2, 3], op=["insert", "insert"], turn=[4, 5]))
+    assert more is not None
+    assert more.open == 4
+    with pytest.raises(SchemaError, match="has no column 'op'"):
+        watcher.take(5, QUERY, rows(id=[4, 5]))
+    with pytest.raises(SchemaError, match="'turn'"):
+        opened(tmp_path, op="op", order="turn", driver_bytes=where).take(
+            5, QUERY, pa.table({"op": ["delete"], "id": [3]})
+        )
+
+
+def test_a_feed_says_of_which_batch_it_is_whatever_the_key_is_called(tmp_path: Path) -> None:
+    book = tuple(RuleBook.of("zip -> city"))
+    watcher = Watcher.open(tmp_path, WatchOptions(book, ("batch", "rule", "added")))
+    watcher.take(0, None, rows(batch=[7, 7], rule=["one", "two"], added=[5, 6]))
+    watcher.close()
+    (path,) = (tmp_path / "feed" / "rows").iterdir()
+    line = parquet.read_table(path).to_pylist()[0]
+    key = {"batch": 7, "rule": "one", "added": 5}
+    assert line == {
+        "batch": 0,
+        "rule": "zip_fixes_city",
+        "id": key,
+        **{f"key_{name}": value for name, value in key.items()},
+        "added": 2,
+        "resolved": 0,
+    }
+
+
+BROKEN = {"fd": "zip -> city"}  # by 2 of 6 pairs, which are about 2 of 3 rows
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [BROKEN],
+        [{**BROKEN, "severity": "warn"}],
+        [{**BROKEN, "severity": "warn"}, {"row": "note < 2"}],
+        [{"row": "note < 9"}],
+        [{**BROKEN, "tolerance": {"violations": 2}}],
+        [{**BROKEN, "tolerance": {"violations": "33.4%"}}],
+        [{**BROKEN, "tolerance": {"violations": "33.3%"}}],
+        [{**BROKEN, "tolerance": {"rows": 2}}],
+        [{**BROKEN, "tolerance": {"rows": 1}}, {"row": "note < 9"}],
+        [{**BROKEN, "tolerance": {"suspects": 1, "violations": 1}}],
+    ],
+    ids=str,
+)
+def test_a_command_ends_as_a_check_of_all_rows_would(tmp_path: Path, rules: list[dict[str, Any]]) -> None:
+    named = [{"name": f"rule {number}", **one} for number, one in enumerate(rules)]
+    watcher = opened(tmp_path, {"rules": named})
+    assert exit_of(rf.Watch(tmp_path)) == Exit.HOLDS
+    watcher.take(0, QUERY, rows(id=[1, 2, 3], zip=["a", "a", "b"], city=["x", "y", "y"], note=[1, 2, 3]))
+    watcher.close()
+    assert exit_of(rf.Watch(tmp_path)) == rf.Watch(tmp_path).report().exit_code
 
 
 def test_a_wrong_key_can_be_corrected_until_rows_have_come(tmp_path: Path) -> None:

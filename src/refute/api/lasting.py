@@ -6,12 +6,15 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from refute.durable.directory import Directory, Keepable, Sort
 from refute.errors import OptionError, whole_number
-from refute.faults import wrong_value
+from refute.faults import needing, wrong_value
 from refute.language.addresses import local_path
+
+if TYPE_CHECKING:
+    import pandas
 
 Held = TypeVar("Held", bound=Keepable)
 
@@ -30,6 +33,16 @@ class Lasting(ABC, Generic[Held]):
     @abstractmethod
     def _to_keep(self) -> Held:
         """What the folder holds, as it is now."""
+
+    @abstractmethod
+    def table(self) -> Any:
+        """All rows."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            rows = self.table()
+            return rows.to_pandas() if hasattr(rows, "to_pandas") else rows.toPandas()
 
     def commit(self) -> None:
         """Writes all changes since the last commit to disk; once this returns, they survive a crash."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +17,7 @@ from refute.display.markup import table_part
 from refute.durable.directory import LOGGED_ROWS, Directory
 from refute.durable.manifest import NAME as MANIFEST
 from refute.errors import OptionError, RefuteError
-from refute.faults import needing, no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
+from refute.faults import no_key_for_feed, no_key_to_update, nothing_kept, unknown_rule
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook, RuleKind
 from refute.live.arrivals import arrow_of, named_rows
@@ -29,9 +29,6 @@ from refute.live.state import Change, State
 from refute.report import Report, Suspects
 from refute.report.numbers import plural
 from refute.report.violations import Violations
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class Monitor(Lasting[KeptState]):
@@ -277,11 +274,6 @@ class Monitor(Lasting[KeptState]):
     def _repr_html_(self) -> str:
         """What is known of each rule: a report would look at all rows for the rules that are only counted."""
         return table_part(repr(self), ("rule", "violations"), list(self.counts.items()))
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """All rows, as a pandas DataFrame."""
-        with needing("to_pandas()"):
-            return self.table().to_pandas()
 
 
 def _refuse_other_tables(rules: Iterable[Rule]) -> None:

@@ -20,6 +20,7 @@ from refute.api.tracker_options import (
     predicates_of,
     rows_to_keep,
     rows_to_track,
+    stays_on_spark,
 )
 from refute.discovery import CompleteDiscovery, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
@@ -128,7 +129,9 @@ class Tracker(Lasting[KeptTracker]):
     def commit(self) -> None:
         """Writes all changes since the last commit to disk; once this returns, they survive a crash."""
         if self._far is not None:
-            raise _stays("only rows in this process are kept on disk; use Tracker.open with a larger driver_bytes")
+            raise stays_on_spark(
+                "only rows in this process are kept on disk; use Tracker.open with a larger driver_bytes"
+            )
         super().commit()
 
     @classmethod
@@ -344,7 +347,7 @@ class Tracker(Lasting[KeptTracker]):
         with self._lock:
             self._in_use()
             if self._far is not None:
-                raise _stays("tables are not compared there; use apply(changes)")
+                raise stays_on_spark("tables are not compared there; use apply(changes)")
             rows = arrow_of(arrived(rows_to_track(table)), self._state.known_schema())
             return self._changed(to_become(self._state, rows))
 
@@ -375,8 +378,7 @@ class Tracker(Lasting[KeptTracker]):
 
     def _changed(self, change: Change) -> RuleChanges:
         """Carries out a change that is known to be possible. Where that fails, or is interrupted, all is as it was."""
-        tracking = self._ready()
-        state = self._state
+        tracking, state = self._ready(), self._state
         gone = np.sort(change.gone)
         came = np.arange(state.next_slot, state.next_slot + change.table.num_rows)
         self._tracking = None
@@ -394,6 +396,5 @@ class Tracker(Lasting[KeptTracker]):
     def __repr__(self) -> str:
         return f"Tracker({plural(len(self), 'rule')}, {plural(self.n_rows, 'row')})"
 
-
-def _stays(why: str) -> OptionError:
-    return OptionError(f"the rows of this tracker stay on Spark, and {why}", type="Spark")
+    def _repr_html_(self) -> str:
+        return self.discovery()._repr_html_()

@@ -113,3 +113,8 @@ def arrived(table: Any) -> Any:
 def predicates_of(space: PredicateSpace) -> list[str]:
     """The predicates of a space as they are written."""
     return [render_predicate(one) for one in space.predicates]
+
+
+def stays_on_spark(why: str) -> OptionError:
+    """The error of what cannot be done with rows that stay on Spark, and why."""
+    return OptionError(f"the rows of this tracker stay on Spark, and {why}", type="Spark")

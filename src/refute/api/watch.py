@@ -16,6 +16,7 @@ from refute.api.functions import check, suspects
 from refute.api.monitor import place_of
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
+from refute.display.markup import table_part
 from refute.errors import OptionError
 from refute.faults import needing, no_key_for_feed, unknown_choice, wrong_value
 from refute.language.addresses import local_path
@@ -31,6 +32,8 @@ from refute.watching.records import BatchRecord, Following, read_history
 from refute.watching.watcher import Watcher, WatchOptions
 
 if TYPE_CHECKING:
+    import pandas
+
     from refute.spark.watch.batches import BatchReader, BatchTaker
 
 _MOST_POINTS = 200  # of a line that shows violations over time
@@ -127,8 +130,12 @@ class Watch:
 
     def violations(self, rule: Any, limit: int | None = None) -> Violations:
         """The clashing rows of a rule, as `refute.violations` returns them."""
-        rules = self.rules
-        return Violations(self.live_engine(), rules[place_of(rule, rules, "watch")], limit)
+        own = self.rules[place_of(rule, self.rules, "watch")]
+        most = limit if isinstance(limit, int) and limit > 0 else None  # any other is refused
+        with self._lock:
+            watcher = self._watcher
+            source = watcher if watcher is not None and watcher.is_open else self._view
+            return Violations(source.listing(own, most), own, limit)
 
     def report(self) -> Report:
         """The report of all rules, as `refute.check` returns it."""
@@ -166,6 +173,14 @@ class Watch:
             state = self._view.state
             return LiveEngine(state, newest_first=True) if newest_first else LiveEngine.of(state)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows, in the order of their arrival, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.table().to_pandas()
+
+    def _repr_html_(self) -> str:
+        return table_part(repr(self), ("rule", "open violations"), list(self.counts.items()))
+
     def __repr__(self) -> str:
         parts = plural(len(self.rules), "rule"), plural(sum(self.counts.values()), "open violation")
         return f"Watch({', '.join(parts)}, {'running' if self.is_active else 'not running'})"
@@ -178,11 +193,12 @@ class Watch:
         """Raises what has ended the stream, unless it came to its end or was stopped."""
         if self._query is None:
             return
-        from refute.spark.session.failures import explained
+        from refute.spark.session.failures import explained, plain_failures
         from refute.spark.watch.batches import STOPPED, StoppedError
 
         self._let_go()
-        raised = self._query.exception()
+        with plain_failures("the stream"):
+            raised = self._query.exception()
         if raised is None:
             return
         own = None if self._taker is None else self._taker.error

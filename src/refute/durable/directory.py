@@ -20,7 +20,7 @@ from refute.durable.shelf import Entry, Moment, Shelf
 from refute.errors import DataError, EngineError, OptionError
 
 LOGGED_ROWS = 1 << 16  # rows in logs from which a state is written, so opening has no more to carry out again
-LOGGED_BYTES = 1 << 26
+LOGGED_BYTES = 1 << 26  # the same in bytes, or half of those of the state before if that is more
 _DRAFT = re.compile(r"\.(manifest\.json|[a-z]+-\d+\.(yaml|frames))-[0-9a-f]+\.part$")
 _SEALED = "sealed"  # the fact that says how many commits there were when the folder was last closed
 _BEGUN = "begun"  # is there from before the first file until the first manifest stands
@@ -170,8 +170,14 @@ class Directory(Generic[Held]):
                 self._rows += sum(len(change.gone) + len(change.table) for change in changes)
             kept.committed()
         self._pending = []
-        if (self._rows > self._log_rows or self._bytes > LOGGED_BYTES) and self._writer is None:
+        if self._is_due and self._writer is None:
             self._start(kept)
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether logs have grown such that the state should be written; a large one is not for every few batches."""
+        large = self._bytes > LOGGED_BYTES and 2 * self._bytes > sum(one["bytes"] for one in entries_of(self._body))
+        return self._rows > self._log_rows or bool(large)
 
     def close(self) -> None:
         """Waits for what is being written, and lets the folder go. What was not committed is gone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -44,8 +45,8 @@ class Shelf:
     def __init__(self, folder: Path, next_file: int = 0) -> None:
         self.folder = folder
         self._next = next_file
-        self._known: dict[int, tuple[object, Entry]] = {}
-        self._kept: dict[int, tuple[object, Entry]] = {}  # what the moment at hand has
+        self._known: dict[int, tuple[Callable[[], object], Entry]] = {}  # by id: the part, and what is said of it
+        self._kept: dict[int, tuple[Callable[[], object], Entry]] = {}  # what the moment at hand has
         self._encodings: dict[str, SavedEncoding] = {}
         self._encoded: dict[str, SavedEncoding] = {}  # what the moment at hand has
 
@@ -63,14 +64,14 @@ class Shelf:
 
     def learn(self, part: object, entry: Entry) -> None:
         """Takes note that a part is written already."""
-        self._known[id(part)] = part, entry
+        self._known[id(part)] = _referred(part), entry
 
     def file(self, part: Any, what: str, write: Callable[[Path, Any], Entry], suffix: str = "arrow") -> Entry:
         """The entry of a part, which is written unless it was before."""
         held = self._known.get(id(part)) or self._kept.get(id(part))
-        if held is None or held[0] is not part:
+        if held is None or held[0]() is not part:
             path = self._path(what, suffix)
-            held = part, {"file": path.name, **write(path, part)}
+            held = _referred(part), {"file": path.name, **write(path, part)}
         self._kept[id(part)] = held
         return held[1]
 
@@ -112,6 +113,14 @@ class Shelf:
         path = self.folder / f"{what}-{self._next:06}.{suffix}"
         self._next += 1
         return path
+
+
+def _referred(part: object) -> Callable[[], object]:
+    """What gives a part. Where that is possible, it does not keep it: runs are large, and mostly merged before long."""
+    try:
+        return weakref.ref(part)
+    except TypeError:  # a tuple
+        return lambda: part
 
 
 def _named(what: str, names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from refute.kernels.runs import places, probe, query, rows
 from refute.kernels.runs.places import Places
 from refute.kernels.runs.rows import Arrays, Lines, Longs
 from refute.language.operators import Operator
-from refute.runtime.arrays import zeros
+from refute.runtime.arrays import paged
 
 Alive = NDArray[np.uint8]
 Bound = tuple[int, Operator, int]  # an axis of a run, how its cell compares with a point's, and which of its cells
@@ -204,7 +204,7 @@ def _taken_back(lines: Lines) -> Lines:
 def room_for(shape: RunShape, n: int, lines: Lines | None = None) -> Arrays:
     """Arrays for a run of up to n rows, with room for its lines unless they are given."""
     bits, levels = _layout(n, shape.n_equal > 0, shape.n_axes > 0)
-    room = zeros if n > _MANY else np.empty
+    room = paged if n > _MANY else np.empty
     return Arrays(
         room((n, shape.width), np.int64) if lines is None else lines,
         np.zeros((1 << bits) + 1, np.int32),

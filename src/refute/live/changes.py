@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from refute.language.rulebook import Rule
 from refute.live.index import Longs
 from refute.live.rows import Rows
 from refute.relation.arrays import combined, row_numbers
+from refute.relation.shown import shown_values
 
 if TYPE_CHECKING:
     import pandas
@@ -68,6 +69,13 @@ class Changes:
 
     def __bool__(self) -> bool:
         return any(added or removed for added, removed in self._deltas.values())
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The violations that came and went: the rule, `added` or `removed`, and what names the rows."""
+        for change, tables in (("added", self.added), ("removed", self.removed)):
+            for name, table in tables.items():
+                for values in zip(*map(shown_values, table.columns), strict=True):
+                    yield name, change, *values
 
     def __repr__(self) -> str:
         parts = [

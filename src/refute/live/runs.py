@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,9 +15,11 @@ from refute.language.operators import Operator
 from refute.live.index import Batch, Compared, Found, Longs, Pairs, Watched
 from refute.relation.arrays import exact_sum
 from refute.relation.constants import UFUNCS
+from refute.runtime.arrays import reused_pages
 
 Key = tuple[tuple[int, ...], object]  # the columns that rows are grouped by, and what admits them
 
+_MANY = 1 << 12  # rows of a batch that may make large merges due
 _NOTHING: Longs = np.empty(0, np.int64)
 _NO_PAIRS: Pairs = (_NOTHING, _NOTHING)
 _NONE_FOUND = Found(0, _NO_PAIRS)
@@ -182,8 +185,9 @@ class RunsIndex:
 
     def _keep(self, batch: Batch) -> None:
         self._alive[batch.slots] = 1
-        for store in self._stores.values():
-            store.levels.add(store.delta)
+        with reused_pages() if len(batch) > _MANY else nullcontext():  # as each store may merge all that it has
+            for store in self._stores.values():
+                store.levels.add(store.delta)
         self._at_hand = None
 
     def _build(self, batch: Batch) -> None:

@@ -172,17 +172,31 @@ class Passing(Violated):
         self.count -= number
 
 
+class SlotMoves:
+    """Rows that have other slots from now on."""
+
+    def __init__(self, before: Longs, after: Longs) -> None:
+        order = np.argsort(before)
+        self._before, self._after = before[order], after[order]
+
+    def __len__(self) -> int:
+        return len(self._before)
+
+    def renamed(self, slots: Longs) -> Longs:
+        """The slots that rows of these have now."""
+        if not len(self):
+            return slots
+        place = np.minimum(np.searchsorted(self._before, slots), len(self) - 1)
+        return np.where(self._before[place] == slots, self._after[place], slots)
+
+
 def net(new: Clashing, old: Clashing, moved: Pairs) -> tuple[Clashing, Clashing]:
     """Pairs that appear and pairs that vanish, without those that only moved: rows of some slots now have others."""
     before, after = moved
     if not len(new[0]) or not len(old[0]) or not len(before):
         return new, old
-    order = np.argsort(before)
-    renamed = []
-    for side in old:
-        place = np.minimum(np.searchsorted(before, side, sorter=order), len(order) - 1)
-        found = order[place]
-        renamed.append(np.where(before[found] == side, after[found], side))
+    rows = SlotMoves(before, after)
+    renamed = [rows.renamed(side) for side in old]
     columns = [np.concatenate(sides) for sides in zip(new, renamed, strict=True)]
     order = np.lexsort(columns[::-1])
     same = np.ones(len(order) - 1, np.bool_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -25,6 +26,8 @@ _MANY = 1 << 18  # rows
 # Buffers that no array uses any more, by size. Lists are safe to use from many threads, and from a destructor that runs
 # in the midst of anything, as a lock would not be.
 _kept: dict[int, list[pa.Buffer]] = {}
+_spare: dict[int, list[mmap.mmap]] = {}  # likewise the pages of large arrays, as long as some work would reuse them
+_reusing: list[None] = []  # for each such work
 
 
 class _Lease:
@@ -46,7 +49,9 @@ class _Lease:
         }
 
     def __del__(self) -> None:
-        buffer = self._buffer
+        buffer = getattr(self, "_buffer", None)  # none where there was no memory, or Ctrl-C came before
+        if buffer is None:
+            return
         free = _kept.setdefault(buffer.size, [])
         if len(free) * buffer.size < _MOST_KEPT:
             free.append(buffer)
@@ -85,15 +90,59 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     return found if isinstance(shape, int) else found.reshape(shape)
 
 
-def _pages(size: int) -> mmap.mmap:
+class _Paged:
+    """The pages of one large array. They serve the next one where that is asked for, else go back to the system."""
+
+    __slots__ = ("__array_interface__", "_pages")
+
+    def __init__(self, shape: tuple[int, ...], kind: np.dtype[Any], size: int) -> None:
+        room = 1 << (size - 1).bit_length()  # of which what is not used takes no memory
+        try:
+            self._pages = _spare[room].pop()
+        except (KeyError, IndexError):
+            self._pages = _pages(size, room)
+        else:
+            used = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            if hasattr(mmap, "MADV_DONTNEED") and used < room:
+                self._pages.madvise(mmap.MADV_DONTNEED, used, room - used)
+        start = np.frombuffer(self._pages, np.uint8).__array_interface__["data"][0]
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": kind.str, "data": (start, False)}
+
+    def __del__(self) -> None:
+        pages = getattr(self, "_pages", None)
+        if _reusing and pages is not None:
+            _spare.setdefault(len(pages), []).append(pages)
+
+
+def paged(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """A new array of any content, otherwise as `zeros` gives."""
+    kind = np.dtype(dtype)
+    size = kind.itemsize * prod(shape)
+    return np.empty(shape, kind) if size < _PAGED else np.asarray(_Paged(shape, kind, size))
+
+
+@contextlib.contextmanager
+def reused_pages() -> Iterator[None]:
+    """Within it, large arrays get the pages of those that went: to fetch new ones takes longer than to fill them."""
+    _reusing.append(None)
+    try:
+        yield
+    finally:
+        _reusing.pop()
+        if not _reusing:
+            _spare.clear()
+
+
+def _pages(size: int, room: int = 0) -> mmap.mmap:
     """Memory of this process alone, in large pages where the system has some: to fetch 2 MB in small ones takes five
-    times as long, and in pages that could be shared with another process seven times."""
+    times as long, and in pages that could be shared with another process seven times. There may be more `room`."""
+    room = max(size, room)
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
-        return mmap.mmap(-1, size)
-    found = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return mmap.mmap(-1, room)
+    found = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a system without them
-            found.madvise(mmap.MADV_HUGEPAGE)
+            found.madvise(mmap.MADV_HUGEPAGE, 0, size)  # not beyond, where the last would be more than is used
     return found
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from refute.faults import needing
 from refute.language.constraint import DenialConstraint
 from refute.language.predicate import Predicate
 from refute.language.render import render_english, render_text
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,9 @@ class RuleChanges:
         """The rules that no longer hold."""
         return [rule for rule in self.removed if not rule.holds]
 
+    def __iter__(self) -> Iterator[RemovedRule | AddedRule]:
+        return iter([*self.removed, *self.added])
+
     def __bool__(self) -> bool:
         return bool(self.n_added or self.n_removed)
 
@@ -173,6 +181,25 @@ class RuleChanges:
     def _repr_html_(self) -> str:
         from refute.display.markup import table_part
 
-        changed = [*self.removed, *self.added]
+        changed = list(self)
         rows = [str(one).partition(": ")[::2] for one in changed[:_SHOWN]]
         return table_part(repr(self), ("change", "rule"), rows, more=max(len(changed) - _SHOWN, 0))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule that came or went: what happened, the rule, its sentence, and the rows that broke it."""
+        import pyarrow as pa
+
+        pairs = [one.pair if isinstance(one, RemovedRule) else None for one in self]
+        columns = {
+            "change": ["added" if isinstance(one, AddedRule) else one.why.value for one in self],
+            "rule": [one.text for one in self],
+            "sentence": [one.sentence for one in self],
+            "s": [None if pair is None else str(pair[0]) for pair in pairs],
+            "t": [None if pair is None else str(pair[1]) for pair in pairs],
+        }
+        return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_arrow` gives, as a pandas DataFrame."""
+        with needing("to_pandas()"):
+            return self.to_arrow().to_pandas()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from refute.language.rulebook import Rule
 from refute.live.frame import Frame
 from refute.live.index import Found
 from refute.live.rows import Rows, Segment
 from refute.live.state import State
+from refute.live.store import Violated
+from refute.relation.arrays import row_numbers
 from refute.watching.here import keys_of
 from refute.watching.kept import STREAM
 from refute.watching.numbers import RowNumbers
@@ -27,32 +28,73 @@ def assembled(kept: KeptShards, places: WatchPlaces) -> State:
     state.version = kept.version
     if kept.schema is None:
         return state
-    tables = [
-        opened(places.shards, files, (), kept.key, kept.schema).living()[1]
-        for files in kept.files[: kept.layout.keepers]
-    ]
-    table = pa.concat_tables([one.cast(kept.schema) for one in tables]).combine_chunks()
-    state.frame = Frame.of(kept.schema, kept.rules, kept.key, "auto")
-    state.frame.lose()
-    slots = np.arange(len(table))
-    state.rows = Rows(kept.schema, [Segment(slots, table)] if len(table) else [])
-    state.alive = np.ones(max(len(table), 1), np.uint8)
-    state.n_rows = state.next_slot = len(table)
-    numbers = RowNumbers({name: kept.schema.field(name).type for name in kept.key})
-    numbers.of(table.select(list(kept.key)))  # which are the slots then
-    told = kept.told[STREAM]["table"]
-    lines = None if told is None else _open_lines(places.tables / told)
+    numbers = _take_rows(state, kept, places, None)
+    lines = _open_lines(kept, places) if kept.listed else None
     for rule, store in zip(state.rules, state.stores, strict=True):
         if rule.name not in kept.listed:
             store.count = kept.counts[rule.name]
             store.forget()
         elif lines is not None and kept.counts[rule.name]:
-            own = lines.filter(pc.equal(lines.column("rule"), rule.name))
-            pairs = tuple(numbers.of(keys_of(own, side, numbers.kinds)[1]) for side in "st"[: store.sides])
-            store.add(Found(len(own), pairs if len(pairs) == 2 else (pairs[0], pairs[0])), pairs, len(table))
+            _take_violations(store, lines.filter(pc.equal(lines.column("rule"), rule.name)), numbers)
     return state
 
 
-def _open_lines(folder: Path) -> pa.Table:
-    lines = parquet.read_table(folder, partitioning=None)
-    return lines.filter(lines.column("until").is_null())
+def clashing(kept: KeptShards, places: WatchPlaces, rule: Rule, limit: int | None) -> State:
+    """A state of one rule: its violations, at most `limit` if given, and of all rows those that are in some of them.
+
+    The rows of one shard at a time are in memory. Where violations are only counted, all rows are needed to find them.
+    """
+    lines = _open_lines(kept, places, rule.name) if rule.name in kept.listed else None
+    if kept.schema is None or lines is None:
+        return assembled(kept, places)
+    state = State((rule,), kept.key, "auto", kept.most)
+    state.version = kept.version
+    own = lines.slice(0, limit)
+    asked = _numbers(kept)
+    for side in "st"[: state.stores[0].sides]:
+        asked.of(keys_of(own, side, asked.kinds)[1])
+    _take_violations(state.stores[0], own, _take_rows(state, kept, places, asked))
+    return state
+
+
+def _take_rows(state: State, kept: KeptShards, places: WatchPlaces, wanted: RowNumbers | None) -> RowNumbers:
+    """Has the rows of shards in a state, or those with keys that are wanted; which slots they have."""
+    assert kept.schema is not None
+    parts = []
+    for files in kept.files[: kept.layout.keepers]:
+        part = opened(places.shards, files, (), kept.key, kept.schema).living()[1].cast(kept.schema)
+        if wanted is not None:
+            part = part.take(row_numbers(np.flatnonzero(wanted.known(part.select(list(kept.key))) >= 0)))
+        parts.append(part)
+    table = pa.concat_tables(parts).combine_chunks()
+    state.frame = Frame.of(kept.schema, state.rules, kept.key, "auto")
+    state.frame.lose()
+    slots = np.arange(len(table))
+    state.rows = Rows(kept.schema, [Segment(slots, table)] if len(table) else [])
+    state.alive = np.ones(max(len(table), 1), np.uint8)
+    state.n_rows = state.next_slot = len(table)
+    numbers = _numbers(kept)
+    numbers.of(table.select(list(kept.key)))
+    return numbers
+
+
+def _take_violations(store: Violated, lines: pa.Table, numbers: RowNumbers) -> None:
+    """Takes the violations of a rule in, whose rows have these slots."""
+    pairs = tuple(numbers.of(keys_of(lines, side, numbers.kinds)[1]) for side in "st"[: store.sides])
+    store.add(Found(len(lines), (pairs[0], pairs[-1])), pairs, len(numbers))
+
+
+def _numbers(kept: KeptShards) -> RowNumbers:
+    assert kept.schema is not None
+    return RowNumbers({name: kept.schema.field(name).type for name in kept.key})
+
+
+def _open_lines(kept: KeptShards, places: WatchPlaces, rule: str | None = None) -> pa.Table | None:
+    """The open violations of the table, or those of a rule; None where no batch has made a table."""
+    told = kept.told[STREAM]["table"]
+    if told is None:
+        return None
+    chosen = pc.field("until").is_null()
+    if rule is not None:
+        chosen &= pc.field("rule") == rule
+    return parquet.read_table(places.tables / told, filters=chosen, partitioning=None)

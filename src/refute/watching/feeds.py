@@ -11,11 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from refute.durable.log import sync_folder
+from refute.live.store import SlotMoves
 from refute.watching.outcome import BatchOutcome
-from refute.watching.pieces import Longs, write_parquet
+from refute.watching.pieces import Longs, repeated_text, write_parquet
 from refute.watching.places import WatchPlaces
 
 ADDED, RESOLVED = "added", "resolved"
+_OWN = ("batch", "rule", ADDED, RESOLVED)  # columns of the feed of rows, which columns of a key do not replace
 MOST_FILES = 1000  # of each feed: the newest
 _SPARSE = 16  # rows for each that has changed, from which counts of all rows are not made
 _FEW = 64  # files beyond that are removed at once
@@ -63,8 +65,8 @@ class Feeds:
         new, old = outcome.pairs[rule]
         slots, counts = _counted(np.concatenate(new), _named(old, outcome.vanished, outcome.moved))
         named = outcome.named(rule, slots)
-        told = {"batch": _repeat(batch, len(slots)), "rule": pa.repeat(rule, len(slots)), "id": named.column("s")}
-        told |= {name: named.column(f"s_{name}") for name in self._key}
+        told = {"batch": _repeat(batch, len(slots)), "rule": repeated_text(rule, len(slots)), "id": named.column("s")}
+        told |= {f"key_{name}" if name in _OWN else name: named.column(f"s_{name}") for name in self._key}
         return pa.table({**told, ADDED: counts[0], RESOLVED: counts[1]})
 
     def _sweep(self, folder: Path) -> None:
@@ -76,13 +78,8 @@ class Feeds:
 def _named(old: tuple[Longs, ...], gone: Longs, moved: tuple[Longs, Longs]) -> Longs:
     """The rows of violations that went: by the slots that they have now, or `~slot` for rows that are gone."""
     lost = np.concatenate(old)
-    found = np.where(np.isin(lost, gone), ~lost, lost)
-    before, after = moved
-    if len(before) and len(lost):
-        order = np.argsort(before)
-        place = order[np.minimum(np.searchsorted(before, lost, sorter=order), len(order) - 1)]
-        found = np.where(before[place] == lost, after[place], found)
-    return found
+    nowhere = np.setdiff1d(gone, moved[0])
+    return np.where(np.isin(lost, nowhere), ~lost, SlotMoves(*moved).renamed(lost))
 
 
 def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
@@ -105,7 +102,7 @@ def _counted(got: Longs, lost: Longs) -> tuple[Longs, tuple[Longs, Longs]]:
 def _lines(batch: int, rule: str, word: str, clashes: pa.Table, schema: pa.Schema) -> pa.Table:
     """Violations as lines of the feed, with the columns of the table of violations but for `since` and `until`."""
     count = len(clashes)
-    told = {"batch": _repeat(batch, count), "rule": pa.repeat(rule, count), "change": pa.repeat(word, count)}
+    told = {"batch": _repeat(batch, count), "rule": repeated_text(rule, count), "change": repeated_text(word, count)}
     for one in schema:
         if one.name not in ("rule", "since", "until"):
             known = one.name in clashes.column_names

@@ -92,7 +92,6 @@ class RowsHere:
             change.gone,
             change.gone,
             _moved(change, state.next_slot),
-            state.next_slot,
             named,
         ), lost
 
@@ -107,7 +106,7 @@ class RowsHere:
         if not state.key:
             raise no_key_for_feed(WATCH.noun)
         if op not in table.column_names:
-            net_changes(state, table, op)  # which says so
+            return net_changes(state, table, op), dict(intake.lost)  # which says so, unless there are no rows
         if len(table) == 0 and state.schema is None:
             fit, lost = fitted(table.drop_columns([op]), None, intake.read, {}, intake.batch)
             return state.inserting(fit), lost
@@ -144,11 +143,6 @@ class RowsHere:
                 new[rule.name] = clashes_table(pairs, found.rows, found.key, ()), pairs
         return new
 
-    @property
-    def numbers(self) -> int:
-        """All numbers of rows are below."""
-        return self.state.next_slot
-
     def find(self, lines: pa.Table, side: str) -> Longs:
         """The numbers of the rows on one side of some violations; -1 where there is none."""
         if not self.key:
@@ -162,6 +156,10 @@ class RowsHere:
     def engine(self, *, newest_first: bool = False) -> LiveEngine:
         """The engine for the rows of the last batch; it lists violations as they came, or `newest_first`."""
         return LiveEngine(self.state, newest_first=True) if newest_first else LiveEngine.of(self.state)
+
+    def listing(self, rule: Rule, limit: int | None) -> LiveEngine:
+        """An engine that lists the violations of a rule."""
+        return self.engine()
 
 
 def keys_of(lines: pa.Table, side: str, kinds: dict[str, pa.DataType]) -> tuple[Longs, pa.Table]:

@@ -11,6 +11,7 @@ import pyarrow.types as pt
 from refute.errors import SchemaError, did_you_mean
 from refute.language.rulebook import Rule
 from refute.live.arrivals import arrow_of
+from refute.live.feed import leaves_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,23 @@ def fitted(
             column = pa.chunked_array([pa.nulls(len(table), field.type)])
         columns.append(column)
     return pa.table(columns, [field.name for field in schema]), gone
+
+
+def completed(table: pa.Table, intake: Intake, schema: pa.Schema, key: Sequence[str]) -> pa.Table:
+    """A feed with all columns: null in those that are not read, as no row comes with it."""
+    op = intake.op
+    if op is None or not intake.fed:
+        return table
+    if op not in table.column_names and not len(table):
+        return schema.empty_table().append_column(op, pa.nulls(0, pa.string()))
+    if op not in table.column_names or leaves_rows(table.column(op)):
+        return table
+    needed = [name for name in dict.fromkeys((*key, intake.order, op)) if name in table.column_names]
+    found = table.select(needed)
+    for one in schema:
+        if one.name not in (*key, intake.order, op):
+            found = found.append_column(one, pa.nulls(len(table), one.type))
+    return found
 
 
 def refuse_lost(rules: Sequence[Rule], key: Sequence[str], lost: Mapping[str, int]) -> None:

@@ -11,7 +11,7 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from pyarrow import parquet
 
 from refute.durable.log import sync_folder
 from refute.errors import DataError
-from refute.watching.pieces import Find, Longs, MarkSet, PairMarks, Piece, picked, with_until
+from refute.live.store import SlotMoves
+from refute.watching.pieces import Find, GoingRows, Longs, MarkSet, PairMarks, Piece, picked, with_until
 
 OPEN, CLOSED = "open", "closed"
 
@@ -47,7 +48,6 @@ class Turn:
     resolved: PairMarks
     gone: Longs
     moved: tuple[Longs, Longs]
-    slots: int  # all slots are below
     dropped: Sequence[str] = ()  # rules of which nothing is kept any more
 
 
@@ -61,6 +61,7 @@ class Ledger:
         self._tuning = tuning or LedgerTuning()
         self.state: str | None = None  # the name of the folder that is the table
         self._pieces: dict[str, list[Piece]] = {OPEN: [], CLOSED: []}
+        self._next = _Draft(folder, "00000000")
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -117,6 +118,7 @@ class Ledger:
 
     def write(self, turn: Turn, schema: pa.Schema, find: Find) -> str:
         """Writes the state after a batch, which readers do not see yet; its name, the same one if nothing changes."""
+        self._next = _Draft(self._folder, f"{0 if self.state is None else int(self.state) + 1:08}")
         before = self._names
         closing = self._taken_out(turn, find)
         came = PairMarks.joined([marks for _, marks in turn.added])
@@ -157,31 +159,43 @@ class Ledger:
         return self._folder / str(self.state)
 
     def _taken_out(self, turn: Turn, find: Find) -> list[pa.Table]:
-        """Takes resolved violations out of the open ones; their lines, closed by the batch."""
+        """Takes resolved violations out of the open ones; their lines, closed by the batch.
+
+        Pieces that lose lines are written again at once, so few of them are in memory, and joined where they are small.
+        """
         dropped = [self._rules[name] for name in turn.dropped if name in self._rules]
         if not len(turn.gone) and not dropped:
             return []
-        closing, kept = [], []
+        closing: list[pa.Table] = []
+        kept: list[Piece] = []
         left, resolved = len(turn.resolved.s), MarkSet(turn.resolved)
+        going, moved = GoingRows(turn.gone), SlotMoves(*turn.moved)
+        shrunk = False  # whether the last piece has lost lines, and may lose its name for one with those that follow
         for piece in self._pieces[OPEN]:
             marks = piece.known_marks(self._current(), self._rules, find)
-            places = marks.going(turn.gone, turn.slots)
-            touched = marks.chosen(places)
+            places = going.places(marks)
             away = np.zeros(piece.n_rows, np.bool_)
-            away[places[resolved.has(touched)]] = True
+            away[places[resolved.has(marks.chosen(places))]] = True
             left -= int(np.count_nonzero(away))
             unlisted = np.isin(marks.rules, dropped) if dropped else np.zeros(0, np.bool_)
-            if len(places):
-                marks = marks.moved(*turn.moved)
+            marks = marks.moved(places, moved)
             if not away.any() and not unlisted.any():
                 kept.append(Piece(piece.n_rows, piece.name, piece.table, marks))
+                shrunk = False
                 continue
             table = piece.read(self._current())
             if away.any():
                 closing.append(with_until(picked(table, away), turn.batch))
             stays = ~away & ~unlisted if len(unlisted) else ~away
-            if stays.any():
-                kept.append(Piece.of(picked(table, stays), marks.chosen(stays)))
+            if not stays.any():
+                continue
+            new = Piece.of(picked(table, stays), marks.chosen(stays))
+            if shrunk and kept[-1].n_rows + new.n_rows <= self._tuning.piece:
+                new = self._joined(kept.pop(), new)
+            elif shrunk:
+                self._next.write(kept[-1], OPEN)
+            kept.append(new)
+            shrunk = True
         assert left == 0 or dropped, "what is resolved was open"
         self._pieces[OPEN] = kept
         return closing
@@ -209,29 +223,22 @@ class Ledger:
     def _joined(self, one: Piece, two: Piece) -> Piece:
         known = one.marks is not None and two.marks is not None
         marks = PairMarks.joined([one.marks, two.marks]) if known else None  # type: ignore[list-item]
-        return Piece.of(pa.concat_tables([one.read(self._current()), two.read(self._current())]), marks)
+        return Piece.of(pa.concat_tables([self._read(one), self._read(two)]), marks)
+
+    def _read(self, piece: Piece) -> pa.Table:
+        return piece.read(self._next.draft if piece.name in self._next.names else self._current())
 
     def _written(self, schema: pa.Schema) -> str:
         """Writes the pieces that are new, beside names for those that are not."""
-        state = f"{0 if self.state is None else int(self.state) + 1:08}"
-        target, draft = self._folder / state, self._folder / f".{state}"
-        for path in (target, draft):
-            shutil.rmtree(path, ignore_errors=True)
-        draft.mkdir()
-        number = 0
-        for kind, pieces in self._pieces.items():
-            for piece in pieces:
-                if piece.name is not None:
-                    os.link(self._current() / piece.name, draft / piece.name)
-                else:
-                    piece.write(draft, f"{kind}-{state}-{number:04}.parquet")
-                    number += 1
-        if not any(self._pieces.values()):  # so there are columns to be read
-            Piece.of(schema.empty_table()).write(draft, f"{OPEN}-{state}-none.parquet")
-        sync_folder(draft)
-        os.rename(draft, target)
-        sync_folder(self._folder)
-        return state
+        new = self._next
+        pieces = [(kind, piece) for kind, some in self._pieces.items() for piece in some]
+        pieces = pieces or [(OPEN, Piece.of(schema.empty_table()))]  # so there are columns to be read
+        for kind, piece in pieces:
+            if piece.name is None:
+                new.write(piece, kind)
+            elif piece.name not in new.names:
+                new.link(self._current() / piece.name)
+        return new.finished({piece.name for _, piece in pieces})
 
     def _sweep(self, newest: int) -> None:
         """Removes states that are old, or too many."""
@@ -242,3 +249,40 @@ class Ledger:
                 with contextlib.suppress(OSError):
                     if age > self._tuning.most_states or now - path.stat().st_mtime > self._tuning.seconds:
                         shutil.rmtree(path, ignore_errors=True)
+
+
+class _Draft:
+    """The next state of the table while it is written, in a folder that readers pass over."""
+
+    def __init__(self, folder: Path, state: str) -> None:
+        self._target = folder / state
+        self.draft = folder / f".{state}"
+        self.names: set[str] = set()  # of files that were written into it
+        self._begun = False
+
+    def write(self, piece: Piece, kind: str) -> None:
+        """Writes a piece that has no file yet."""
+        name = f"{kind}-{self._target.name}-{len(self.names):04}.parquet"
+        piece.write(self._folder(), name)
+        self.names.add(name)
+
+    def link(self, path: Path) -> None:
+        """Takes a file of an earlier state in."""
+        os.link(path, self._folder() / path.name)
+
+    def finished(self, used: Set[str | None]) -> str:
+        """Gives the state its name, with all files on the disk, but those that were written and are not used."""
+        for name in self.names - used:
+            (self.draft / name).unlink()
+        sync_folder(self._folder())
+        os.rename(self.draft, self._target)
+        sync_folder(self._target.parent)
+        return self._target.name
+
+    def _folder(self) -> Path:
+        if not self._begun:
+            for path in (self._target, self.draft):
+                shutil.rmtree(path, ignore_errors=True)
+            self.draft.mkdir()
+            self._begun = True
+        return self.draft

@@ -35,3 +35,7 @@ class RowNumbers:
             self._known.put(first, np.arange(len(self._known), len(self._known) + len(first)))
             found[unknown] = self._known.find(new)
         return found
+
+    def known(self, keys: pa.Table) -> Longs:
+        """The number of each key, -1 where it has none."""
+        return self._known.find(self._columns.key_lines(ReadRows(keys), extend=False)[0])

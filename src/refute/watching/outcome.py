@@ -31,7 +31,6 @@ class BatchOutcome:
     gone: Longs  # numbers of rows that went or changed: of each violation that went, one at least
     vanished: Longs  # those of them that are of no row any more, unless it moved
     moved: tuple[Longs, Longs]
-    numbers: int  # all numbers are below
     named: Callable[[str, Longs], pa.Table]  # the ids and keys of some rows of a rule, `~n` for one that has vanished
 
     def turn(self, batch: int, schema: pa.Schema, rules: Mapping[str, int]) -> Turn:
@@ -42,7 +41,7 @@ class BatchOutcome:
                 added.append((lines_of(name, self.clashes[name][0], schema, batch), marks_of(rules[name], new)))
             resolved.append(marks_of(rules[name], old))
         dropped = [name for name in rules if name not in self.pairs]
-        return Turn(batch, added, PairMarks.joined(resolved), self.gone, self.moved, self.numbers, dropped)
+        return Turn(batch, added, PairMarks.joined(resolved), self.gone, self.moved, dropped)
 
 
 def marks_of(rule: int, pairs: tuple[Longs, ...]) -> PairMarks:

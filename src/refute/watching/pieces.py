@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +17,16 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from refute.index.key_table import KeyTable
-from refute.kernels.runs.pairs import bits_of, touched
+from refute.kernels.runs.pairs import about, bits_of
 from refute.kernels.runs.rows import Lines
+from refute.live.store import SlotMoves
 from refute.relation.arrays import row_numbers
 
 Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Find = Callable[[pa.Table, str], Longs]  # the slots of the rows on one side of some violations
 
+_ARROW = "ARROW:schema"  # where Arrow looks for the types that a Parquet file does not tell
 _ALIKE = ("batch", "since", "until")  # columns of few values
 
 
@@ -43,42 +47,54 @@ class PairMarks(NamedTuple):
         """Some of them."""
         return PairMarks(self.rules[which], self.s[which], self.t[which])
 
-    def going(self, gone: Longs, slots: int) -> Longs:
-        """The places of those of which a row is going; all slots are below `slots`."""
-        bits = np.zeros((slots >> 6) + 1, np.uint64)
-        bits_of(gone, bits)
-        places = np.empty(len(self.s), np.int64)
-        return places[: touched(self.s, self.t, bits, np.ones(slots, np.uint8), places)]
-
-    @property
-    def lines(self) -> Lines:
-        """A line of three numbers for each."""
-        return np.ascontiguousarray(np.column_stack(self), np.int64)
-
-    def moved(self, before: Longs, after: Longs) -> PairMarks:
-        """The same violations, once some rows have other slots."""
-        if not len(before):
+    def moved(self, which: Longs, rows: SlotMoves) -> PairMarks:
+        """The same violations, once some rows have other slots; only `which` are about these."""
+        if not len(which) or not len(rows):
             return self
-        order = np.argsort(before)
+        s, t = self.s.copy(), self.t.copy()
+        for side in (s, t):
+            side[which] = rows.renamed(side[which])
+        return PairMarks(self.rules, s, t)
 
-        def renamed(side: Longs) -> Longs:
-            place = np.minimum(np.searchsorted(before, side, sorter=order), len(order) - 1)
-            found = order[place]
-            return np.where(before[found] == side, after[found], side)
 
-        return PairMarks(self.rules, renamed(self.s), renamed(self.t))
+class GoingRows:
+    """Rows that go, to look violations up that are about them."""
+
+    def __init__(self, gone: Longs) -> None:
+        self._bits = np.zeros((int(gone.max(initial=-1)) >> 6) + 1, np.uint64)
+        bits_of(gone, self._bits)
+
+    def places(self, marks: PairMarks) -> Longs:
+        """The places of those violations of which a row is going."""
+        places = np.empty(len(marks.s), np.int64)
+        return places[: about(marks.s, marks.t, self._bits, places)]
 
 
 class MarkSet:
     """Some violations by numbers, none of them twice, to look others up among them."""
 
     def __init__(self, marks: PairMarks) -> None:
-        self._table = KeyTable(len(marks))
-        self._table.put(marks.lines, np.arange(len(marks.s)))
+        self._most = tuple(int(side.max(initial=0)) + 1 for side in marks)
+        self._is_narrow = prod(self._most) < 1 << 62  # so one number says all three
+        keys = self._keys(marks)
+        self._table = KeyTable(keys.shape[1])
+        self._table.put(keys, np.arange(len(keys)))
 
     def has(self, marks: PairMarks) -> Mask:
         """Which of these are among them."""
-        return self._table.find(marks.lines) >= 0
+        found = np.zeros(len(marks.s), np.bool_)
+        known = np.flatnonzero(
+            np.logical_and.reduce([side < most for side, most in zip(marks, self._most, strict=True)])
+        )
+        found[known] = self._table.find(self._keys(marks.chosen(known))) >= 0
+        return found
+
+    def _keys(self, marks: PairMarks) -> Lines:
+        """A line for each of the violations whose numbers are all among those of this set."""
+        rules, s, t = (side.astype(np.int64, copy=False) for side in marks)
+        if self._is_narrow:
+            return ((rules * self._most[1] + s) * self._most[2] + t)[:, None]
+        return np.ascontiguousarray(np.column_stack([rules, s, t]))
 
 
 @dataclass(slots=True, eq=False)
@@ -114,31 +130,40 @@ class Piece:
     def write(self, folder: Path, name: str) -> None:
         """Writes its lines to a new file, which is on the disk when this returns."""
         assert self.table is not None
-        write_parquet(folder / name, self.table.set_column(0, "rule", self.table.column("rule").cast(pa.string())))
+        write_parquet(folder / name, self.table)
         self.name, self.table = name, None
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
-    """Writes a table to a new file, which is on the disk when this returns.
+    """Writes a table to a new file, which is on the disk when this returns. Readers see columns without dictionaries.
 
     Whole numbers are written as what they differ by, which takes half the time of packing them, and half the room.
+    Texts that come with a dictionary are not looked up again, one by one.
     """
-    leaves = dict(_leaves(table.schema))
+    shown = pa.schema([one.with_type(_shown(one.type)) for one in table.schema])
+    leaves = dict(_leaves(shown))
     alike = [name for name, kind in leaves.items() if name in _ALIKE or pa.types.is_string(kind)]
     numbers = [name for name, kind in leaves.items() if name not in _ALIKE and pa.types.is_integer(kind)]
-    parquet.write_table(
-        table,
+    with parquet.ParquetWriter(
         path,
+        table.schema,
         compression={name: "none" if name in numbers else "snappy" for name in leaves},
         use_dictionary=alike,
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         write_statistics=["since", "until"],
-    )
+        store_schema=False,  # which would be that of dictionaries
+    ) as writer:
+        writer.write_table(table.unify_dictionaries())
+        writer.add_key_value_metadata({_ARROW: base64.b64encode(shown.serialize()).decode()})
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _shown(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _leaves(fields: Iterable[pa.Field], above: str = "") -> Iterator[tuple[str, pa.DataType]]:
@@ -165,7 +190,7 @@ def lines_of(rule: str, clashes: pa.Table, schema: pa.Schema, since: int) -> pa.
     columns: list[pa.Array | pa.ChunkedArray] = []
     for one in schema:
         if one.name == "rule":
-            columns.append(pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([rule], pa.string())))
+            columns.append(repeated_text(rule, count))
         elif one.name == "since":
             columns.append(pa.repeat(pa.scalar(since, pa.int64()), count))
         elif one.name in clashes.column_names and one.name != "until":
@@ -173,6 +198,11 @@ def lines_of(rule: str, clashes: pa.Table, schema: pa.Schema, since: int) -> pa.
         else:
             columns.append(pa.nulls(count, one.type))
     return pa.table(columns, schema.names)
+
+
+def repeated_text(text: str, count: int) -> pa.DictionaryArray:
+    """A column of one text."""
+    return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([text], pa.string()))
 
 
 def with_until(table: pa.Table, batch: int) -> pa.Table:

@@ -19,9 +19,9 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import State
-from refute.watching.assembling import assembled
+from refute.watching.assembling import assembled, clashing
 from refute.watching.here import keys_of
-from refute.watching.intake import Intake, fitted, read_by
+from refute.watching.intake import Intake, completed, fitted, read_by
 from refute.watching.ledger import Ledger
 from refute.watching.numbers import RowNumbers
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
@@ -94,16 +94,13 @@ class RowsElsewhere:
         """How many rows there are."""
         return self.kept.n_rows
 
-    @property
-    def numbers(self) -> int:
-        """All numbers of rows are below."""
-        return len(self._numbers)
-
     def taken(
         self, intake: Intake, rows: Any, directory: Directory[Any], ledger: Ledger
     ) -> tuple[BatchOutcome, dict[str, int]]:
         """Has tasks take a batch in; what it did, and the columns that are lost."""
         kept, runner = self.kept, self._runner
+        if isinstance(rows, pa.Table) and kept.schema is not None:
+            rows = completed(rows, intake, kept.schema, kept.key)
         given = runner.schema(rows).empty_table()
         if intake.op is not None and intake.fed and intake.op not in given.column_names:
             net_changes(State((), kept.key, "auto", 0), given, intake.op)  # which says so
@@ -271,7 +268,7 @@ class RowsElsewhere:
             clashes[name] = _some(tables[0], stays), _some(tables[1], left)
             pairs[name] = tuple(side[stays] for side in new), tuple(side[left] for side in old)
             deltas[name] = len(pairs[name][0][0]), len(pairs[name][1][0])
-            gone.append(_fewest(pairs[name][1], self.numbers))
+            gone.append(_fewest(pairs[name][1], len(self._numbers)))
 
         def named(rule: str, numbers: Longs) -> pa.Table:
             return _named(numbers, clashes[rule], pairs[rule], kept.key)
@@ -287,7 +284,6 @@ class RowsElsewhere:
             touched,
             NOTHING,
             (NOTHING, NOTHING),
-            self.numbers,
             named,
         )
 
@@ -337,6 +333,10 @@ class RowsElsewhere:
     def engine(self, *, newest_first: bool = False) -> LiveEngine:
         """The engine for the rows of the last batch, which come to this process."""
         return LiveEngine(assembled(self.kept, self._places), newest_first=newest_first)
+
+    def listing(self, rule: Rule, limit: int | None) -> LiveEngine:
+        """An engine that lists the violations of a rule, for which only rows that are in them come to this process."""
+        return LiveEngine(clashing(self.kept, self._places, rule, limit))
 
 
 def merged(reports: Sequence[ShardReport], rules: Sequence[str]) -> dict[str, RuleFound]:

@@ -178,6 +178,11 @@ class Watcher:
         with self._lock:
             return self._held.engine(newest_first=newest_first)
 
+    def listing(self, rule: Rule, limit: int | None) -> LiveEngine:
+        """An engine that lists the violations of a rule, at most `limit` of them, as of the last batch."""
+        with self._lock:
+            return self._held.listing(rule, limit)
+
     @property
     def is_open(self) -> bool:
         """Whether batches can be taken."""
@@ -215,17 +220,13 @@ class Watcher:
     def take(self, batch: int, query: str | None, table: Any) -> BatchRecord | None:
         """Takes the rows of a batch in, and commits them; None where that was done before, or there is nothing in it.
 
-        Raises DataError where this is not the batch that comes next. After any error, the watcher is closed, and the
-        folder is as of the batch before.
+        Raises DataError where this is not the batch that comes next. After any error it is closed, with nothing taken.
         """
         with self._lock:
-            found: BatchRecord | None = self._closing_on_failure(
-                lambda: (
-                    self._taken(batch, query, table, fed=self.options.op is not None)
-                    if self._is_next(batch, query)
-                    else None
-                )
-            )
+            if not self.expects(batch, query):
+                return None
+            fed = self.options.op is not None
+            found: BatchRecord | None = self._closing_on_failure(lambda: self._taken(batch, query, table, fed=fed))
             return found
 
     def expects(self, batch: int, query: str | None) -> bool:
@@ -377,7 +378,7 @@ class Watcher:
         if held.schema is not None:
             schema, batch = self._lines_schema(), BOOTSTRAP if self.batch is None else self.batch
             nothing = (NOTHING, NOTHING)
-            gone = Turn(batch, [], PairMarks.joined([]), NOTHING, nothing, held.numbers, dropped)
+            gone = Turn(batch, [], PairMarks.joined([]), NOTHING, nothing, dropped)
             told["table"] = self._ledger.write(gone, schema, held.find)
             self._ledger.state = told["table"]
             self._ledger.rename_rules([rule.name for rule in rules])
@@ -385,7 +386,7 @@ class Watcher:
                 (lines_of(name, clashes, schema, batch), marks_of(self._ledger.numbers[name], pairs))
                 for name, (clashes, pairs) in new.items()
             ]
-            come = Turn(batch, added, PairMarks.joined([]), NOTHING, nothing, held.numbers)
+            come = Turn(batch, added, PairMarks.joined([]), NOTHING, nothing)
             told["table"] = self._ledger.write(come, schema, held.find)
         else:
             self._ledger.rename_rules([rule.name for rule in rules])

@@ -25,6 +25,7 @@ from refute.errors import OptionError
 from refute.faults import missing_file
 from refute.language.addresses import local_path
 from refute.language.nulls import Nulls
+from refute.language.rulebook import Severity
 
 if TYPE_CHECKING:
     from refute.watching.records import BatchRecord
@@ -152,8 +153,19 @@ def command(
                 page.close()
             if posting is not None:
                 posting.close()
-    report = watch.report() if watch.batches else None
-    return Exit.HOLDS if report is None else Exit(report.exit_code)
+    return exit_of(watch)
+
+
+def exit_of(watch: refute.Watch) -> Exit:
+    """The exit code of a check of all rows, which are read only where a tolerance asks for more than numbers."""
+    newest = watch.batches[-1:]
+    limits = [rule.tolerance for rule in watch.rules if rule.tolerance]
+    if any(one.rows is not None or one.suspects is not None for one in limits):
+        return Exit(watch.report().exit_code) if newest else Exit.HOLDS
+    counts = watch.counts
+    broken = [rule for one in newest for rule in watch.rules if not rule.allows(counts[rule.name], 0, one.n_rows, None)]
+    failed = {rule.severity for rule in broken}
+    return Exit.ERROR if Severity.ERROR in failed else Exit.WARN if failed else Exit.HOLDS
 
 
 def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str | None) -> None:

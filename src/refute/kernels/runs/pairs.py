@@ -37,3 +37,20 @@ def touched(s: Slots, t: Slots, going: Bits, alive: Flags, out: Longs) -> int:
                 out[found] = i
             found += 1
     return found
+
+
+@njit(cache=True, nogil=True)
+def about(s: Slots, t: Slots, rows: Bits, out: Longs) -> int:
+    """The places of those pairs of which a row is among some, into `out`, which is as long; how many. O(pairs).
+
+    Slots may be beyond all that bits say something of.
+    """
+    found = 0
+    one, six, low, most = np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(len(rows))
+    for i in range(len(s)):
+        a, b = np.uint64(s[i]), np.uint64(t[i])  # unsigned: no index counts from the end
+        in_a = (a >> six) < most and (rows[a >> six] >> (a & low)) & one
+        if in_a or ((b >> six) < most and (rows[b >> six] >> (b & low)) & one):
+            out[found] = i
+            found += 1
+    return found

@@ -14,7 +14,7 @@ from refute.relation.mixing import NULL, Bits, scrambled
 
 
 def hashes(table: pa.Table, names: Sequence[str]) -> Bits:
-    """A number for each row, equal where the values of these columns are; null is a value, and so is NaN."""
+    """A number for each row, equal where the values of these columns are; null is a value, and NaN is null."""
     found = np.zeros(table.num_rows, np.uint64)
     for name in names:
         column = table.column(name)
@@ -30,7 +30,7 @@ def _bits(values: pa.Array) -> Bits:
         return np.full(len(values), NULL)
     if pt.is_floating(kind):
         floats = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0  # one zero of two
-        bits = np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
+        bits = np.where(np.isnan(floats), NULL, floats.view(np.uint64))
     elif _is_whole(kind):
         bits = _whole(values)
     else:

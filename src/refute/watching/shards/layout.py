@@ -31,7 +31,7 @@ class ShardTuning:
     rows: int = 1 << 20  # of a shard: with four times as many, rows are distributed anew
     least: int = 1 << 14  # rows of changes before a shard is written as a whole, unless they are half as many as it has
     sent_rows: int = 1 << 19  # rows of a table in the driver that it sends to all shards itself
-    opened_bytes: int = 1 << 30  # of shards that a task's process remembers
+    opened_bytes: int | None = None  # of shards that a task's process remembers; None: by the machine's memory
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from refute.kernels.runs.rows import Lines
 from refute.language.rulebook import Rule
 from refute.live.changes import clashes_table
 from refute.live.columns import ReadRows
@@ -45,14 +46,47 @@ class RuleFound:
             self.tables[way].append(table)
 
 
+class ShardFrame(Frame):
+    """A frame that knows rows by key once they are looked up so: where none goes, only keepers do that."""
+
+    _knows_keys = False
+
+    def know_keys(self, state: State) -> None:
+        """Takes the keys of all rows in, unless they are known."""
+        if not self._knows_keys:
+            self._knows_keys = True
+            slots, table = state.rows.living(state.alive, self.columns.key)
+            self.keep_keys(ReadRows(table), slots)
+
+    def find(self, keys: Lines, state: State) -> Longs:
+        """The slot of each key, -1 where there is none."""
+        self.know_keys(state)
+        return super().find(keys, state)
+
+    def keep_keys(self, rows: ReadRows, slots: Longs) -> None:
+        """Takes the keys of rows in, if others are known."""
+        if self._knows_keys:
+            super().keep_keys(rows, slots)
+
+    def forget_keys(self, rows: ReadRows) -> None:
+        """Lets the keys of rows go, if they are known."""
+        if self._knows_keys:
+            super().forget_keys(rows)
+
+
 class ShardState(State):
     """The rows of a shard and their indexes. Violations are found, and handed on."""
 
     def __init__(self, rules: Sequence[Rule], key: Sequence[str], schema: pa.Schema) -> None:
         super().__init__(rules, key, "auto", 0)
-        self.frame = Frame.of(schema, rules, key, "auto")
+        self.frame = ShardFrame.of(schema, rules, key, "auto")
         self.rows = Rows(schema)
         self._unasked = False
+
+    def expect(self, keys: pa.Table) -> None:
+        """Knows rows by key from now on."""
+        if isinstance(self.frame, ShardFrame):  # not one that was widened, which knows them from the start
+            self.frame.know_keys(self)
 
     def limit(self, limits: Mapping[str, int]) -> None:
         """Takes how many violations of each rule are handed on, at a time; of others, their number alone."""
@@ -171,10 +205,15 @@ class OpenedShard:
 
 
 class OpenedShards:
-    """The shards that a process has opened, those that were used last: used again only where files say the same."""
+    """The shards that a process has opened, used again only where files say the same.
+
+    A batch needs all shards of a place, in turn. Where they are too many for the memory, those that are in it stay, and
+    the last one goes: if it were the one that was not used for longest, none would be there when it is needed again.
+    """
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str, int], OpenedShard] = OrderedDict()
+        self._held: OrderedDict[tuple[str, int], OpenedShard] = OrderedDict()  # as they were used
+        self._used: dict[tuple[str, int], int] = {}  # when each of all shards was last, in uses of any
 
     def readiness(self, folder: Path, shard: int, files: ShardFiles) -> int:
         """How little has to be done for a shard to be as files say: 2 for nothing, 0 for all."""
@@ -196,10 +235,14 @@ class OpenedShards:
 
     def give(self, folder: Path, shard: int, files: ShardFiles, state: ShardState, most: int) -> None:
         """Keeps a shard whose files will say this, if they are committed."""
-        self._held[str(folder), shard] = OpenedShard(state, files.start, files.changes, files.token)
+        own = str(folder), shard
+        before = self._used.get(own, -1)
+        self._used[own] = 1 + max(self._used.values(), default=0)
+        self._held[own] = OpenedShard(state, files.start, files.changes, files.token)
         sizes = {where: one.state.nbytes for where, one in self._held.items()}
         while sum(sizes.values()) > most and len(self._held) > 1:
-            where, _ = self._held.popitem(last=False)
+            is_idle = self._used[next(iter(self._held))] < before  # so it was not needed while this one was twice
+            where, _ = self._held.popitem(last=not is_idle)
             del sizes[where]
 
     def _caught_up(self, folder: Path, held: OpenedShard, files: ShardFiles) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 from refute.errors import EngineError, SchemaError
 from refute.live.feed import Turns, inserts_alone, net_changes
 from refute.live.state import Change
+from refute.runtime.memory import memory_here
+from refute.runtime.threads import available_cores
 from refute.watching.intake import fitted
 from refute.watching.shards.exchange import Exchange, Message, sender_of
 from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
@@ -25,6 +28,7 @@ HEARD = -3  # in the place of a shard: the driver, which files a task has read
 
 _SENT, _KEPT, _DONE = "sent", "kept", "done"
 _ALIKE, _SEVERAL = 2, 3  # regions are joined that are at most so many times as long as the next, if so many are
+_LEAST_ROOM = 1 << 30
 _opened = OpenedShards()  # of this process
 
 
@@ -183,7 +187,8 @@ class BatchStep:
         found = {rule.name: RuleFound() for rule in self.layout.single}
         tell(change, self.layout.key, found)
         files = self._written(file, shard, state, old.select(list(self.layout.key)), change.table)
-        return ShardReport(shard, files, found, len(table), len(old)), RowsInMotion(old, change.table, change.links)
+        gone, came = (rows.select(self.schema.names).cast(self.schema) for rows in (old, change.table))
+        return ShardReport(shard, files, found, len(table), len(old)), RowsInMotion(gone, came, change.links)
 
     def _meet(self, shard: int, messages: Sequence[Any], file: ChangesFile) -> ShardReport:
         """Holds what changes against the rows of a shard, and takes it in; what that did."""
@@ -234,7 +239,8 @@ class BatchStep:
                 rows=state.n_rows,
                 late=before.late + len(gone) + len(came),
             )
-        _opened.give(Path(self.folder), shard, files, state, tuning.opened_bytes)
+        most = _room() if tuning.opened_bytes is None else tuning.opened_bytes
+        _opened.give(Path(self.folder), shard, files, state, most)
         return files
 
 
@@ -244,6 +250,12 @@ def _joined(tail: Sequence[Region], length: int) -> Sequence[Region]:
     while first and tail[first - 1].length <= _ALIKE * length:
         first -= 1
     return tail[first:] if len(tail) - first >= _SEVERAL else ()
+
+
+@cache
+def _room() -> int:
+    """The bytes of shards that this process remembers: of a quarter of the machine's memory the share of a core."""
+    return max(_LEAST_ROOM, memory_here() // (4 * available_cores()))
 
 
 def _heard(names: Sequence[str]) -> Message:
