@@ -88,6 +88,9 @@ def test_a_flat_table_has_the_key_and_one_line_for_each_cell() -> None:
     keyed = rf.suspects(pay, order, key=["id", "rule"])
     assert keyed.to_arrow().column_names == ["id", "key_rule", *names]
     assert keyed.to_arrow()["key_rule"].to_pylist() == [3, 3]
+    again = rf.suspects(pay.rename_columns(["rule", "key_rule", "a", "b"]), order, key=["rule", "key_rule"]).to_arrow()
+    assert again.column_names == ["key_key_rule", "key_rule", *names]
+    assert again.select([0, 1]).slice(0, 1).to_pylist() == [{"key_key_rule": 3, "key_rule": 7}]
     assert (keyed.rows, rf.suspects(pay, order, key="id").rows) == ([{"id": 7, "rule": 3}], [7])
     assert rf.suspects(TABLE, RULES).rows == [2, 4], "each once, whatever rules blame it"
     assert rf.suspects(TABLE, "unique(id)").rows == [5], "a row that stays is listed, and is not one that goes"
@@ -192,10 +195,15 @@ def test_the_command_replaces_no_folder_that_holds_other_files(
     pq.write_table(TABLE, data)
     common = ["check", str(data), "zip -> city", "--engine", "local"]
     assert run([*common, "--quarantine", str(tmp_path)]) not in (0, 1, 2)
-    assert "it holds data.parquet" in capsys.readouterr().err
+    assert "--quarantine would replace DATA" in capsys.readouterr().err
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").touch()
+    assert run([*common, "--quarantine", str(other)]) not in (0, 1, 2)
+    assert "it holds notes.txt" in capsys.readouterr().err
     assert run([*common, "--suspects", str(tmp_path / "s.txt")]) not in (0, 1, 2)
     assert "ends in .csv, .json or .parquet" in capsys.readouterr().err
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.parquet"]
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["data.parquet", "notes.txt", "other"]
 
 
 def test_a_monitor_blames_the_same_rows_after_every_change() -> None:

@@ -214,3 +214,38 @@ def test_a_value_that_rests_on_one_that_is_withheld_is_withheld_too() -> None:
     lines = lines_of(columns, ["z -> g", "g -> x"])
     assert {line.row for line in lines} == {4}
     assert {(cell.column, cell.suggestion) for line in lines for cell in line.cells} == {("g", None), ("x", None)}
+
+
+def test_a_value_that_rests_on_one_that_no_line_tells_is_withheld() -> None:
+    columns: dict[str, list[Any]] = {"zip": [1] * 7 + [2] * 6, "area": [1] * 7 + [2] * 6}
+    columns |= {"city": [*"aaaaaaqbbbbbb"], "state": [*"XXXXXXZYYYYYY"]}
+    rules = ["zip -> city", "area -> city"]
+    told = {(cell.column, cell.suggestion) for line in lines_of(columns, rules) for cell in line.cells}
+    assert told == {("city", "a")}
+    # with city a the state is wrong too, and the rule that reads it does not blame the row as it is
+    lines = lines_of(columns, [*rules, "city -> state"])
+    assert {line.rule for line in lines} == {"zip_fixes_city", "area_fixes_city"}
+    assert {(cell.column, cell.suggestion) for line in lines for cell in line.cells} == {("city", None)}
+
+
+@pytest.mark.parametrize(("nulls", "agree"), [("sql", "7 of 7"), ("equal", "7 of 8")])
+def test_nulls_speak_for_a_left_hand_cell_where_they_are_values(nulls: str, agree: str) -> None:
+    codes = [1] * 3 + [2] + [1] * 4 + [2] * 8 + [3] * 8 + [None]
+    names, kinds = [*"aaaaaaaabbbbbbbbcccccccca"], [*"xxxxxxxxyyyyyyyyzzzzzzzzx"]
+    lines = lines_of({"code": codes, "name": names, "kind": kinds}, ["code -> name", "code -> kind"], nulls=nulls)
+    told = {(line.row, *cell) for line in lines for cell in line.cells}
+    assert told == {(3, "code", "2", "1", f"{agree} rows with kind x and name a that stay say 1")}
+
+
+def test_a_value_that_fits_only_beside_one_that_is_withheld_is_withheld_too() -> None:
+    columns: dict[str, list[Any]] = {"zip": [1] * 7 + [2] * 6}
+    columns |= {"city": [*"aaaaaaqbbbbbb"], "state": [*"XXXXXXZYYYYYY"]}
+    rules: list[dict[str, Any]] = [
+        {"name": name, "fd": name.replace("_", " -> ")} for name in ("zip_city", "city_state")
+    ]
+    free = {"name": "zip_state", "fd": "zip -> state"}
+    told = {(c.column, c.suggestion) for line in lines_of(columns, {"rules": [*rules, free]}) for c in line.cells}
+    assert told == {("city", "a"), ("state", "X")}
+    bound = free | {"where": "state is not null"}  # a new state may be one that the rule does not mean
+    told = {(c.column, c.suggestion) for line in lines_of(columns, {"rules": [*rules, bound]}) for c in line.cells}
+    assert told == {("city", None), ("state", None)}

@@ -101,6 +101,8 @@ def _spans(common: _Common, problem: Problem, at: int) -> Spans:
     compared = problem.order[at]
     groups = _numbers(problem.equal, problem.s.size)[0].astype(np.int64)
     start, end = (codes.astype(np.int64) for codes in compared.codes)
+    if (end < start).any():  # such spans are settled by a tree over all values, which may lie far apart
+        start, end = np.split(_ranks(np.concatenate([start, end]), compared.size)[0], 2)
     order = np.lexsort((start, end, groups))
     points = np.ascontiguousarray(np.stack([groups, start, end])[:, order])
     return Spans(*common, points, problem.s.row_numbers()[order], closed=compared.lag == 1)

@@ -251,11 +251,12 @@ class _Naming:
         """Fill the offers of rows that break the same rules; where no row agrees in all else, by right-hand sides."""
         rights = tuple(sorted({rule.right for rule in broken} - {column}))
         lefts = tuple(sorted({place for rule in broken for place in rule.left} - {column}))
+        nulls = any(rule.nulls_equal for rule in broken)
         for others, alternatives in ((tuple(sorted({*rights, *lefts})), lefts), (rights, ())):
             asked = asked[(self._cells[list(others)][:, at[asked]] >= 0).all(axis=0)] if others else asked
             if len(asked) == 0:
                 return
-            there = self._say(offer, column, at[asked], asked, others, alternatives, rights)
+            there = self._say(offer, column, at[asked], asked, others, alternatives, rights, nulls=nulls)
             asked = asked[~there]
 
     def _say(
@@ -267,9 +268,11 @@ class _Naming:
         others: tuple[int, ...],
         alternatives: tuple[int, ...],
         rights: tuple[int, ...],
+        *,
+        nulls: bool,
     ) -> Flags:
         """Fill the offers of rows for which some row that stays has the same values in `others`; which these are."""
-        found = self._known.agreement(column, others, self._cells[:, at])
+        found = self._known.agreement(column, others, self._cells[:, at], nulls=nulls)
         there = found.there
         rivals = np.zeros(len(at), np.int64)
         told = np.flatnonzero(there & found.is_other)

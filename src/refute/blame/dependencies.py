@@ -11,6 +11,7 @@ from refute.blame.contest import Contest, Flags, GroupedRows, Ids, Longs, OneVal
 from refute.blame.testimony import UNKNOWN, Consensus, Dependency, GroupSayings, Testimony
 from refute.blame.tuples import TupleIndex, distinct, matching, tallied
 from refute.language.form import Form, operands
+from refute.language.nulls import Nulls
 from refute.relation import Relation
 
 
@@ -85,10 +86,10 @@ class Dependencies(Testimony):
         """How many rows that stay have each code."""
         return self._staying[place][codes]
 
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
+    def agreement(self, place: int, others: Sequence[int], cells: Longs, *, nulls: bool) -> Consensus:
         """What most of these rows say: the value with the lowest code of several."""
         own = self.codes[place]
-        rows, keys, wanted = self._matching(place, others, cells)
+        rows, keys, wanted = self._matching(place, others, cells, nulls=nulls)
         size = max(int(own.max(initial=0)), int(cells[place].max(initial=0))) + 1
         pairs, first = distinct(keys * size + own[rows])
         times = None if self.times is None else self.times[rows]
@@ -115,15 +116,15 @@ class Dependencies(Testimony):
     def rivals(self, place: int, others: Sequence[int], cells: Longs) -> Longs:
         """How many values there are."""
         own = self.codes[place]
-        rows, keys, wanted = self._matching(place, others, cells)
+        rows, keys, wanted = self._matching(place, others, cells, nulls=False)
         size = int(own.max(initial=0)) + 1
         _, first = distinct(keys * size + own[rows])
         return np.bincount(keys[first], minlength=int(wanted.max(initial=0)) + 1)[wanted]
 
-    def _matching(self, place: int, others: Sequence[int], cells: Longs) -> tuple[Longs, Longs, Longs]:
+    def _matching(self, place: int, others: Sequence[int], cells: Longs, *, nulls: bool) -> tuple[Longs, Longs, Longs]:
         """The rows that stay and say something in a column, with a number for their values in others that are those of
         a row, and the number of each row."""
-        base = np.flatnonzero(self.kept & (self.codes[place] > 0))
+        base = np.flatnonzero(self.kept if nulls else self.kept & (self.codes[place] > 0))
         if not others:
             return base, np.zeros(len(base), np.int64), np.zeros(cells.shape[1], np.int64)
         return matching(base, [self.codes[one] for one in others], [cells[one] for one in others])
@@ -132,7 +133,7 @@ class Dependencies(Testimony):
 def dependency_of(number: int, form: Form, places: dict[str, int]) -> Dependency:
     """A dependency by the places of its columns."""
     left = tuple(places[operands(one)[0]] for one in form.equal)
-    return Dependency(number, left, places[operands(form.differ[0])[0]])
+    return Dependency(number, left, places[operands(form.differ[0])[0]], form.nulls is Nulls.EQUAL)
 
 
 def _is_dependency(contest: Contest) -> bool:

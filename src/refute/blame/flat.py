@@ -17,7 +17,8 @@ _CELL = ("column", "value", "suggestion", "support")
 def by_cell(lines: pa.Table, key: Sequence[str]) -> pa.Table:
     """One line for each cell of each line, and one with nulls for a line without cells.
 
-    The id is the column `row`, or the columns of the key; one that is named as another column here is `key_<name>`.
+    The id is the column `row`, or the columns of the key; one that is named as another column here is `key_<name>`
+    (`key_key_<name>` where that is taken too).
     """
     cells = combined(lines.column("cells"))
     sizes = pc.list_value_length(cells).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -39,6 +40,13 @@ def _ids(ids: pa.ChunkedArray, key: Sequence[str]) -> dict[str, pa.Array | pa.Ch
     if not key:
         return {"row": ids}
     columns = [ids] if len(key) == 1 else [pc.struct_field(ids, [place]) for place in range(len(key))]
-    ours = {*_FIRST, *_CELL, *_LAST}
-    names = [f"key_{name}" if name in ours else name for name in key]
-    return dict(zip(names, columns, strict=True))
+    taken = {*_FIRST, *_CELL, *_LAST}
+    names = {name: name for name in key if name not in taken}
+    taken.update(names)
+    for name in key:
+        if name not in names:
+            names[name] = f"key_{name}"
+            while names[name] in taken:
+                names[name] = f"key_{names[name]}"
+            taken.add(names[name])
+    return {names[name]: column for name, column in zip(key, columns, strict=True)}

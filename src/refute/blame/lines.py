@@ -14,7 +14,7 @@ from refute.blame.contest import Chain, Contest, Flags, Longs, Partners
 from refute.blame.dependencies import Dependencies
 from refute.blame.fitting import fitting
 from refute.blame.loose import Loose
-from refute.blame.repairs import TableRival, without_harm
+from refute.blame.repairs import TableRival, in_lines, without_harm
 from refute.blame.rows import Blame, RuleBlame, find_blame
 from refute.blame.sayings import CELL, CellSayings, OwnCells
 from refute.language.form import Form
@@ -66,7 +66,8 @@ class SuspectFinding:
         dependent = {rule.number for rule in known.rules}
         rivals = [TableRival(one, known.kept) for at, one in enumerate(blame.contests) if at not in dependent]
         possible = [rule for rule in rules if rule.constraint.is_single_row or Form.of(rule).possible]
-        named = without_harm(relation, possible, rivals, known, name_cells(known, blame.rows))
+        named = in_lines(blame.by_rule, known.names, name_cells(known, blame.rows))
+        named = without_harm(relation, possible, rivals, known, named)
         own = {rule.name: OwnCells(rule, rule.constraint.columns) for rule in rules}
         own |= {contest.rule.name: _own_cells(contest, known.kept) for contest in blame.contests}
         n_rows = blame.number(np.arange(relation.n_rows))

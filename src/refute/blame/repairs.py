@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from refute.blame.cells import NamedCells
 from refute.blame.contest import Contest, Flags, Longs
+from refute.blame.rows import RuleBlame
 from refute.blame.testimony import VIOLATED, Testimony
 from refute.language.arithmetic import all_sources
 from refute.language.conditions import columns_of
@@ -38,14 +39,45 @@ class Rival(ABC):
         """
 
 
+def in_lines(blames: Sequence[RuleBlame], names: Sequence[str], cells: NamedCells) -> NamedCells:
+    """The cells, without the values of those that appear in no line, because no rule that reads them blames the row.
+
+    Such a value is never shown, so a suggestion may neither rest on it nor break a rule without it.
+    """
+    told = np.zeros(len(cells.rows), np.bool_)
+    for one in blames:
+        places = [place for place, name in enumerate(names) if name in one.rule.constraint.columns]
+        told |= np.isin(cells.columns, places) & np.isin(cells.rows, one.rows)
+    return replace(cells, donors=np.where(told, cells.donors, -1)).grounded()
+
+
 def without_harm(
     relation: Relation, rules: Sequence[Rule], rivals: Sequence[Rival], known: Testimony, cells: NamedCells
 ) -> NamedCells:
-    """The cells without values that would break another rule, each row taken with all values that it is given."""
-    given = cells.donors >= 0
-    rows = np.unique(cells.rows[given])
-    if len(rows) == 0:
-        return cells
+    """The cells without values that would break another rule, each row taken with all values that it is given.
+
+    Where one is withheld, the others of its row are looked at again, as they may have fit together with it alone.
+    """
+    rows = np.unique(cells.rows[cells.donors >= 0])
+    while len(rows):
+        bad = _harmful(relation, rules, rivals, known, cells, rows)
+        fewer = replace(cells, donors=np.where(bad, -1, cells.donors)).grounded()
+        changed = cells.rows[fewer.donors != cells.donors]
+        rows = np.intersect1d(changed, fewer.rows[fewer.donors >= 0])
+        cells = fewer
+    return cells
+
+
+def _harmful(
+    relation: Relation,
+    rules: Sequence[Rule],
+    rivals: Sequence[Rival],
+    known: Testimony,
+    cells: NamedCells,
+    rows: Longs,
+) -> Flags:
+    """Which cells of some rows a rule reads that a row would break with all values that it is given."""
+    given = (cells.donors >= 0) & np.isin(cells.rows, rows)
     sources = {name: rows.copy() for name in known.names}
     for place, name in enumerate(known.names):
         own = given & (cells.columns == place)
@@ -78,7 +110,7 @@ def without_harm(
     for names, flags in harm:
         reads = np.isin(cells.columns, [place for place, name in enumerate(known.names) if name in names])
         bad |= reads & flags[at] & (rows[at] == cells.rows)
-    return replace(cells, donors=np.where(bad, -1, cells.donors)).grounded()
+    return bad
 
 
 def _newly_meant(

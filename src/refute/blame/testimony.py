@@ -22,6 +22,7 @@ class Dependency:
     number: int  # among all rules that are asked
     left: tuple[int, ...]
     right: int
+    nulls_equal: bool  # null is a value like any other
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -81,8 +82,9 @@ class Testimony(ABC):
         """How many rows that stay have each of some codes in a column."""
 
     @abstractmethod
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
-        """What rows that stay and have the cells of each row in other columns say in one, where they say something."""
+    def agreement(self, place: int, others: Sequence[int], cells: Longs, *, nulls: bool) -> Consensus:
+        """What rows that stay and have the cells of each row in other columns say in one, where they say something, as
+        null does with `nulls`."""
 
     @abstractmethod
     def rivals(self, place: int, others: Sequence[int], cells: Longs) -> Longs:

@@ -18,7 +18,7 @@ from refute.blame.cells import NamedCells, name_cells
 from refute.blame.contest import Longs
 from refute.blame.fitting import Fitting
 from refute.blame.lines import SuspectFinding
-from refute.blame.repairs import without_harm
+from refute.blame.repairs import in_lines, without_harm
 from refute.blame.rows import Blame, RuleBlame
 from refute.blame.sayings import CellSayings, OwnCells
 from refute.language.form import operands
@@ -60,7 +60,7 @@ class SparkNaming:
         staying = StayingRows(self._engine, [self._engine.names[name] for name in self._read], gone)
         dependencies = [rule for rule in self._rules if self._shapes[rule.name].has_groups and blame.suspects.any()]
         known = SparkTestimony(self._engine, dependencies, rows, blame.suspects, staying)
-        named = name_cells(known, blame.rows)
+        named = in_lines(blame.by_rule, known.names, name_cells(known, blame.rows))
         named, rows = self._with_donors(known, named, rows)
         relation = Relation.of(rows)
         possible = [

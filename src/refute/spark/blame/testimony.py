@@ -164,11 +164,12 @@ class SparkTestimony(Testimony):
             known.update(zip(asked[_numbers(counts, _NUMBER)].tolist(), _numbers(counts, _COUNT).tolist(), strict=True))
         return np.array([known[code] for code in codes.tolist()], np.int64)
 
-    def agreement(self, place: int, others: Sequence[int], cells: Longs) -> Consensus:
+    def agreement(self, place: int, others: Sequence[int], cells: Longs, *, nulls: bool) -> Consensus:
         """What most of these rows say."""
         keys, which = np.unique(cells[list(others)], axis=1, return_inverse=True)
         pairs, pair = np.unique(np.stack([which.ravel(), cells[place]]), axis=1, return_inverse=True)
-        asked = self._matched(self._staying.frame.where(self._own[place].isNotNull()), others, keys)
+        said = F.lit(True) if nulls else self._own[place].isNotNull()
+        asked = self._matched(self._staying.frame.where(said), others, keys)
         first = (F.count("*").alias(_COUNT), F.min(ROW_COLUMN).alias(_FIRST))
         raw = F.min_by(F.col(self._plain[place]), F.col(ROW_COLUMN)).alias(_VALUE)
         counted = asked.groupBy(_NUMBER, self._own[place].alias(_MINE)).agg(*first, raw)
