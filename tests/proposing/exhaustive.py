@@ -127,6 +127,8 @@ def _key(cells: dict[str, Cells], side: tuple[str, ...], limits: Limits, rng: An
             found += len(rows) - len(made)
         chance = min(chance, found / DEALS)
     score = score_of(repeats, chance)
+    if chance <= repeats or repeats - chance + repeats * math.log(chance / max(repeats, 1)) > math.log(limits.luck):
+        return
     yield Expected(f"unique({', '.join(side)})", side, len(rows), repeats, chance, score, limits.tendency, "key")
 
 

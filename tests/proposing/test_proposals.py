@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import refute as rf
-from proposing.exhaustive import expected
+from proposing.exhaustive import expected, groups, out_of_order
 from refute.discovery.options import Options, Progress
 from refute.discovery.work import Budget
 from refute.errors import DataError, OptionError, SchemaError
@@ -25,7 +25,7 @@ from refute.proposing.columns import read_columns
 from refute.proposing.scores import Limits
 from refute.proposing.search import ProposalSearch, search_heads
 from refute.relation import Relation
-from speaking_tables import people, random_table
+from speaking_tables import people, random_table, repeated
 from thorough import THOROUGH
 
 SEEDS = range(200 if THOROUGH else 12)
@@ -59,6 +59,10 @@ def test_the_rules_of_a_dirty_table_are_proposed_and_noise_is_not() -> None:
     assert city.suspects.count == city.blame
     assert next(iter(city.suspects)).cells[0].suggestion.startswith("city ")
     assert city.sentence == "Two rows with the same zip have the same city."
+    assert f"# When proposed: {city.evidence}.\n- name: zip_fixes_city\n" in found.to_yaml()
+    book = found.book()
+    assert book["zip_fixes_city"].description == city.sentence, "which no later check contradicts"
+    assert not any("rows break" in rule.description for rule in book)
 
 
 def candidates(table: pa.Table, limits: Limits, *, pruned: bool, max_left: int = 2) -> list[Candidate]:
@@ -118,6 +122,15 @@ def test_shuffled_columns_say_nothing(seed: int) -> None:
                 assert one.kind in alone or name not in one.candidate.columns, one.text
 
 
+def test_a_key_of_two_columns_is_no_accident() -> None:
+    rng = np.random.default_rng(756)
+    lucky = pa.table({"a": rng.integers(0, 60, 300), "b": rng.integers(0, 70, 300)})
+    assert lucky.group_by(["a", "b"]).aggregate([]).num_rows == 298  # where chance would give 290
+    sure = pa.table({"a": np.arange(300) % 60, "b": np.arange(300) // 60})
+    assert not rf.propose(lucky, kinds="key").tendencies
+    assert texts(rf.propose(sure, kinds="key")) == {"unique(a, b)"}
+
+
 def test_a_left_side_that_explains_no_more_than_a_part_of_it_is_left_out() -> None:
     said = texts(rf.propose(people()))
     assert "zip -> city" in said
@@ -144,6 +157,22 @@ def test_comparisons_that_the_first_rows_alone_break_are_found() -> None:
     columns |= {name: [f"w{value}" for value in values] for name, values in (("word", word), ("other", other))}
     found = {one.text: one.blame for one in rf.propose(pa.table(columns), kinds="comparison").rules}
     assert found == {"row(high >= low)": wrong, "row(other = word)": wrong}
+
+
+def test_chance_in_groups_is_a_mean_where_it_is_small() -> None:
+    table = people(500, 0, 0.05)
+    found = rf.propose(table, kinds="order rule")
+    said = [one for head in found.rules for one in (head, *head.members)]
+    (one,) = (one for one in said if one.text == "order(salary asc, rate asc) by city")
+    points = list(zip(*(table[name].to_pylist() for name in ("salary", "rate")), strict=True))
+    members = [rows for rows in groups([table["city"].to_pylist()]) if len(rows) > 2]
+    every, rng = [row for rows in members for row in rows], np.random.default_rng(0)
+    bounds = [0, *itertools.accumulate(map(len, members))]
+    blamed = 0
+    for _ in range(40):
+        dealt = [points[row] for row in rng.permutation(every)]
+        blamed += sum(out_of_order(dealt[first:last]) for first, last in itertools.pairwise(bounds))
+    assert one.chance == pytest.approx(blamed / 40, rel=0.08)
 
 
 def test_orders_between_two_keys_are_not_said() -> None:
@@ -238,6 +267,19 @@ def test_keys_of_rows_that_repeat_are_keys_of_all_rows() -> None:
     assert all(result.finding.holds for result in report if result.name.startswith("unique"))
 
 
+def test_what_is_found_among_rows_that_differ_is_true_of_all_rows() -> None:
+    table = repeated()
+    found = rf.propose(table)
+    assert found.notes == ("only 60 of 2,000 rows differ; rows that repeat another were counted once",)
+    said = [one for head in (*found.rules, *found.tendencies) for one in (head, *head.members)]
+    (key,) = (one for one in said if one.kind == "key")
+    assert key.evidence == "3 of 2,000 rows break it"
+    assert "1 of 60 distinct rows breaks it, by chance 34 would" in {one.evidence for one in said}
+    for one in said:
+        blamed = rf.suspects(table, rf.RuleBook(one.rules, ())).count
+        assert one.blame == blamed or (one.figures.distinct and 0 < one.blame < blamed < 0.5 * table.num_rows), one.text
+
+
 def test_a_null_breaks_a_rule_that_there_is_none(tmp_path: Path) -> None:
     table, file = people(), tmp_path / "rules.yaml"
     rf.propose(table, kinds=["not null"]).to_yaml(file)
@@ -298,6 +340,22 @@ def test_a_search_that_is_stopped_gives_what_it_found() -> None:
     assert found.partial
     assert any("stopped" in note for note in found.notes)
     assert seen
+
+
+def test_columns_are_read_one_by_one_and_none_once_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = people(100)
+    read: list[tuple[str, ...]] = []
+    encode = Relation.encode
+
+    def followed(self: Relation, *args: Any, **options: Any) -> Any:
+        read.append(self.names)
+        return encode(self, *args, **options)
+
+    monkeypatch.setattr(Relation, "encode", followed)
+    rf.propose(table, time_limit=1e-6)
+    assert not read
+    read_columns(Relation.of(table), table.column_names, 1)
+    assert read == [(name,) for name in table.column_names]  # wide tables are not looked at as a whole for each
 
 
 @pytest.mark.parametrize("phase", ["reading", "values", "orders", "dependencies"])

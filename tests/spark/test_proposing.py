@@ -18,7 +18,7 @@ from refute.relation import Relation
 from refute.spark import frame_of
 from refute.spark.proposing.proposing import propose_on_spark
 from refute.spark.proposing.table import ProposingTuning
-from speaking_tables import odd, people
+from speaking_tables import odd, people, repeated
 
 # several blocks and parts, and groups that are too large for a task, even of small tables
 PARTS = ProposingTuning(block_rows=150, part_cells=1500, large_cells=1000)
@@ -35,8 +35,7 @@ def tables() -> Iterator[tuple[str, pa.Table, int]]:
     """A table by name, and how many columns there may be on the left."""
     yield "people", people(500, 3), 2
     yield "odd", odd(400, 1), 3
-    few = people(30, 5)
-    yield "repeated", pa.concat_tables([few] * 5 + [few.slice(3, 9)]), 1
+    yield "repeated", repeated(400, 40), 1
     yield "one row", people(1), 2
 
 

@@ -65,7 +65,8 @@ class Options:
     `max_predicates`: the longest rule. `error`: the largest error of a rule, by `measure`: found are the most general
     rules whose `error <= error`. The search for g1 is complete; for g2 and g3, which are measured rule by rule on all
     rows, it ends after 20,000 candidates, and a note says so. `almost`: also look for rules that at most so many pairs
-    break, each pair counted once. `time_limit`: seconds after which the rules verified so far are returned.
+    break, each pair counted once. `time_limit`: seconds, once the table is read, after which the rules verified
+    so far are returned.
     """
 
     columns: tuple[str, ...] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from refute.language.conditions import And, Compare, Condition
@@ -11,8 +11,8 @@ from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 from refute.language.predicate import Column, Constant, Predicate, Row, Value
 from refute.language.render.text import render_sugar
-from refute.language.rulebook import Entry, suggest_name
-from refute.language.rulebook.expand import kind_of, source_of
+from refute.language.rulebook import Entry, Rule, suggest_name
+from refute.language.rulebook.expand import kind_of, parts_of, source_of
 from refute.language.rulebook.naming import slug
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
 from refute.proposing.scores import Figures
@@ -61,7 +61,10 @@ class Candidate:
     @property
     def sentence(self) -> str:
         """The rule in English."""
-        return " ".join(rule.sentence for rule in self.entry("").rules())
+        sugar = self._sugar()
+        kind = kind_of(sugar)
+        rules = (Rule(name="", constraint=part.constraint, where=part.added, kind=kind) for part in parts_of(sugar))
+        return " ".join(rule.sentence for rule in rules)
 
     def __str__(self) -> str:
         return render_sugar(self._sugar())
@@ -70,6 +73,13 @@ class Candidate:
         """The rule as an entry of a rule file; with other columns of which the same is said."""
         sugar = self._sugar(others)
         return Entry(name=name, kind=kind_of(sugar), source=source_of(sugar))
+
+    @property
+    def parts(self) -> tuple[Candidate, ...]:
+        """What it says as candidates of one condition each: both bounds of what a column lies between."""
+        if isinstance(self.condition, And):
+            return tuple(replace(self, condition=part) for part in self.condition.parts)
+        return (self,)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.discovery.work import Budget
 from refute.kernels.proposing.groups import refine
 from refute.relation import Family, Relation
 from refute.runtime.arrays import give_back
@@ -75,18 +76,25 @@ def room(column: CodedColumn) -> Longs:
     return np.zeros(2 * max(column.size, 1), np.int64)
 
 
-def fresh(relation: Relation) -> Relation:
-    """The same rows as a relation that keeps nothing for others: codes that are looked at once would stay for good."""
-    return relation.head(relation.n_rows)
+def fresh(relation: Relation, *names: str) -> Relation:
+    """Some columns as a relation that keeps nothing for others: codes that are looked at once would stay for good."""
+    return relation.head(relation.n_rows, names)
 
 
-def read_columns(relation: Relation, names: Sequence[str], threads: int) -> list[CodedColumn]:
-    """The columns that rules can read, in their order; their values are the rows of one matrix."""
+def read_columns(
+    relation: Relation, names: Sequence[str], threads: int, budget: Budget | None = None
+) -> list[CodedColumn]:
+    """The columns that rules can read, in their order; their values are the rows of one matrix.
+
+    Where the time of a budget is up, those that were read by then.
+    """
     read = [(name, family) for name in names if (family := relation.type_of(name).family) not in UNREAD]
     matrix = np.empty((len(read), relation.n_rows), np.int32)
     found = []
     for place, (name, family) in enumerate(read):
-        encoded = fresh(relation).encode(name, ordered=family in ORDERED, dense=True, threads=threads)
+        if budget is not None and budget.expired:
+            break
+        encoded = fresh(relation, name).encode(name, ordered=family in ORDERED, dense=True, threads=threads)
         matrix[place] = encoded.values
         found.append(CodedColumn(name, family, matrix[place], encoded.size, relation.n_rows - encoded.nulls))
         del encoded
@@ -138,7 +146,8 @@ def distinct_rows(relation: Relation, columns: Sequence[CodedColumn]) -> Ids | N
         alike = alike.refined(CodedColumn(column.name, column.family, values, column.size + 1, n_rows))
         if not repeats_rows(n_rows - alike.n_rows + alike.n_groups, n_rows):
             return None
-    ranks = [fresh(relation).encode(other.name, ordered=True, dense=True).values for other in reversed(others)]
+    names = [other.name for other in reversed(others)]
+    ranks = [fresh(relation, name).encode(name, ordered=True, dense=True).values for name in names]
     groups = np.repeat(np.arange(alike.n_groups), alike.sizes)
     lowest = np.lexsort([alike.order, *(values[alike.order] for values in ranks), groups])
     alone = np.ones(n_rows, np.bool_)

@@ -35,6 +35,15 @@ def keys_among(columns: Sequence[CodedColumn], n_rows: int, limits: Limits) -> f
     return frozenset(column.name for column in found if column.size > 1)
 
 
+def single_keys(columns: Sequence[CodedColumn], n_rows: int, limits: Limits) -> Iterator[Candidate]:
+    """Columns of which nearly every value is different, as keys."""
+    keys = keys_among(columns, n_rows, limits)
+    for column in columns:
+        if column.name in keys:
+            figures = Figures(column.present, column.size, column.present - column.size, None)
+            yield Candidate(RuleShape.KEY, (column.name,), (), figures)
+
+
 @dataclass(slots=True, eq=False)
 class DependencySearch:
     """The columns of a table, the groupings of single ones, and what is known to be left to explain."""
@@ -135,14 +144,6 @@ class DependencySearch:
             return enough
         return enough & (rest >= limits.chance) & (probable_blame(blame) <= (1 - limits.tendency) * rest)
 
-    def single_keys(self) -> Iterator[Candidate]:
-        """Columns of which nearly every value is different."""
-        keys = keys_among(self.columns, self.n_rows, self.limits)
-        for column in self.columns:
-            if column.name in keys:
-                figures = Figures(column.present, column.size, column.present - column.size, None)
-                yield Candidate(RuleShape.KEY, (column.name,), (), figures)
-
     def judged(self, side: Side, right: int) -> list[Candidate]:
         """One dependency, where it is good enough."""
         grouping, counts = self.grouping(side), self.room()
@@ -195,7 +196,7 @@ class DependencySearch:
             return []
         chance = min(self._repeats_by_chance(side, place, present) for place in side)
         figures = Figures(rows, rows - repeats, repeats, chance)
-        if chance < self.limits.chance or figures.score < self.limits.tendency:
+        if chance < self.limits.chance or figures.score < self.limits.tendency or figures.luck > self.limits.luck:
             return []
         return [Candidate(RuleShape.KEY, self._names(side), (), figures)]
 

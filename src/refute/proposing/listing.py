@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from refute.proposing.candidates import Candidate, RuleShape
 
 _SAME_LIFT = 0.85  # of both directions, for two columns to say the same
-_WEAKER = 0.03  # by which a head may be weaker than what stands under it
 _EXTRA_COLUMN = 0.9
 _WITHOUT_CHANCE = 0.5  # what rules that are not held against chance count for, beside those that are
 
@@ -27,24 +26,21 @@ class Head:
 def listed(candidates: Sequence[Candidate], n_rows: int) -> list[Head]:
     """Heads with their members, best first; the same for candidates in any order."""
     known = sorted(candidates, key=lambda one: (-rank(one, n_rows), len(one.left), -one.figures.rows, one.columns))
-    minimal = _minimal(known)
-    ranks = {one: rank(one, n_rows) for one in minimal}
-    classes = Classes(minimal)
+    shortest = minimal(known)
+    ranks = {one: rank(one, n_rows) for one in shortest}
+    classes = Classes(shortest)
     heads: dict[tuple[object, ...], Head] = {}
-    for one in sorted(minimal, key=lambda one: (len(one.left), -ranks[one], one.columns, one.form)):
+    for one in sorted(shortest, key=lambda one: _strength(one, ranks[one])):
         key = classes.key(one)
         if key in heads:
             heads[key].members.append(one)
         else:
             heads[key] = Head(one, ranks[one])
-    under = {key: above for key, head in heads.items() if (above := _head_of(key, head, heads, classes)) is not None}
-    for key, head in heads.items():
-        top = key
-        seen = {key}
-        while top in under and under[top] not in seen:
-            top = under[top]
-            seen.add(top)
-        if top != key:
+    under: dict[tuple[object, ...], tuple[object, ...]] = {}
+    for key, head in heads.items():  # the strongest first, so what stands above is settled
+        above = _head_of(key, head, heads, classes)
+        if above is not None:
+            under[key] = top = under.get(above, above)
             heads[top].members += [head.candidate, *head.members]
     found = [head for key, head in heads.items() if key not in under]
     for head in found:
@@ -61,7 +57,13 @@ def rank(candidate: Candidate, n_rows: int) -> float:
     return figures.score * share * extra * beside
 
 
-def _minimal(known: Sequence[Candidate]) -> list[Candidate]:
+def _strength(candidate: Candidate, rank: float) -> tuple[object, ...]:
+    """By what candidates ascend, the strongest first: what stands under another comes after it, so nothing stands under
+    itself, and nothing under what is weaker."""
+    return (-candidate.figures.score, len(candidate.left), -rank, candidate.columns, candidate.form)
+
+
+def minimal(known: Sequence[Candidate]) -> list[Candidate]:
     """Candidates without those that a shorter one makes superfluous: it must leave more than twice as much to blame."""
     by_left: dict[tuple[object, ...], Candidate] = {
         (one.shape, frozenset(one.left), one.right, one.form): one for one in known
@@ -130,16 +132,16 @@ class Classes:
 def _head_of(
     key: tuple[object, ...], head: Head, heads: dict[tuple[object, ...], Head], classes: Classes
 ) -> tuple[object, ...] | None:
-    """The head that a dependency or an order follows from: it asks no more, and is no weaker."""
+    """The head that a dependency or an order follows from: it asks no more, and is stronger, so it comes first."""
     one = head.candidate
     if key[0] not in (RuleShape.DEPENDENCY, RuleShape.ORDER, RuleShape.NO_OVERLAP):
         return None
     best: tuple[object, ...] | None = None
     for other_key, other in heads.items():
+        if other is head:
+            break
         above = other.candidate
-        if other is head or other_key[0] != key[0] or other_key[2:] != key[2:] or len(above.left) > len(one.left):
-            continue
-        if above.figures.score < one.figures.score - _WEAKER:
+        if other_key[0] != key[0] or other_key[2:] != key[2:] or len(above.left) > len(one.left):
             continue
         if classes.gives(one.left, above.left) and not classes.gives(above.left, one.left):
             if best is None or other.rank > heads[best].rank:

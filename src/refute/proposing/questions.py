@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import read_columns
+from refute.proposing.columns import CodedColumn, read_columns
 from refute.proposing.dependencies import DependencySearch
 from refute.proposing.orders import OrderSearch
 from refute.proposing.scores import Limits
@@ -27,7 +28,10 @@ class OpenQuestion:
 
     def answered(self, relation: Relation, limits: Limits, seed: int) -> list[Candidate]:
         """The candidates that are good enough, from all rows of these columns."""
-        columns = read_columns(relation, self.columns, 1)
+        return self.judged(relation, read_columns(relation, self.columns, 1), limits, seed)
+
+    def judged(self, relation: Relation, columns: Sequence[CodedColumn], limits: Limits, seed: int) -> list[Candidate]:
+        """The candidates that are good enough, from its columns of all rows."""
         n_rows = relation.n_rows
         last = len(columns) - 1
         match self.shape:

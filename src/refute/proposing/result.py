@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from refute.discovery.result.discovery import Discovered, Discovery
+from refute.display.markup import table_part
 from refute.language.constraint import DenialConstraint
 from refute.language.rulebook import Dataset, Rule, RuleBook, Status, Tolerance
 from refute.language.rulebook.naming import distinct
@@ -72,7 +73,8 @@ class Proposal:
         """What speaks for it: `33 of 966 rows break it, by chance 848 would`."""
         figures = self.candidate.figures
         blame = f"{figures.blame:,}" if figures.blame else "None"
-        rows = f"{blame} of {figures.rows:,} rows break{'s' if figures.blame == 1 else ''} it"
+        distinct = "distinct " if figures.distinct else ""
+        rows = f"{blame} of {figures.rows:,} {distinct}rows break{'s' if figures.blame == 1 else ''} it"
         return rows if figures.chance is None else f"{rows}, by chance {round(figures.chance):,} would"
 
     @property
@@ -117,6 +119,11 @@ class Proposal:
 
     def __repr__(self) -> str:
         return f"Proposal({self.text!r}: {self.evidence})"
+
+    def _repr_html_(self) -> str:
+        return table_part(
+            repr(self), ("rule", "says", "kind", "evidence"), [(self.text, self.sentence, self.kind, self.evidence)]
+        )
 
     def __str__(self) -> str:
         return self.text
@@ -170,20 +177,33 @@ class Proposals(Discovery):
     def book(self, n: int | None = None) -> RuleBook:
         """The n best rules (all by default), each with the tolerance that lets today's rows pass, and no more."""
         chosen = self.rules if n is None else self.top(n)
-        names = distinct(proposal.candidate.name for proposal in chosen)
-        entries = [one.candidate.entry(name, _together(one)) for one, name in zip(chosen, names, strict=True)]
-        tolerated = [self.table.tolerance(entry.rules()) for entry in entries]
+        parts = [(one, part) for one in chosen for part in self._parts(one)]
+        names = distinct(part.name for _, part in parts)
         written = tuple(
-            replace(entry, tolerance=limit, description=f"{one.sentence} {one.evidence}.", status=Status.PROPOSED)
-            for one, entry, limit in zip(chosen, entries, tolerated, strict=True)
+            replace(
+                part.entry(name, _together(one)),
+                tolerance=self.table.tolerance(part.entry(name, _together(one)).rules()),
+                description=one.sentence,
+                status=Status.PROPOSED,
+            )
+            for (one, part), name in zip(parts, names, strict=True)
         )
         book = RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
         return book if self.where is None else book.only_where(self.where, self.table.n_rows)
 
     def remarks(self, n: int | None = None) -> list[list[str]]:
-        """The rules that stand under each, of which the most general one is written."""
+        """What speaks for each, and the rules that stand under it, of which the most general one is written."""
         chosen = self.rules if n is None else self.top(n)
-        return [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
+        under = [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
+        said = [[f"When proposed: {rule.evidence}.", *lines] for rule, lines in zip(chosen, under, strict=True)]
+        return [lines for rule, lines in zip(chosen, said, strict=True) for _ in self._parts(rule)]
+
+    def _parts(self, proposal: Proposal) -> tuple[Candidate, ...]:
+        """The candidate, or what it stands for where each part must be given a tolerance of its own."""
+        parts = proposal.candidate.parts
+        if len(parts) > 1 and len({self.table.tolerance(part.entry("").rules()) for part in parts}) > 1:
+            return parts
+        return (proposal.candidate,)
 
     def to_arrow(self, n: int | None = None) -> pa.Table:
         """The n best rules (all by default), one per row; without `n`, tendencies after them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ from refute.kernels.proposing.groups import UNIT
 class Limits:
     """Where rules and tendencies begin, and what is too little to tell. Shares are of all rows.
 
-    `rule` and `tendency` are scores; `support` and `chance` are the fewest rows that meet the premise and that chance
+    `rule` and `tendency` are scores; `luck` is how likely chance may give a key of several columns, of which very many
+    are tried; `support` and `chance` are the fewest rows that meet the premise and that chance
     must blame, `order_chance` the share of rows that chance must blame under an order or a comparison; `error` is the
     largest share of rows to blame, `key_error` that of a key, `order_error` and `order_lift` those of an order.
     """
@@ -25,6 +27,7 @@ class Limits:
     chance: float = 10.0
     error: float = 0.5
     key_error: float = 0.01
+    luck: float = 1e-7
     order_error: float = 0.1
     order_lift: float = 0.7
     order_support: float = 0.3
@@ -43,13 +46,14 @@ STANDARD = Limits()
 class Figures:
     """What was counted for a candidate: rows that meet its premise, rows to blame, and rows that chance would blame
     (None where there is no chance to compare with). `clustering` is 0 where the rows to blame lie anywhere, as dirt
-    does, and nears 1 where some groups have a second truth."""
+    does, and nears 1 where some groups have a second truth. Where `distinct`, rows that repeat others counted once."""
 
     rows: int
     groups: int
     blame: int
     chance: float | None
     clustering: float = 0.0
+    distinct: bool = False
 
     @property
     def error(self) -> float:
@@ -72,6 +76,14 @@ class Figures:
             return 0.0
         missed = float(probable_blame(self.blame)) / self.chance
         return max(0.0, 1.0 - missed * min(3.0, max(1.0, self.clustering / 0.15)))
+
+    @property
+    def luck(self) -> float:
+        """How likely it is at most that chance blames so few, each row by itself (Chernoff's bound)."""
+        if self.chance is None or self.blame >= self.chance:
+            return 1.0
+        shared = self.blame * math.log(self.chance / self.blame) if self.blame else 0.0
+        return math.exp(self.blame - self.chance + shared)
 
 
 def probable_blame(blame: Any) -> Any:

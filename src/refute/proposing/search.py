@@ -13,10 +13,11 @@ from refute.discovery.work import Budget, Crew
 from refute.display import in_one_line
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.columns import CodedColumn, distinct_rows, read_columns
-from refute.proposing.dependencies import DependencySearch, keys_among
+from refute.proposing.columns import CodedColumn, distinct_rows, read_columns, whole_row_columns
+from refute.proposing.dependencies import DependencySearch, keys_among, single_keys
 from refute.proposing.listing import Head, listed
 from refute.proposing.orders import OrderSearch
+from refute.proposing.repeats import AllRows
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.spans import SpanSearch
 from refute.proposing.within_rows import WithinRows
@@ -52,7 +53,7 @@ def search_heads(
     """The proposals for a table; `max_left` columns at most on the left of a dependency and in a key."""
     watch = Stopwatch()
     budget = Budget(options)
-    names = list(relation.names if options.columns is None else options.columns)
+    names = list(dict.fromkeys(relation.names if options.columns is None else options.columns))
     for name in names:
         if not relation.has(name):
             raise unknown_column(name, relation.names)
@@ -65,7 +66,7 @@ def search_heads(
     except KeyboardInterrupt:  # where no kernel runs
         search.complete = False
     n_rows, complete = search.relation.n_rows, search.complete
-    return heads_of(search.found, n_rows, search.shapes, limits, notes, watch, keys=search.keys, complete=complete)
+    return heads_of(search.found, n_rows, search.shapes, limits, notes, watch, complete=complete)
 
 
 def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
@@ -93,16 +94,9 @@ def heads_of(
     notes: Sequence[str],
     watch: Stopwatch,
     *,
-    keys: frozenset[str] | None = None,
     complete: bool,
 ) -> Heads:
-    """The list of what a search found since its watch was started.
-
-    Where rows that repeat others were left out, `keys` are the columns that are one among all rows. Nothing else is:
-    what only rows that differ have once is not a key of the table.
-    """
-    if keys is not None:
-        found = [one for one in found if one.shape is not RuleShape.KEY or keys.issuperset(one.left)]
+    """The list of what a search found since its watch was started."""
     few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
     stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
     heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
@@ -132,30 +126,35 @@ class ProposalSearch:
     seed: int = 0
     pruned: bool = True
     complete: bool = True
-    keys: frozenset[str] | None = None  # of all rows, where those that repeat others are left out
+    all_rows: AllRows | None = None  # where those that repeat others are left out
     tried: int = 0
     found: list[Candidate] = field(default_factory=list)
 
     def read(self, names: Sequence[str]) -> list[str]:
         """Read the columns; gives what is to be said where rows that repeat others are left out."""
-        self.columns = read_columns(self.relation, names, self.budget.threads)
+        self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
+        self.complete = not self.budget.expired
+        if not self.complete:  # only keys are looked for, and among all rows
+            return []
         few = distinct_rows(self.relation, self.columns)
         if few is None:
             return []
         note = repeated_note(len(few), self.relation.n_rows)
-        self.keys = keys_among(self.columns, self.relation.n_rows, self.limits)
+        apart = frozenset(one.name for one in whole_row_columns(self.columns, self.relation.n_rows)[1])
+        self.all_rows = AllRows(self.relation, self.columns, apart, self.limits, self.seed)
         chosen = np.zeros(self.relation.n_rows, np.bool_)
         chosen[few] = True
         self.relation = self.relation.filter(chosen)
-        self.columns = read_columns(self.relation, names, self.budget.threads)
+        self.columns = read_columns(self.relation, names, self.budget.threads, self.budget)
+        self.complete = not self.budget.expired
         return [note]
 
     def candidates(self) -> list[Candidate]:
         """All candidates that are good enough; those found so far where the search was stopped."""
         n_rows, limits, seed, halt = self.relation.n_rows, self.limits, self.seed, self.budget.halt
         known = DependencySearch(self.columns, n_rows, limits, seed, self.pruned, halt)
-        self.found += known.single_keys()
-        keyed = {one.left[0] for one in self.found}
+        self.found += self._single_keys()
+        keyed = keys_among(self.columns, n_rows, limits)
         keys = frozenset(place for place, column in enumerate(self.columns) if column.name in keyed)
         self._dependencies(known, 1)
         rows = WithinRows(self.relation, self.columns, n_rows, limits)
@@ -174,6 +173,11 @@ class ProposalSearch:
             self._dependencies(known, size)
         return self.found
 
+    def _single_keys(self) -> Iterator[Candidate]:
+        """Columns that are a key of all rows: what only rows that differ have once is none."""
+        rows = self if self.all_rows is None else self.all_rows
+        return single_keys(rows.columns, rows.relation.n_rows, self.limits)
+
     def _dependencies(self, known: DependencySearch, size: int) -> None:
         """Find the keys and dependencies with so many columns on the left."""
         if FOLLOWING & self.shapes:
@@ -189,7 +193,7 @@ class ProposalSearch:
                 yield task
 
         def work(found: list[Candidate], task: Task) -> list[Candidate]:
-            new = task()
+            new = task() if self.all_rows is None else self.all_rows.settled(task())
             found += new
             last = max(new, key=lambda one: one.figures.score, default=None)
             self.budget.report(phase if last is None else f"{phase}, {last}", candidates=self.tried)

@@ -65,7 +65,7 @@ class SpanSearch:
 
     def _spans(self, start: str, end: str) -> tuple[np.ndarray, Longs, Longs] | None:
         """Which rows have a span, and where it begins and ends; None where most have none."""
-        first, second = fresh(self.relation).encode_joint((start, end), ordered=True, dense=True)
+        first, second = fresh(self.relation, start, end).encode_joint((start, end), ordered=True, dense=True)
         begins, ends = first.values.astype(np.int64), second.values.astype(np.int64)
         spanned = (begins >= 0) & (ends >= 0) & (begins <= ends)
         few = np.count_nonzero(spanned & (begins < ends)) < 0.5 * self.n_rows

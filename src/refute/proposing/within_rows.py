@@ -23,7 +23,7 @@ _MOST_VALUES = 12  # of a domain that people would list
 _ROWS_PER_VALUE = 30  # without which a list of values is an accident
 _OFTEN = 5  # rows that make a value one of a domain
 _RARE = 10  # times as common is the value that another is a slip of
-_LETTERS_PER_SLIP, _LONGEST = 8, 200
+_LETTERS_PER_SLIP, _SHORTEST, _LONGEST = 8, 4, 200
 _MANY_ROWS, _FIRST = 1 << 12, 6  # rows from which a sixth of them is looked at first
 _SPANS = ((0, 1), (0, 100))  # what shares and percentages lie between
 
@@ -61,7 +61,7 @@ class WithinRows:
         ordered, names = left.ordered and right.ordered, (left.name, right.name)
         if self.n_rows >= _MANY_ROWS and not self._may_compare(names, ordered):
             return
-        joint = fresh(self.relation).encode_joint(names, ordered=ordered, dense=True)
+        joint = fresh(self.relation, *names).encode_joint(names, ordered=ordered, dense=True)
         a, b = (one.values for one in joint)
         both = (a >= 0) & (b >= 0)
         a, b = a[both], b[both]
@@ -94,7 +94,8 @@ class WithinRows:
         """Whether the first rows leave open that two columns compare the same way in nearly every row: what is wrong in
         them is wrong in all rows, and far fewer are read."""
         most = self.limits.row_error * self.n_rows
-        a, b = (one.values for one in self.relation.head(self.n_rows // _FIRST).encode_joint(names, ordered=ordered))
+        first = self.relation.head(self.n_rows // _FIRST, names)
+        a, b = (one.values for one in first.encode_joint(names, ordered=ordered))
         both = (a >= 0) & (b >= 0)
         lower, higher = (int(np.count_nonzero(both & way)) for way in (a < b, a > b))
         if not ordered:
@@ -177,7 +178,7 @@ class WithinRows:
         def missed(op: Operator, bound: float) -> int:
             value = int(bound) if float(bound).is_integer() else bound
             predicate = Predicate.of(Column(Row.S, column.name), op, Constant(value))
-            return int(np.count_nonzero(fresh(self.relation).mask(predicate)))
+            return int(np.count_nonzero(fresh(self.relation, column.name).mask(predicate)))
 
         return missed
 
@@ -192,7 +193,12 @@ def realms_of(columns: Sequence[CodedColumn]) -> list[tuple[list[int], bool]]:
 
 
 def _is_slip(text: str, like: str) -> bool:
-    """Whether a text is another with a few letters wrong: one in eight, and at least one."""
+    """Whether a text is another with a few letters wrong: one in eight, and at least one.
+
+    One letter of a short code makes another code, so of those only case and spaces can be wrong.
+    """
+    if min(len(text), len(like)) < _SHORTEST:
+        return text != like and text.strip().casefold() == like.strip().casefold()
     most = max(1, len(like) // _LETTERS_PER_SLIP)
     if text == like or abs(len(text) - len(like)) > most or len(like) > _LONGEST:
         return False

@@ -19,6 +19,7 @@ from refute.discovery.result.rank import Ranks
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import SearchedTable
 from refute.display import in_one_line
+from refute.display.markup import table_part
 from refute.faults import needing
 from refute.language.addresses import local_path
 from refute.language.constraint import DenialConstraint
@@ -108,6 +109,10 @@ class Discovered:
 
     def __repr__(self) -> str:
         return f"Discovered({self.text!r}, violations={self.violations:,})"
+
+    def _repr_html_(self) -> str:
+        rows = [(self.text, self.sentence, self.kind, self.violations)]
+        return table_part(repr(self), ("rule", "says", "kind", "violations"), rows)
 
     def __str__(self) -> str:
         return self.text
@@ -307,10 +312,11 @@ class CompleteDiscovery(Discovery):
                 remark.append("Rules that only a few pairs of rows break:")
             elif before is None or before.group != rule.group:
                 remark.append(f"About {', '.join(rule.constraint.columns)}:")
+            broken = f"{rule.violations:,} violation{'s'[: rule.violations != 1]}"
             if rule.blame is not None:
-                remark.append(f"{rule.blame:,} rows to blame, {rule.violations:,} violations")
+                remark.append(f"{rule.blame:,} row{'s'[: rule.blame != 1]} to blame, {broken}")
             elif rule.violations:
-                remark.append(f"{rule.violations:,} violations; {self.options.measure.value} is {rule.error:.4%}")
+                remark.append(f"{broken}; {self.options.measure.value} is {rule.error:.4%}")
             found.append(remark)
             before = rule
         return found

@@ -16,7 +16,7 @@ from refute.spark.session.failures import JobsCancelledError
 from refute.spark.session.jobs import JobCrew
 
 _BEAT = 0.05  # seconds between looks at the clock
-_GRACE = 3.0  # seconds that cancelled jobs are waited for
+_GRACE = 1.5  # seconds that cancelled jobs are waited for: limits and Ctrl-C are heeded within two
 T = TypeVar("T")
 
 

@@ -15,10 +15,11 @@ from refute.discovery.work import Budget
 from refute.faults import unknown_column
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, repeats_rows, whole_row_columns
-from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side, keys_among
+from refute.proposing.dependencies import UNKNOWN, DependencySearch, Side, keys_among, single_keys
 from refute.proposing.orders import FORMS, is_grouping, is_scale
 from refute.proposing.parts import ANYWHERE, AskedOfParts, AskedSide, Sum
 from refute.proposing.questions import OpenQuestion
+from refute.proposing.repeats import is_open, question_of, settled_by
 from refute.proposing.scores import STANDARD, Limits
 from refute.proposing.search import FOLLOWING, Heads, heads_of, repeated_note, unread_note
 from refute.proposing.spans import spanned_columns
@@ -62,10 +63,7 @@ def heads_on_spark(
         search.run()
     except (_StoppedError, KeyboardInterrupt):
         search.complete = False
-    keys, complete = search.keys, search.complete
-    return heads_of(
-        search.found, search.n_rows, search.shapes, limits, search.notes, watch, keys=keys, complete=complete
-    )
+    return heads_of(search.found, search.n_rows, search.shapes, limits, search.notes, watch, complete=search.complete)
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +82,8 @@ class SparkProposals:
     found: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     complete: bool = True
-    keys: frozenset[str] | None = None  # of all rows, where those that repeat others are left out
+    all_rows: BlockedTable | None = None  # where those that repeat others are left out
+    apart: frozenset[str] = frozenset()  # columns that do not make a row
     n_rows: int = 0
 
     def run(self) -> None:
@@ -92,8 +91,7 @@ class SparkProposals:
         table, columns = self._table()
         self.n_rows = table.n_rows
         known = DependencySearch(columns, table.n_rows, self.limits, self.seed)
-        self.found += known.single_keys()
-        keyed = {one.left[0] for one in self.found}
+        keyed = keys_among(columns, table.n_rows, self.limits)
         keys = frozenset(place for place, column in enumerate(columns) if column.name in keyed)
         questions = [*self._compared(table, columns), *self._held(columns, keyed)]
         known.in_groups = {place: facts.grouped for place, facts in enumerate(table.facts)}
@@ -122,11 +120,12 @@ class SparkProposals:
         return found if len(scales) > 1 else parts
 
     def _table(self) -> tuple[BlockedTable, list[CodedColumn]]:
-        """The table and its columns; where rows repeat each other, of those that differ."""
+        """The table and its columns, of which keys are found; where rows repeat each other, of those that differ."""
         self.budget.report("reading columns")
         self.notes += unread_note(empty_relation(self.frame), self.names)
         table = BlockedTable(self.frame, self.names, self.place, self.tuning)
         columns = self._done("reading columns", table.columns)
+        self.found += single_keys(columns, table.n_rows, self.limits)
         whole, alone = whole_row_columns(columns, table.n_rows)
         if not whole or max(column.size for column in whole) > table.n_rows // 2:
             return table, columns
@@ -136,7 +135,7 @@ class SparkProposals:
         if not repeats_rows(differ, table.n_rows):
             return table, columns
         self.notes.append(repeated_note(differ, table.n_rows))
-        self.keys = keys_among(columns, table.n_rows, self.limits)
+        self.all_rows, self.apart = table, frozenset(column.name for column in alone)
         others = [plain[column.name] for column in alone]
         least = [F.min(F.struct(*others)).alias("least")] if others else [F.count(F.lit(1)).alias("least")]
         rows = table.frame.groupBy(*keys).agg(*least)
@@ -154,7 +153,7 @@ class SparkProposals:
             if WithinRows.is_possible(columns[a], n, equal, lower, table.n_rows, self.limits):
                 yield _question(RuleShape.COMPARISON, columns, (a, b))
 
-    def _held(self, columns: list[CodedColumn], keyed: set[str]) -> Iterator[OpenQuestion]:
+    def _held(self, columns: list[CodedColumn], keyed: Collection[str]) -> Iterator[OpenQuestion]:
         if {RuleShape.DOMAIN, RuleShape.NOT_NULL} & self.shapes:
             for column in columns:
                 yield OpenQuestion(RuleShape.DOMAIN, (column.name,), "key" if column.name in keyed else "")
@@ -190,12 +189,23 @@ class SparkProposals:
         """Have questions answered; what holds among all rows is not said of groups once more."""
         if not questions:
             return
-        new = self._done(phase, lambda: table.answers(questions, self.limits, self.seed))
+        new = self._settled(phase, self._done(phase, lambda: table.answers(questions, self.limits, self.seed)))
         everywhere = {one.right for one in new if one.shape is RuleShape.NO_OVERLAP and not one.left}
         for one in new:
             if one.shape is not RuleShape.NO_OVERLAP or not one.left or one.right not in everywhere:
                 self.found.append(one)
                 self.budget.report(f"{phase}, {one}", candidates=len(self.found))
+
+    def _settled(self, phase: str, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates that are true of all rows, where those that repeat others were left out."""
+        if self.all_rows is None:
+            return list(found)
+        asked = [question_of(one) for one in found if is_open(one, self.apart)]
+        answers: list[Candidate] = []
+        if asked:
+            rows = self.all_rows
+            answers = self._done(phase, lambda: rows.answers(asked, self.limits, self.seed))
+        return [kept for one in found for kept in settled_by(one, answers, self.apart)]
 
     def _done(self, phase: str, run: Callable[[], T]) -> T:
         """What jobs give; raises an error of this search where the time was up before."""

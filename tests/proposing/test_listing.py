@@ -1,0 +1,71 @@
+"""The list of proposals: every rule stands under one head, and is said and written as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import refute as rf
+from refute.cli.app import run
+from refute.cli.exits import Exit
+from refute.proposing.candidates import Candidate, RuleShape
+from refute.proposing.listing import listed
+from refute.proposing.scores import Figures
+from speaking_tables import people
+
+
+def texts(found: rf.Discovery) -> set[str]:
+    """The rules without what stands under them."""
+    return {one.text for one in found.rules}
+
+
+def dependency(left: str, right: str, blame: int) -> Candidate:
+    """A dependency that so many of 1,000 rows break."""
+    return Candidate(RuleShape.DEPENDENCY, (left,), (right,), Figures(1000, 50, blame, 900.0))
+
+
+@pytest.mark.parametrize("blamed", [(5, 5, 5), (20, 10, 5), (5, 10, 20), (10, 20, 5)], ids=str)
+def test_every_rule_stands_under_one_head_that_is_no_weaker(blamed: tuple[int, ...]) -> None:
+    circle = [dependency(left, right, 5) for left, right in ("ab", "bc", "ca")]
+    found = [*circle, *(dependency(left, "d", blame) for left, blame in zip("abc", blamed, strict=True))]
+    heads = listed(found, 1000)
+    assert sorted(map(str, found)) == sorted(str(one) for head in heads for one in (head.candidate, *head.members))
+    for head in heads:
+        assert all(one.figures.score <= head.candidate.figures.score for one in head.members), head.candidate
+
+
+def test_a_column_that_is_named_twice_is_one() -> None:
+    table = people(200)
+    once, twice = (rf.propose(table, columns=names) for names in (["zip", "city"], ["zip", "city", "zip"]))
+    assert twice.to_arrow().equals(once.to_arrow())
+
+
+def test_both_bounds_of_a_column_have_their_own_tolerance() -> None:
+    share = [*range(1, 101)] * 10
+    share[:7] = [-1, -2, 200, 201, 202, 203, 204]
+    table = pa.table({"share": share})
+    book = rf.propose(table, kinds="domain").book()
+    report = rf.check(table, book)
+    assert [str(rule.tolerance.suspects) for rule in book] == ["0.2%", "0.5%"]
+    assert report.ok
+
+
+def test_a_rare_short_code_is_a_code_and_not_a_slip() -> None:
+    codes = pa.table({"code": ["m"] * 400 + ["f"] * 300 + ["x"] * 12 + ["M"] * 6})
+    words = pa.table({"word": ["single"] * 400 + ["married"] * 300 + ["singel"] * 5 + ["maried"] * 6})
+    assert texts(rf.propose(codes, kinds="domain")) == {"row(code in ('f', 'm', 'x'))"}
+    assert "maried" not in str(texts(rf.propose(words, kinds="domain")))
+
+
+def test_nothing_is_written_where_nothing_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, file = tmp_path / "rows.csv", tmp_path / "rules.yaml"
+    data.write_text("a,b\n1,2\n")
+    assert run(["discover", str(data), "--out", str(file), "--engine", "local"]) == Exit.HOLDS
+    assert "no rule was found, so" in capsys.readouterr().err
+    assert not file.exists()
+    assert run(["init", str(data), "--out", str(file), "--engine", "local"]) == Exit.HOLDS
+    assert "add a rule before you check" in capsys.readouterr().err
+    assert run(["init", str(data), "--out", "-", "--nulls", "equal", "--engine", "local"]) == Exit.FAILED
+    assert "--nulls equal cannot be used" in capsys.readouterr().err
