@@ -265,6 +265,19 @@ def test_a_killed_process_leaves_the_folder_of_before_or_the_new_one(tmp_path: P
         if not os.WIFSIGNALED(status):
             break
     assert ways == {(True, 1), (True, 2), (False, 2)}
+    assert not leftovers(tmp_path)  # the last one swept up after those that were killed
+
+
+def test_a_writer_leaves_the_draft_of_another_that_is_alive(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    with replacing_folder(target) as slow:
+        slow.mkdir()
+        with replacing_folder(target) as fast:
+            fast.mkdir()
+            (fast / "fast").touch()
+        (slow / "slow").touch()
+    assert [file.name for file in target.iterdir()] == ["slow"]
+    assert not leftovers(tmp_path)
 
 
 def _killed_at(step: int, target: Path) -> None:

@@ -1,7 +1,7 @@
 """Files that appear whole under their name or not at all, and leave what was there in place until then.
 
 A file is written beside its target, brought to the disk, and renamed. A process that is killed meanwhile leaves at most
-a hidden file that ends in `.part`.
+a hidden file or folder that ends in `.part`; the folder goes when its target is written the next time.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import glob
 import os
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from refute.faults import unwritable
 
 _LONGEST = 60  # letters of a name that its draft shows; file systems take 255 bytes
+_DRAFT, _FORMER = "new", "old"  # in a hidden folder beside the target
 _LINKS = 40  # that are followed, as the system does
 _DEVICES = ("/dev/", "/proc/")
 _HERE, _EXCHANGE = -100, 2  # of Linux: paths are as the process has them, and both names stay
@@ -64,7 +67,11 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     with _explained(path):
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft, former = _beside(target), _beside(target)
+        _sweep(target)
+        workplace = _beside(target)
+        workplace.mkdir()
+        lock = _locked(workplace, wait=True)
+        draft, former = workplace / _DRAFT, workplace / _FORMER
         try:
             yield draft
             for file in draft.rglob("*"):
@@ -80,8 +87,41 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
                     raise
             _to_disk(target.parent)
         finally:
-            for folder in (draft, former):
-                shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(workplace, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of a folder left that were killed; a folder that one of them had put aside stays as long as
+    nothing is in its place."""
+    for left in target.parent.glob(f".{glob.escape(target.name[:_LONGEST])}-*.part"):
+        if left.is_symlink() or not left.is_dir() or (lock := _locked(left)) is None:
+            continue
+        with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+            names = set(os.listdir(left))  # none where another begins
+            if names and names <= {_DRAFT, _FORMER} and (_FORMER not in names or os.path.lexists(target)):
+                shutil.rmtree(left, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked(folder: Path, *, wait: bool = False) -> int | None:
+    """A handle by which others see, until it is closed or the process ends, that a folder is in use; None where another
+    uses it, or the system has no such handles."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 @contextlib.contextmanager

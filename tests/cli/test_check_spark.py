@@ -149,7 +149,7 @@ def test_whatever_is_wrong_with_the_data_is_one_message(tmp_path: Path, capsys: 
         ((data, "zipp -> city"), "no column 'zipp'"),
         ((str(tmp_path / "none.csv"), CLASH), "there is no file or folder"),
         ((str(tmp_path / "*.tsv"), CLASH), "no file matches"),
-        ((str(bad), CLASH), "a row with too many or too few cells: '2,b,c'"),
+        ((str(bad), CLASH), "bad.csv:3: this row has 3 cells instead of 2: '2,b,c'"),
         ((nested, CLASH), "struct"),
         ((str(tmp_path / "map.parquet"), CLASH), "map"),
         ((data, CLASH, "--key", "zip"), "is not unique: 3 rows have zip = '10115'"),

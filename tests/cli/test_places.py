@@ -12,6 +12,7 @@ import pytest
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
+from refute.data import TABLE
 from refute.errors import OptionError
 from refute.language.addresses import is_address, local_path
 
@@ -140,3 +141,95 @@ def test_convert_writes_files_of_this_machine_alone(data: str, capsys: pytest.Ca
     assert "'s3://bucket/rules.sql' is not on this machine; convert writes to a file on this machine" in told
     assert run(["convert", str(book), "--to", "sql", "--out", Path("r.sql").absolute().as_uri()]) == Exit.HOLDS
     assert "zip" in Path("r.sql").read_text(encoding="utf-8")
+
+
+def test_no_output_replaces_an_input_however_it_is_spelled(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rules.yaml").write_text(
+        "rules:\n- {name: zip, fd: zip -> city}\n- {name: known, references: id -> all.csv(id)}\n"
+    )
+    Path("all.csv").write_text("id\n1\n2\n", encoding="utf-8")
+    Path("linked.csv").symlink_to(data)
+    Path("folder").mkdir()
+    Path("folder/rows.csv").write_text(ROWS, encoding="utf-8")
+    Path("known.json").write_text("{}", encoding="utf-8")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    here = Path().absolute()
+    for arguments, what in (
+        (("check", data, "rules.yaml", "--html", data), "DATA"),
+        (("check", data, "rules.yaml", "--json", "linked.csv"), "DATA"),
+        (("check", "linked.csv", "rules.yaml", "--suspects", f"./folder/../{data}"), "DATA"),
+        (("check", "folder", CLASH, "--suspects", "folder/rows.csv"), "DATA"),
+        (("check", "fold*/*.csv", CLASH, "--junit", (here / "folder/rows.csv").as_uri()), "DATA"),
+        (("check", "folder/rows.csv", CLASH, "--quarantine", "folder"), "DATA"),
+        (("check", "folder/rows.csv", CLASH, "--violations", str(here / "folder")), "DATA"),
+        (("check", data, "rules.yaml", "--write-baseline", "rules.yaml"), "RULES"),
+        (("check", data, "rules.yaml", "--json", "all.csv"), "a table of `references`"),
+        (("check", data, CLASH, "--baseline", "known.json", "--html", "known.json"), "--baseline"),
+        (("check", "s3://b/rows/day", CLASH, "--violations", "s3://b/rows/"), "DATA"),
+        (("check", "sales.rows", CLASH, "--violations", "table:Sales.rows"), "DATA"),
+        (("discover", data, "--force", "--out", data), "DATA"),
+        (("discover", data, "--html", data), "DATA"),
+        (("init", data, "--force", "--out", data), "DATA"),
+        (("convert", "rules.yaml", "--to", "yaml", "--out", "./rules.yaml"), "IN"),
+        (("convert", "rules.yaml", "--to", "yaml", "--header", data, "--out", data), "--header"),
+        (("demo", "--html", str(TABLE)), "the sample"),
+        (("track", data, "--state", "kept", "--json", data), "DATA"),
+        (("track", data, "--state", "folder", "--out", "folder/new.yaml"), "files of 'folder'"),
+        (("monitor", "folder", "--json", "folder/manifest.json"), "files of 'folder'"),
+    ):
+        assert f"would replace {what}, which this command reads; name another place" in failure(capsys, *arguments)
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_no_output_becomes_data_of_the_next_run(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder/deep").mkdir(parents=True)
+    Path("folder/rows.csv").write_text(ROWS, encoding="utf-8")
+    Path("link").symlink_to("folder")
+    for read, outputs in (
+        ("folder", ("--suspects", "folder/suspects.csv")),
+        ("folder/", ("--json", "folder/deep/report.json")),
+        ("folder", ("--history", "link")),
+        ("link", ("--violations", "folder/deep/clashes")),
+        ("folder", ("--quarantine", "folder/deep")),
+        ("folder/*.csv", ("--suspects", "./folder/new.csv")),
+        ("folder/**/*.csv", ("--suspects", "folder/deep/new.csv")),
+        ("fold*", ("--history", "folder/deep")),
+        ("f[o]lder/**", ("--violations", "folder/clashes")),
+    ):
+        told = failure(capsys, "check", read, CLASH, "--engine", "local", *outputs)
+        assert told.endswith("would be read with DATA from then on; name another place"), told
+    allowed: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("folder", ("--html", "folder/report.html")),
+        ("folder", ("--history", "folder/_runs")),
+        ("folder/*.csv", ("--history", "folder/deep", "--json", "folder/report.json")),
+        ("folder/*.csv", ("--suspects", "folder/deep/new.csv")),
+        ("folder/rows.csv", ("--suspects", "folder/new.csv")),
+    )
+    for read, more in allowed:
+        assert run(["check", read, CLASH, "--engine", "local", "--quiet", *more]) == Exit.ERROR
+
+
+def test_no_output_replaces_another(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("link").symlink_to(".")
+    for outputs, told in (
+        (("--html", "r", "--json", "link/r"), "--json and --html name the same place; give each its own"),
+        (("--violations", "v", "--quarantine", "v/"), "--violations and --quarantine name the same place"),
+        (("--json", "-", "--suspects", "-"), "--json and --suspects name the same place"),
+        (("--quarantine", "q", "--html", "q/r.html"), "--quarantine q replaces the whole folder, and --html q/r.html"),
+    ):
+        Path("q").mkdir(exist_ok=True)
+        assert told in failure(capsys, "check", data, CLASH, "--engine", "local", *outputs)
+    quiet = ("check", data, CLASH, "--engine", "local", "--quiet")
+    assert run([*quiet, "--html", "/dev/null", "--json", "/dev/null"]) == Exit.ERROR
+    assert run([*quiet, "--write-baseline", "known.json", "--history", "."]) == Exit.ERROR
+    assert run([*quiet, "--baseline", "known.json", "--write-baseline", "./known.json"]) == Exit.HOLDS
+
+
+def test_discover_replaces_a_rule_file_only_where_told_to(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rules.yaml").write_text("mine", encoding="utf-8")
+    told = failure(capsys, "discover", data, "--engine", "local", "--out", "rules.yaml")
+    assert told == "refute: rules.yaml already exists; add --force to write over it, or name another file with --out"
+    assert Path("rules.yaml").read_text(encoding="utf-8") == "mine"
+    again = ("discover", data, "--complete", "--engine", "local", "--quiet", "--out", "rules.yaml", "--force")
+    assert run(again) == Exit.HOLDS
+    assert len(rf.load_rules("rules.yaml")) > 0

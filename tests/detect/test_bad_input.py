@@ -209,7 +209,7 @@ def test_errors_carry_their_facts() -> None:
     assert missing.value.facts == {"column": "nothing", "known": tuple(TABLE.column_names), "rule": "unique_nothing"}
     with pytest.raises(DataError) as repeated:
         rf.check(pa.table({"a": [1, 1]}), "unique(a)", key="a")
-    assert repeated.value.facts == {"key": ("a",), "values": {"a": 1}, "count": 2}
+    assert repeated.value.facts == {"key": ("a",), "values": {"a": 1}, "count": 2, "quoted": (("a", "1"),)}
     assert not str(repeated.value).endswith(".")
 
 

@@ -288,3 +288,22 @@ def test_columns_by_number_get_their_names_from_a_header() -> None:
 def test_a_number_beyond_the_header_is_an_error_with_its_line(number: str) -> None:
     with pytest.raises(RuleBookError, match=r"line 2: .*there is no column .*: the header has 3, numbered from 0"):
         load_rules(f"!(s.0 == t.0)\n!(s.{number} == t.0)\n", format="desbordante", header=["id", "zip", "city"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('{"rule": [}', 1, r"a value is missing \(at letter 11 of the line\)"),
+        ('{"rule": [\n1 2]}', 2, r"a comma or a closing bracket is missing \(at letter 3"),
+        ('{"rule": [], 5}', 1, "a name in double quotes is missing"),
+        ('{"rule" []}', 1, "a colon is missing behind a name"),
+        ('{"rule": [],} x', 1, r"there is more behind the end \(at letter 15"),
+        ('{"rule": ["a]}', 1, "a quote is opened here and never closed"),
+        ('{"rule": ["a\nb"]}', 1, "a line break or another sign that must be written"),
+        ('{"rule": ["\\x"]}', 1, r"what follows a \\ is not what JSON knows"),
+    ],
+)
+def test_mistakes_in_json_are_said_in_words(text: str, line: int, said: str) -> None:
+    with pytest.raises(FormatError, match=said) as raised:
+        read_rules(text, format="nadeef")
+    assert [problem.line for problem in raised.value.problems] == [line]

@@ -6,7 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import refute as rf
@@ -64,7 +66,7 @@ def test_aliases_that_people_write_are_read() -> None:
         ("weever", '{"constraints": ' + '[{"a":' * 50_000, "nested too deeply"),
         ("weever", '{"header": ["a"], "constraints": [' + DIGITS + "]}", "more than 1000 digits"),
         ("nadeef", '{"rule": [{"type": "cfd", "value": ["a | b", "' + DIGITS + ', _"]}]}', "more than 1000 digits"),
-        ("nadeef", '{"rule": "' + '\\"' * 50_000, "Unterminated string"),
+        ("nadeef", '{"rule": "' + '\\"' * 50_000, "a quote is opened here and never closed"),
         ("holoclean", f"t1&t2&EQ(t1.a,{DIGITS})", "line 1: .*more than 1000 digits"),
         ("holoclean", f"t1&EQ(t1.a,1.{DIGITS})", "line 1: .*more than 1000 digits"),
         ("desbordante", f"!(s.a == {DIGITS})", "line 1: .*more than 1000 digits"),
@@ -183,3 +185,22 @@ def test_a_header_given_as_many_names_is_no_file_name() -> None:
 
     names = tuple(f"column{i}" for i in range(1000))
     assert read_header(",".join(names)) == TableFacts(names, (None,) * 1000)
+
+
+@pytest.mark.parametrize("form", ["r.json", "r.yaml"])
+def test_characters_spelled_as_two_halves_are_one_and_a_half_alone_is_a_mistake(tmp_path: Path, form: str) -> None:
+    file = tmp_path / form
+    file.write_text(
+        '{"rules": [{"name": "good \\ud83d\\udc4d", "fd": "a -> b", "tags": ["\\ud83d\\udc4d"]}]}', encoding="utf-8"
+    )
+    (rule,) = rf.load_rules(file)
+    assert (rule.name, rule.tags) == ("good \U0001f44d", ("\U0001f44d",))
+    assert rf.check(pa.table({"a": [1], "b": [1]}), [rule]).to_arrow()["rule"].to_pylist() == ["good \U0001f44d"]
+    for text in ('{"name": "x \\ud83d", "fd": "a -> b"}', '{"name": "x", "one_of": {"a": ["\\udc4d"]}}'):
+        file.write_text(f'{{"rules": [{text}]}}', encoding="utf-8")
+        with pytest.raises(RuleError, match="half a character"):
+            rf.load_rules(file)
+    with pytest.raises(RuleError, match="half a character"):
+        rf.RuleBook.of({"rules": [{"name": "x\ud83d", "fd": "a -> b"}]})
+    with pytest.raises(RuleError, match="half a character"):
+        rf.parse("not (s.a = '\ud83d')")

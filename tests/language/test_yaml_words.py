@@ -38,6 +38,7 @@ FOREIGN = re.compile(
         ('rules:\n  - name: "a', "line 2: not valid YAML: a quote is opened on line 2 and never closed"),
         ("rules:\n  - name: a\n   fd: x", "line 3: not valid YAML: this line is indented unlike those before it"),
         ("rules: *nope", "line 1: not valid YAML: the alias 'nope' is not defined"),
+        ("version: 1\nrules: \0", "line 2: not valid YAML: this line has a character that text cannot have"),
     ],
 )
 def test_the_usual_mistakes_are_named(text: str, said: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,11 @@ def on_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
         patched.setattr("sys.stdout", terminal)
         assert run(arguments) == 1
         terminal.flush()
-        told = os.read(ours, 1 << 16).decode()
+        told = b""
+        while select.select([ours], [], [], 0)[0]:  # a terminal hands over what it has piece by piece
+            told += os.read(ours, 1 << 16)
     os.close(ours)
-    return told
+    return told.decode()
 
 
 def test_verdicts_are_coloured_on_a_terminal_unless_nobody_wants_it(

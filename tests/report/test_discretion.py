@@ -11,6 +11,7 @@ import pytest
 import refute as rf
 from refute.cli.app import run
 from refute.errors import SchemaError
+from refute.faults import in_references, ragged_row, repeated_key
 
 ROWS = 'id,zip,city,qty\nKEY-1,ZIP-9,Berlin,1\nKEY-2,ZIP-9,Berlin,2\nKEY-3,ZIP-9,Bernau,3\nKEY-4,ZIP-8,Leipzig,"-4"\n'
 RULES = """version: 1
@@ -55,6 +56,58 @@ def test_what_is_hidden_is_in_no_output(
         assert "***" in text, name
         shows = [column for column, secrets in SECRETS.items() if any(secret in text for secret in secrets)]
         assert set(shows) == set(SECRETS) - set(hidden) or name == "s.csv", "and all else is"
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "shown"),
+    [
+        ("1,A-1,x\n1,A-2,y\n", ["--key", "id"], "2 rows have id = {}; choose"),
+        ("1,A-1,x\n1,A-1,y\n", ["--key", "id,ssn"], "2 rows have id = {}, ssn = {}; choose"),
+        ("1,A-1,x\n1,A-2,y,z\n", [], "4 cells instead of 3: {}"),
+        ("1,A-1,x\n1,A-2,y\n", ["--schema", "id bigint, ssn bigint, city string"], "has a cell {}, which is not"),
+    ],
+    ids=["a repeated key", "a repeated key of two columns", "a ragged row", "a wrong type"],
+)
+def test_errors_hide_what_the_report_would_hide(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, more: list[str], shown: str
+) -> None:
+    (tmp_path / "rows.csv").write_text(f"id,ssn,city\n{rows}", encoding="utf-8")
+    arguments = ["check", str(tmp_path / "rows.csv"), "ssn -> city", "--engine", "local", *more]
+    assert run(arguments) == 3
+    plain = capsys.readouterr().err
+    assert run([*arguments, "--no-values"]) == 3
+    assert shown.format("***", "***") in capsys.readouterr().err
+    assert run([*arguments, "--mask", "city"]) == 3
+    assert (capsys.readouterr().err == plain) == ("instead" not in shown), "cells of unknown columns may be hidden ones"
+    assert run([*arguments, "--mask", "ssn,id"]) == 3
+    assert "A-" not in capsys.readouterr().err
+
+
+def test_an_error_without_hidden_values_has_none_among_its_facts_either() -> None:
+    known = repeated_key({"id": 2, "ssn": "A-2"}, 2)
+    hidden = known.hiding(lambda name: name == "ssn", "***")
+    assert str(hidden).startswith("the key id, ssn is not unique: 2 rows have id = 2, ssn = ***; choose columns")
+    assert hidden.facts == {"key": ("id", "ssn"), "count": 2}
+    assert known.hiding(lambda name: name == "city", "***") is known
+    cut = type(known)("x" * 9, quoted=((None, "gone"),)).hiding(lambda name: True, "***")
+    assert str(cut) == "DataError: ***", "what cannot be found is not shown in part"
+    other = in_references(ragged_row("zips.csv", "A-2,b"), ["zip"])
+    assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***")
+
+
+def test_a_baseline_does_not_hold_hidden_values(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    known = str(Path(arguments[1]).with_name("known.json"))
+    rule = [*arguments[:2], "zip -> city", *arguments[3:], "--write-baseline", known]
+    for hiding, told in (
+        (["--no-values"], "names rows by their values, and --no-values hides 'zip'; give a --key"),
+        (["--mask", "city"], "names rows by their values, and --mask hides 'city'; give a --key"),
+        (["--mask", "id", "--key", "id"], "names rows by their key, and --mask hides 'id'; leave one of the two out"),
+    ):
+        assert run([*rule, *hiding]) == 3
+        assert told in capsys.readouterr().err
+        assert not Path(known).exists()
+    assert run([*rule, "--no-values", "--key", "id"]) == 1
+    assert run([*rule, "--mask", "qty"]) == 1
 
 
 def test_listed_violations_leave_hidden_columns_out_and_need_the_key(

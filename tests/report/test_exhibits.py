@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import refute as rf
@@ -61,21 +61,86 @@ def test_listed_clashes_show_other_rows_before_the_same_again() -> None:
     assert len(set(pairs)) == 8, "a clash and its mirror image are one"
 
 
-@given(first=st.text(max_size=60), second=st.text(max_size=60), width=st.integers(8, 40))
+@given(first=st.text(max_size=60), second=st.text(max_size=60), width=st.integers(28, 40))
+@example(first="a", second="ab", width=28)
+@example(first="a\u200b", second="a<U+200B>", width=28)
 def test_texts_are_shortened_such_that_their_first_difference_shows(first: str, second: str, width: int) -> None:
     turned = marked_pair(second, first, width)[::-1]
     for mine, other, text in zip(marked_pair(first, second, width), turned, (first, second), strict=True):
         assert mine == other, "the order of the two does not matter"
         assert len(mine.text) <= width
         assert 0 <= mine.start <= mine.end <= len(mine.text)
-        assert mine.text.strip("…") in text or "…" in text
-        if len(first) <= width and len(second) <= width:
-            assert mine.text == text
+        assert mine.differs is (first != second)
+        if all(one.isascii() and one.isalnum() for one in (first, second)):
+            assert mine.text.strip("…") in text
+            if len(first) <= width and len(second) <= width:
+                assert mine.text == text
     left, right = marked_pair(first, second, width)
     if first != second:
         assert left.text[: left.start] == right.text[: right.start]
         assert left.text != right.text, "what differs is shown"
         assert left.parts[1] != right.parts[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shown"),
+    [
+        ("Paris", "Paris ", ("Paris", "Paris␣")),
+        ("Paris", " Paris", ("Paris", "␣Paris")),
+        ("New York", "New  York", ("New York", "New ␣York")),
+        ("Berlin", "Berlin Mitte", ("Berlin", "Berlin Mitte")),
+        ("Rome", "Rome\u200b", ("Rome", "Rome<U+200B>")),
+        ("a b", "a\u00a0b", ("a␣b", "a<U+00A0>b")),
+        ("a\tb", "a b", ("a<U+0009>b", "a␣b")),
+        ("A\r", "A\n", ("A<U+000D>", "A<U+000A>")),
+        ("caf\u00e9", "cafe\u0301", ("café<U+00E9>", "cafe<U+0301>")),
+        ("Alpha", "\u0410lpha", ("Alpha", "\u0410<U+0410>lpha")),
+        ("O'Neil", "O\u2019Neil", ("O'Neil", "O\u2019<U+2019>Neil")),
+        ("Zürich", "Zurich", ("Zürich", "Zurich")),
+        ("paris", "Paris", ("paris", "Paris")),
+        ("Москва", "Москве", ("Москва", "Москве")),
+        (
+            "\U0001f468\u200d\U0001f469",
+            "\U0001f468\U0001f469",
+            ("\U0001f468<U+200D>\U0001f469", "\U0001f468\U0001f469"),
+        ),
+        ("\u2764\ufe0f", "\u2764", ("\u2764<U+FE0F>", "\u2764")),
+        ("\U0001f468\u200d\U0001f469", "x", ("\U0001f468\u200d\U0001f469", "x")),
+        ("a\u202eb", "ab", ("a<U+202E>b", "ab")),
+        ("\ud83d", "x", ("<U+D83D>", "x")),
+        ("", "x", ("", "x")),
+    ],
+)
+def test_differences_that_cannot_be_seen_are_spelled(first: str, second: str, shown: tuple[str, str]) -> None:
+    found = marked_pair(first, second, 32)
+    assert tuple(one.text for one in found) == shown
+    assert all(one.differs for one in found)
+
+
+def test_values_of_a_group_are_shortened_around_what_differs() -> None:
+    same = "x" * 100
+    table = pa.table({"a": [1] * 6, "b": [f"{same}A", f"{same}A", f"{same}A", f"{same}B{same}", f"{same} ", same]})
+    report = rf.check(table, "a -> b")
+    (line,) = (line for line in str(report).splitlines() if "3 rows, " in line)
+    values = [part.rsplit(" ", 2)[0] for part in line.split(": ", 1)[1].split(", ")]
+    cut = "…" + "x" * 10
+    assert sorted(values) == sorted([f"{cut}A", f"{cut}B{'x' * 19}…", f"{cut}␣", cut])
+    assert "xxx<mark>␣</mark></td>" in report.to_html()
+    short = rf.check(pa.table({"a": [1, 1], "b": ["Berlin Mitte", "Berlin"]}), "a -> b")
+    assert any(line.strip() == "^^^^^^" for line in str(short).splitlines())
+    turned = rf.check(pa.table({"a": [1, 1], "b": ["Berlin", "Berlin Mitte"]}), "a -> b")
+    assert any(line.strip() == "^" for line in str(turned).splitlines()), "a sign where something is missing"
+
+
+def test_suggestions_are_shortened_around_what_differs() -> None:
+    same = "x" * 300
+    table = pa.table({"a": [1] * 9 + [2, 2], "b": [f"{same}GGGG{same}"] * 8 + [f"{same}BBB{same}", "y", "y"]})
+    report = rf.check(table, "a -> b")
+    (line,) = (line for line in str(report).splitlines() if "should be" in line)
+    value, suggestion = line.partition("; b is ")[2].partition(" (")[0].split(", should be ")
+    assert (value[28:31], suggestion[28:32]) == ("BBB", "GGGG")
+    assert max(len(value), len(suggestion)) <= 82
+    assert "<mark>BBB</mark>" in report.to_html()
 
 
 def test_letters_that_take_two_columns_are_aligned() -> None:
@@ -101,6 +166,10 @@ def test_the_json_fits_the_schema_that_ships(clashes: int | None) -> None:
         assert found["rules"][0]["tolerance"] == {"rows": "1%"}
         assert (found["exit_code"], found["engine"], found["tool"]["version"]) == (1, "local", rf.__version__)
         assert ("clashes" in found["rules"][0]) is (clashes is not None)
+        assert (found["rules"][2]["constraint"], found["rules"][2]["where"]) == ("not (s.a is null)", None)
+        assert "s.a = s.a" not in f"{found}{report.to_junit()}{report.to_html()}{book.to_arrow()}"
+        assert "warn  row (proposed): " in str(report)
+        assert "1 rule is only proposed" in str(report)
         found["rules"][0]["state"] = "odd"
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(found, SCHEMA, jsonschema.Draft202012Validator)
@@ -113,3 +182,24 @@ def test_a_page_of_hundreds_of_broken_rules_is_not_larger() -> None:
     page = rf.check(table, rules).to_html(clashes=100)
     assert page.count('<section class="rule') == len(rules) > 500
     assert len(page.encode()) < 2_000_000
+
+
+def test_a_page_of_thousands_of_rules_lists_the_last_in_a_table_and_stays_small() -> None:
+    table = pa.table({f"{'c' * 40}{i}": [0, 0, i] for i in range(1, 41)})
+    rules = [f"{a} -> {b}" for a in table.column_names for b in table.column_names if a != b]
+    report = rf.check(table, rules)
+    page = report.to_html()
+    assert len(page.encode()) < 2_000_000
+    cards = page.count('<section class="rule')
+    assert 500 < cards < len(rules)
+    listed = json.loads(page.partition('id="rest">')[2].partition("</script>")[0])
+    assert [line[0] for line in listed] == [one.name for one in report.failing_first[cards:]][: len(listed)]
+    left = len(report) - cards - len(listed)
+    assert (f"{left:,} more rules are not shown here" in page) is (left > 0)
+    assert len(report._repr_html_()) < 200_000
+    assert f"And {len(report) - cards:,} more rules" in page
+
+
+def test_values_that_need_escapes_leave_a_page_small() -> None:
+    table = pa.table({"id": range(4000), "a": [1] * 4000, "b": [f"{'<&>' * 200}{k % 40}" for k in range(4000)]})
+    assert len(rf.check(table, "a -> b", key="id").to_html(clashes=10_000).encode()) < 2_000_000

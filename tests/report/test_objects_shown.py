@@ -35,11 +35,16 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "monitor": monitor,
     "changes": lambda: monitor().delete([28]),
     "rule changes": lambda: rf.Tracker(TABLE, key="id", max_predicates=2).delete([28, 29]),
+    "tracker": lambda: rf.Tracker(TABLE, key="id", max_predicates=2),
+    "rule": lambda: rf.RuleBook.of(RULES)[0],
+    "proposal": lambda: rf.propose(TABLE).rules[0],
+    "discovered rule": lambda: rf.discover(TABLE, max_predicates=2).rules[0],
     "suspects": lambda: rf.suspects(TABLE, RULES),
     "proposals": lambda: rf.propose(TABLE),
     "discovery": lambda: rf.discover(TABLE, max_predicates=2),
 }
-TABLES = ("report", "book", "plan", "violations", "monitor", "changes", "suspects", "proposals", "discovery")
+SINGLE = ("result", "verdict", "holds", "constraint", "rule", "proposal", "discovered rule")
+TABLES = tuple(name for name in OBJECTS if name not in SINGLE)
 
 
 class _Tags(HTMLParser):
@@ -105,3 +110,18 @@ def test_the_command_writes_the_page_of_a_discovery(tmp_path: Path) -> None:
     file.write_text("a,b\n" + "".join(f"{i % 5},{i % 5}\n" for i in range(40)), encoding="utf-8")
     assert run(["discover", str(file), "--engine", "local", "-q", "--html", str(tmp_path / "p.html")]) == 0
     assert "Copy as rule" in (tmp_path / "p.html").read_text(encoding="utf-8")
+
+
+def test_every_public_object_gives_frames_and_tables_are_iterated() -> None:
+    pytest.importorskip("pandas")
+    classes = {name: getattr(rf, name) for name in rf.__all__ if isinstance(getattr(rf, name), type)}
+    assert [name for name, one in classes.items() if not hasattr(one, "_repr_html_")] == []
+    assert [name for name, one in classes.items() if not hasattr(one, "to_pandas")] == ["DenialConstraint"]
+    verdict = rf.verify(TABLE, RULES[0], key="id")
+    assert verdict.to_pandas().to_dict("list") == {"role": ["s", "t"], "row": [*(verdict.witness or ())]}
+    assert len(rf.verify(TABLE, RULES[1]).to_pandas()) == 0
+    changes = monitor().delete([28])
+    lines = list(changes)
+    assert len(lines) == changes.n_removed["zip_fixes_city"] == 56
+    assert {line[:2] for line in lines} == {("zip_fixes_city", "removed")}
+    assert all(28 in line[2:4] for line in lines)

@@ -29,6 +29,9 @@ HOSTILE = {
 }
 WORDS = list(HOSTILE.values())
 
+SAYS = """return [...document.querySelectorAll("table[data-source=suspects] tbody tr")]
+    .map(row => [3, 4].map(at => row.cells[at].firstElementChild.innerHTML))"""
+
 
 @pytest.fixture(scope="module")
 def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -133,6 +136,38 @@ def test_the_suspects_are_downloaded_as_csv(browser: Browser, downloads: Path) -
     assert sorted(line[3][:900] for line in lines) == sorted(str(text)[:900] for text in says)
 
 
+def test_what_cells_say_and_should_say_differs_to_the_eye(browser: Browser) -> None:
+    said = ["Rome ", "Rome\u200b", "Ro" + "m" * 400 + "e", "\u0420ome", "", *["Rome!"] * 7]
+    rows = [(zip_, "Rome") for zip_ in range(12) for _ in range(9)] + list(enumerate(said))
+    table = pa.table({"zip": [zip_ for zip_, _ in rows], "city": [city for _, city in rows]})
+    browser.open(rf.check(table, "zip -> city").to_html())
+    before = browser.run(SAYS)
+    browser.click("#suspects-more button")
+    cells = browser.run(SAYS)
+    assert cells[: len(before)] == before, "the script marks as the template does"
+    assert len(before) < len(cells) == len(said)
+    gap = "Rome<mark></mark>"
+    assert cells[0] == ["Rome<mark>␣</mark>", gap]
+    assert cells[1] == ["Rome<mark>&lt;U+200B&gt;</mark>", gap]
+    assert cells[2][0].startswith("Rom<mark>mmm")
+    assert cells[3] == ["<mark>\u0420&lt;U+0420&gt;</mark>ome", "<mark>R</mark>ome"]
+    assert cells[4] == ["<mark></mark>", "<mark>Rome</mark>"]
+    assert cells[11] == ["Rome<mark>!</mark>", gap]
+    assert browser.complaints() == []
+
+
+def test_the_rules_without_cards_are_searched_and_shown_too(browser: Browser) -> None:
+    table = pa.table({f"{'c' * 40}{i}": [0, 0, i] for i in range(1, 41)})
+    names = table.column_names
+    report = rf.check(table, [f"{a} -> {b}" for a in names for b in names if a != b])
+    browser.open(report.to_html())
+    last = report.failing_first[-1].name
+    assert browser.run(f"return document.querySelectorAll('section.rule[data-name=\"{last}\"]').length") == 0
+    browser.type("#search", last)
+    assert browser.texts("table[data-source=rest] tbody td:first-child") == [last]
+    assert browser.complaints() == []
+
+
 def test_ten_thousand_clashes_fit_into_two_megabytes(browser: Browser) -> None:
     n = 400
     table = pa.table(
@@ -161,7 +196,10 @@ def test_a_phone_shows_what_suspects_should_say(browser: Browser) -> None:
     assert browser.texts('[data-head="should say"]') == ["Fairdale"]
     right = browser.run("return document.querySelector('[data-head=\"should say\"]').getBoundingClientRect().right")
     assert 0 < right <= 390
+    lefts = "return [...document.querySelectorAll('.stacked mark')].map(mark => mark.getBoundingClientRect().left)"
+    assert min(browser.run(lefts)) > 100, "marks are beside the names of cells, where the rest of the cell is"
     browser.click(".stacked thead button")
+    assert min(browser.run(lefts)) > 100
     assert browser.texts('[data-head="should say"]') == ["Fairdale"], "sorting keeps the names of cells"
 
 

@@ -117,7 +117,7 @@ def _unlogged(verbose: object) -> Iterator[None]:
 
 def _answered(given: list[str]) -> int:
     try:
-        code = app.main(args=given, prog_name="refute", standalone_mode=False)
+        code = app.main(args=given, prog_name="refute", standalone_mode=False, obj=tuple(given))
     except click.exceptions.NoArgsIsHelpError as error:
         say(error.format_message(), err=True)
         return Exit.FAILED

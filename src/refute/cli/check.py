@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,9 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.again import again
+from refute.cli.output.apart import require_apart
+from refute.cli.output.hiding import hiding_options, names_of, require_discreet
 from refute.cli.output.listing import require_violations, write_violations
 from refute.cli.output.since import Since, since_options
 from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
@@ -18,12 +20,7 @@ from refute.cli.progress import counting, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.suspects import require_quarantine, require_suspects_file, write_halves, write_suspects, written
 from refute.cli.terminal import hand_over, say, say_lines
-from refute.display import in_one_line
-
-
-def names_of(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...]:
-    """The names in a list with commas between."""
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+from refute.language.conditions import InTable
 
 
 @click.command("check")
@@ -70,8 +67,7 @@ def names_of(context: click.Context, option: click.Parameter, given: str | None)
     metavar="DIR",
     help="Write the rows that stay and the suspects, with reasons, as two Parquet files of a folder.",
 )
-@click.option("--mask", callback=names_of, metavar="C,..", help="Show *** for the values of these columns, everywhere.")
-@click.option("--no-values", is_flag=True, help="Show *** for all values.")
+@hiding_options
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Check only this rule. May be repeated.")
 @click.option("--tags", callback=names_of, metavar="T,..", help="Check only rules with one of these tags.")
 @since_options
@@ -115,14 +111,16 @@ def command(
     book = refute.RuleBook.of(rules).select(names, tags)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key
     places = (json_file, html_file, junit_file, violations, suspects_file, quarantine, *since.places)
+    require_apart(places, [("DATA", data), ("RULES", rules), *since.inputs, *_tables(book)])
     reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, wanted=persist or on_spark_alone(places), **reading)
     require_all(places, opened)
     require_violations(violations, form, columns, mask)
     since.require(counted=mode == "count")
+    require_discreet(since.written, book, columns, mask, no_values=no_values)
     require_suspects_file(suspects_file)
-    require_quarantine(quarantine)
+    require_quarantine(quarantine, places)
     with counting("Checking", len(book), options.quiet, spark=opened.on_spark) as step:
         report = refute.check(
             opened.table,
@@ -160,7 +158,7 @@ def command(
         from refute.report.as_text import lines  # which loads all that a report can do
 
         say_lines(lines(report, shown))
-        hint = _next(report, suspects_file or quarantine, html_file, f"{_word(data)} {_word(rules)}")
+        hint = _next(report, suspects_file or quarantine, html_file)
         if hint:
             say(f"Next: {hint}")
     if violations is not None:
@@ -168,19 +166,15 @@ def command(
     return Exit(report.exit_code)
 
 
-def _next(report: refute.Report, blamed: Any, page: Any, arguments: str) -> str | None:
+def _tables(book: refute.RuleBook) -> list[tuple[str, str]]:
+    """The other tables that rules refer to."""
+    return [("a table of `references`", rule.added.path) for rule in book if isinstance(rule.added, InTable)]
+
+
+def _next(report: refute.Report, blamed: Any, page: Any) -> str | None:
     """The command that helps most after this one; None where there is nothing to do."""
-    if report.exit_code == 0:
+    if report.exit_code == 0 or (page is not None and blamed):
         return None
     if page is None:
-        return f"refute check {arguments} --html report.html   (a page with pictures, suspects and clashes)"
-    return (
-        None
-        if blamed
-        else f"refute check {arguments} --suspects suspects.csv   (the rows to blame, with suggested values)"
-    )
-
-
-def _word(text: str) -> str:
-    """An argument as it is typed into a shell."""
-    return in_one_line(shlex.quote(text))
+        return f"{again('--html', 'report.html')}   (a page with pictures, suspects and clashes)"
+    return f"{again('--suspects', 'suspects.csv')}   (the rows to blame, with suggested values)"

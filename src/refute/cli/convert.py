@@ -12,6 +12,8 @@ import click
 
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.apart import require_apart
+from refute.cli.places import Place
 from refute.cli.terminal import hand_over, say
 from refute.errors import OptionError
 from refute.faults import missing_file, unreadable
@@ -49,6 +51,8 @@ def command(
 
     A rule that the format cannot express is an error that names it.
     """
+    if out is not None:
+        require_apart([Place(out, "--out")], [("IN", None if rules == "-" else rules), ("--header", header)])
     columns = read_header(header) if header is not None else TableFacts()
     return convert(
         rules,

@@ -16,6 +16,8 @@ import refute
 from refute.cli.discover import describe_proposals
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.apart import require_apart
+from refute.cli.places import Place
 from refute.cli.progress import counting, following, waiting
 from refute.cli.source import Opened, begin_spark, engine_option, open_data
 from refute.cli.terminal import say, say_lines
@@ -57,6 +59,7 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
 
     With --engine auto, rules are checked on Spark where it is installed, and otherwise in this process.
     """
+    require_apart([Place(str(page), "--html")], [("the sample", str(TABLE)), ("its rules", str(RULES))])
     warnings.simplefilter("ignore", InferredTypesWarning)  # the sample's types are known to be right
     propose, starting = refute.propose, _begun(options, engine)  # Spark starts while rules are proposed
     _say(options, f"{TABLE}: 1,000 rows of a made-up table of tax payers, a few of them wrong.\n")

@@ -10,7 +10,8 @@ from click.core import ParameterSource
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
-from refute.cli.places import Place, as_file, on_spark_alone, require_all
+from refute.cli.output.apart import require_apart
+from refute.cli.places import Place, as_file, on_spark_alone, require_all, require_new
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, persist_option, reading_options
 from refute.cli.terminal import say
@@ -55,6 +56,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
 @click.option("--out", callback=as_file, metavar="F", help="Write the rules as a rule file.")
+@click.option("--force", is_flag=True, help="With --out: write the file even if there is one.")
 @click.option("--html", "html_file", callback=as_file, metavar="F", help="Write the rules as one HTML page.")
 @click.option("--complete", is_flag=True, help="Find every minimal rule that the rows obey. The options below need it.")
 @click.option(
@@ -102,6 +104,7 @@ def command(
     seed: int,
     top: int,
     out: Place | None,
+    force: bool,
     html_file: Place | None,
     complete: bool,
     engine: str,
@@ -119,6 +122,8 @@ def command(
     tolerance that the rows need, so `refute check` passes on them.
     """
     _require_fitting(complete, options)
+    require_apart([out, html_file], [("DATA", data)])
+    require_new(out, force=force)
     with waiting("Starting", options.quiet):
         wanted = bool(of_complete["persist"]) or on_spark_alone([out, html_file])
         reading: dict[str, Any] = {"schema": schema, "header": header, "csv": csv, "driver_bytes": driver_bytes}
@@ -145,7 +150,9 @@ def command(
         say(text)
     if html_file is not None:
         html_file.write(found.to_html(name=data), opened)
-    if out is not None:
+    if out is not None and not len(found) + len(found.almost):
+        say(f"no rule was found, so {in_one_line(out.text)} was not written", err=True)
+    elif out is not None:
         out.write(found.to_yaml(), opened)
         if not options.quiet:
             written = counted_rules(len(found) + len(found.almost), "proposed rule")

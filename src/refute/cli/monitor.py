@@ -10,13 +10,14 @@ import click
 
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.apart import require_apart
 from refute.cli.places import Place, as_file
 from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
 from refute.errors import OptionError
 from refute.faults import unwritable
 from refute.language.addresses import local_path
-from refute.language.render import render_condition, render_text
+from refute.language.render import render_condition
 from refute.writing import write_text
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def command(options: SharedOptions, folder: str, json_file: Place | None, verify
     from refute.live.overview import Overview  # with the loops that a monitor runs, which help does not need
 
     target = None if json_file is None or json_file.is_stdout else _checked(json_file)
-    found = Overview.of(local_path(folder, "a monitor needs a folder on this machine"), verify=verify)
+    home = local_path(folder, "a monitor needs a folder on this machine")
+    require_apart([json_file], (), own=home)
+    found = Overview.of(home, verify=verify)
     if json_file is not None:
         text = json.dumps(_plain(found), indent=2, ensure_ascii=False) + "\n"
         if target is None:
@@ -108,8 +111,8 @@ def _plain(found: Overview) -> dict[str, Any]:
         "rules": [
             {
                 "name": rule.name,
-                "constraint": render_text(rule.constraint),
-                "where": None if rule.where is None else render_condition(rule.where),
+                "constraint": rule.text,
+                "where": None if rule.scope is None else render_condition(rule.scope),
                 "sentence": rule.sentence,
                 "severity": rule.severity.value,
                 "nulls": rule.nulls.value,

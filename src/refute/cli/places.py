@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from refute.errors import OptionError
-from refute.faults import unwritable
+from refute.faults import already_there, unwritable
 from refute.language.addresses import is_address, is_local_address, local_path
 from refute.writing import write_text as write_whole
 
@@ -27,6 +28,7 @@ class Place:
     text: str
     flag: str  # the option that names it
     is_folder: bool = False
+    keeps: bool = False  # a folder that only ever gets files of new names
 
     @property
     def is_stdout(self) -> bool:
@@ -47,6 +49,14 @@ class Place:
     def path(self) -> Path:
         """The path on this machine."""
         return local_path(self.text)
+
+    def is_below(self, folder: Place) -> bool:
+        """Whether it is in a folder, however the paths are spelled."""
+        if self.is_stdout or self.table is not None:
+            return False
+        if self.address is None and folder.address is None:
+            return Path(os.path.realpath(self.path)).is_relative_to(os.path.realpath(folder.path))
+        return self.text.startswith(f"{folder.text.rstrip('/')}/")
 
     def require(self, data: Opened) -> None:
         """Raises an error where nothing could be written, before anything costly is done."""
@@ -107,6 +117,12 @@ def as_folder(context: click.Context, option: click.Parameter, given: str | None
     return place
 
 
+def as_archive(context: click.Context, option: click.Parameter, given: str | None) -> Place | None:
+    """The same for a folder to which files are added."""
+    place = as_folder(context, option, given)
+    return None if place is None else replace(place, keeps=True)
+
+
 def as_folder_or_table(context: click.Context, option: click.Parameter, given: str | None) -> Place | None:
     """The same for a folder of files, or a table of the catalog."""
     if given is None:
@@ -120,6 +136,14 @@ def as_folder_or_table(context: click.Context, option: click.Parameter, given: s
 def on_spark_alone(places: Iterable[Place | None]) -> bool:
     """Whether one of the places that are named is one that only Spark can write to."""
     return any(place is not None and (place.table or place.address) is not None for place in places)
+
+
+def require_new(place: Place | None, *, force: bool) -> None:
+    """Raises an error where a file on this machine is there already, unless it may be replaced."""
+    if place is None or place.address is not None or place.is_stdout or force:
+        return
+    if place.path.exists():
+        raise already_there(place.text, place.flag)
 
 
 def require_all(places: Iterable[Place | None], data: Opened) -> None:

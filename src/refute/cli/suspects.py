@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import refute
@@ -39,8 +40,16 @@ def require_suspects_file(place: Place | None) -> None:
         )
 
 
-def require_quarantine(place: Place | None) -> None:
-    """Raise OptionError where a folder holds anything that is not ours to replace."""
+def require_quarantine(place: Place | None, outputs: Iterable[Place | None] = ()) -> None:
+    """Raise OptionError where a folder holds anything that is not ours to replace, or shall hold another output."""
+    for other in outputs:
+        if place is not None and other is not None and other is not place and other.is_below(place):
+            raise OptionError(
+                f"{place.flag} {place.text} replaces the whole folder, and {other.flag} {other.text} is in it; name "
+                "another place",
+                option=place.flag,
+                value=place.text,
+            )
     if place is None or place.address is not None or not place.path.is_dir():
         return
     others = sorted(file.name for file in place.path.iterdir() if file.name not in (_KEPT, _SUSPECTS, _FINISHED))

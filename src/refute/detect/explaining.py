@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from refute.detect.detector import Detector
 from refute.detect.sweep.points import Points
 from refute.detect.sweep.reduce import reduce
@@ -16,7 +18,7 @@ from refute.language.logic.closure import Closure
 from refute.language.rulebook import Rule
 from refute.plan.method import MethodName
 from refute.plan.plan import Plan, RulePlan
-from refute.plan.problem import Problem
+from refute.plan.problem import Comparison, Problem
 from refute.plan.shape import Shape
 from refute.plan.step import Step, named
 
@@ -72,9 +74,17 @@ def _preparation(detector: Detector, rule: Rule, problem: Problem) -> Iterator[S
         yield Step(f"keep the rows that can be part of a pair: {problem.s.size:,}{on_t}")
     points = reduce(problem, detector.share) if detector.method is not MethodName.REFINE else None
     if points is not None and points.group is not None:
-        yield Step(f"group the rows by {named(problem.equal)}: {_counted(points.groups, 'group')}")
+        yield Step(f"group the rows by {named(problem.equal)}: {_counted(_groups(points.group), 'group')}")
         if points.s_pick is not None or points.t_pick is not None:
             yield Step(f"drop the rows that are alone in their group: {_left(points)}")
+
+
+def _groups(group: Comparison) -> int:
+    """How many groups have rows: the numbers of groups may have gaps."""
+    held = np.zeros(group.size, bool)
+    held[group.s] = True
+    held[group.t] = True
+    return int(np.count_nonzero(held))
 
 
 def _left(points: Points) -> str:

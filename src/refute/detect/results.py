@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refute.display import in_one_line
+from refute.faults import needing
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Witness(NamedTuple):
@@ -30,6 +34,13 @@ class Verdict:
             return f"Verdict(holds={self.holds})"
         t = "" if self.witness.t is None else f", t={in_one_line(repr(self.witness.t))}"
         return f"Verdict(holds={self.holds}, witness=(s={in_one_line(repr(self.witness.s))}{t}))"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows of the violation, one per role; none where the rule holds."""
+        found = [(role, row) for role, row in zip("st", self.witness or (), strict=False) if row is not None]
+        with needing("to_pandas()"):
+            import pandas
+        return pandas.DataFrame(found, columns=["role", "row"])
 
     def _repr_html_(self) -> str:
         from refute.display.markup import table_part

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from refute.display.harmless import in_one_line
+from refute.display.spelling import alike, spelled
 
 _CUT = "…"
 _BEFORE = 3  # one part in so many of a shortened text stands before the difference
 
 
 class Marked(NamedTuple):
-    """A text with the part of it that differs from another; nothing differs where `start` is `end`."""
+    """A text with the part of it that differs from another: `start` is `end` where it lacks what the other has."""
 
     text: str
     start: int = 0
     end: int = 0
+    differs: bool = False
 
     @property
     def parts(self) -> tuple[str, str, str]:
@@ -22,17 +27,40 @@ class Marked(NamedTuple):
         return self.text[: self.start], self.text[self.start : self.end], self.text[self.end :]
 
 
+class _Parts(NamedTuple):
+    """A text in three parts, of which the middle one differs from another text."""
+
+    before: str
+    differing: str
+    after: str
+
+    def __len__(self) -> int:
+        return sum(map(len, self[:]))
+
+
 def marked_pair(first: str, second: str, width: int) -> tuple[Marked, Marked]:
-    """Both texts with their difference marked, each of at most `width` characters around where it begins."""
-    if first == second:
-        return (Marked(shortened(first, width)),) * 2
-    prefix = _alike(first, second)
-    suffix = _alike(first[prefix:][::-1], second[prefix:][::-1])
-    begin = 0 if max(len(first), len(second)) <= width else max(prefix - width // _BEFORE, 0)
-    return (
-        _window(first, begin, prefix, len(first) - suffix, width),
-        _window(second, begin, prefix, len(second) - suffix, width),
-    )
+    """Both texts in one line with their difference marked, each of at most `width` characters around where it begins.
+
+    Within the difference, what cannot be seen or mistaken for something else is spelled out.
+    """
+    one, (other,) = marked_among(first, [second], width)
+    return one, other
+
+
+def marked_among(first: str, others: Sequence[str], width: int) -> tuple[Marked, list[Marked]]:
+    """A text and others that differ from it, likewise; all are cut at the same place, before the first difference."""
+    pairs = [_parted(first, other) for other in others if other != first]
+    if not pairs:
+        same = Marked(shortened(in_one_line(first), width))
+        return same, [same] * len(others)
+    forms = [pairs[0][0], *(its for _, its in pairs)]
+    begin = 0
+    if max(map(len, forms)) > width:
+        begin = max(min(len(one.before) for one in forms) - width // _BEFORE, 0)
+    mine, *rest = (_window(one, begin, width) for one in forms)
+    alike_ones = Marked(mine.text)
+    places = iter(rest)
+    return mine, [alike_ones if other == first else next(places) for other in others]
 
 
 def shortened(text: str, width: int) -> str:
@@ -52,18 +80,42 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - columns_of(text))
 
 
-def _alike(first: str, second: str) -> int:
+def _parted(first: str, second: str) -> tuple[_Parts, _Parts]:
+    """Both texts in their three parts, in one line, with the difference spelled out."""
+    start = _common(first, second)
+    if start and any(unicodedata.combining(text[start]) for text in (first, second) if start < len(text)):
+        start -= 1  # an accent goes with its letter
+    suffix = _common(first[start:][::-1], second[start:][::-1])
+    while suffix and unicodedata.combining(first[-suffix]):
+        suffix -= 1
+    raw = [
+        _Parts(text[:start], text[start : len(text) - suffix], text[len(text) - suffix :]) for text in (first, second)
+    ]
+    same = alike(first, second)
+    mine, its = raw
+    found = [
+        _Parts(in_one_line(one.before), spelled(one, other.differing, same=same), in_one_line(one.after))
+        for one, other in ((mine, its), (its, mine))
+    ]
+    if "".join(found[0]) == "".join(found[1]):  # one is how the other would be spelled
+        found = [_Parts(*map(in_one_line, one)) for one in raw]
+    return found[0], found[1]
+
+
+def _common(first: str, second: str) -> int:
     """How many characters both begin with."""
     return next(
         (at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )
 
 
-def _window(text: str, begin: int, start: int, end: int, width: int) -> Marked:
+def _window(parts: _Parts, begin: int, width: int) -> Marked:
     """The text from `begin` on, with dots where something is left out."""
+    text, start = "".join(parts), len(parts.before)
+    end = start + len(parts.differing)
     head = _CUT if begin else ""
     room = width - len(head)
     shown = shortened(text[begin:], room)
     last = len(shown) - (len(text) - begin > room)  # before the dots
     at = len(head) - begin
-    return Marked(head + shown, min(start + at, len(head) + last), min(max(end, start) + at, len(head) + last))
+    return Marked(head + shown, min(start + at, len(head) + last), min(end + at, len(head) + last), differs=True)

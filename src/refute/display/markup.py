@@ -45,6 +45,16 @@ def drawing(template: str, **values: Any) -> Any:
     return _safe(_environment().get_template(template).render(**values))
 
 
+def piece(template: str, **values: Any) -> Any:
+    """What a template makes, to be put into a page or a part as it is."""
+    return _safe(_environment().get_template(template).render(**values))
+
+
+def size_in_script(value: object) -> int:
+    """How many bytes a value takes where a script reads it."""
+    return len(_data(value).encode("utf-8", "surrogatepass"))
+
+
 def _safe(text: str) -> Any:
     from markupsafe import Markup
 

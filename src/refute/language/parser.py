@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 200
 _MAX_LENGTH = 1_000_000
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(")
+_HALF = re.compile("[\ud800-\udfff]")
 _UNDENIED = re.compile(r"\s*(?:[({\[]\s*)*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
@@ -140,6 +141,9 @@ def _tree(text: str, start: str) -> Tree[Token]:
     if len(text) > _MAX_LENGTH:
         problem = f"this has {len(text):,} characters, and a rule may have at most {_MAX_LENGTH:,}"
         raise RuleSyntaxError(problem, text=text, position=0)
+    half = _HALF.search(text)
+    if half is not None:
+        raise RuleSyntaxError("this is half a character, which no text has", text=text, position=half.start())
     try:
         tree = _grammar().parse(text, start=start)
     except UnexpectedToken as error:

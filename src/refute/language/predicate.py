@@ -17,6 +17,7 @@ Value = bool | int | float | Decimal | str | dt.date | dt.datetime
 
 
 TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits"
+HALF_A_CHARACTER = "this text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode"
 
 
 class Row(Enum):

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from refute.display import in_one_line
 from refute.faults import needing
-from refute.language.render import render_text
 from refute.language.rulebook import Rule
 from refute.plan.shape import Shape
 
@@ -51,7 +50,7 @@ class RulePlan:
         check: tuple[str, ...] = (),
     ) -> RulePlan:
         """The plan of a rule over a table of so many rows."""
-        text, sentence = render_text(rule.constraint), rule.sentence
+        text, sentence = rule.text, rule.sentence
         shape = Shape.of_rule(rule.constraint)
         return cls(rule.name, text, sentence, shape, rows, method, steps, worst, verify, count, check)
 

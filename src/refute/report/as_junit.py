@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from refute.detect.engine import ClashingRow
 from refute.display import in_xml
-from refute.language.render import render_text
 from refute.language.rulebook import Severity
+from refute.report.as_text import clash_cells
 from refute.report.numbers import counted
 
 if TYPE_CHECKING:
     from refute.report.report import Report
     from refute.report.result import RuleResult
+
+_CELL = 200  # letters of a cell
 
 
 def render(report: Report) -> str:
@@ -41,7 +44,7 @@ def _case(report: Report, result: RuleResult) -> ElementTree.Element:
     )
     if result.finding.holds:
         return case
-    message = _xml_safe(f"{counted(result)}: {render_text(result.rule.constraint)}")
+    message = _xml_safe(f"{counted(result)}{' (proposed rule)' if result.is_proposed else ''}: {result.rule.text}")
     if result.failed is Severity.ERROR:
         ElementTree.SubElement(case, "failure", message=message, type="violation").text = _xml_safe(_witness(result))
     else:
@@ -52,12 +55,13 @@ def _case(report: Report, result: RuleResult) -> ElementTree.Element:
 def _witness(result: RuleResult) -> str:
     if result.values is None:
         return result.sentence
-    rows = [f"{role}: {_said(values)}" for role, values in result.values.items() if values is not None]
+    clash = tuple(ClashingRow(role, None, row) for role, row in result.values.items() if row is not None)
+    names = list(clash[0].values)
+    rows = [
+        f"{row.role}: {', '.join(f'{name} = {cell.text}' for name, cell in zip(names, cells[1:], strict=True))}"
+        for row, cells in zip(clash, clash_cells(clash, names, _CELL), strict=True)
+    ]
     return "\n".join([result.sentence, *rows])
-
-
-def _said(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {'null' if value is None else value}" for name, value in values.items())
 
 
 def _xml_safe(text: str) -> str:

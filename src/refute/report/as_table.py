@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from refute.language.render import render_text
-
 if TYPE_CHECKING:
     from refute.report.report import Report
     from refute.report.result import RuleResult
@@ -25,7 +23,7 @@ _COLUMNS: Sequence[tuple[str, pa.DataType, Callable[[RuleResult], object]]] = (
     ("new", pa.int64(), lambda one: None if one.compared is None else len(one.compared.new)),
     ("healed", pa.int64(), lambda one: None if one.compared is None else len(one.compared.healed)),
     ("sentence", pa.string(), lambda one: one.sentence),
-    ("constraint", pa.string(), lambda one: render_text(one.rule.constraint)),
+    ("constraint", pa.string(), lambda one: one.rule.text),
     ("tags", pa.list_(pa.string()), lambda one: list(one.rule.tags)),
     ("seconds", pa.float64(), lambda one: one.seconds),
 )

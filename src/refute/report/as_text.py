@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import Marked, columns_of, marked_pair, padded, shortened
+from refute.display.differences import Marked, columns_of, marked_among, marked_pair, padded, shortened
+from refute.display.spelling import revealed
 from refute.display.tones import Line, Span, Tone, line, without_tones
 from refute.relation.shown import id_text
 from refute.report.numbers import counted, plural
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 CELL_WIDTH = 32
 FIRST_SUSPECTS = 5
 _GROUPS, _VALUES, _HEALED = 3, 4, 3
+_EMPTY = "(empty)"
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 _TONES = {Standing.ERROR: Tone.BAD, Standing.OK: Tone.GOOD}
 _ENGINES = {"local": "in this process", "spark": "on Spark"}
@@ -44,13 +46,18 @@ def lines(report: Report, shown: int | None = None) -> Iterator[Line]:
     exhibits = report.exhibits(shown)
     width = max((len(result.state.value) for result in report), default=0) + 1
     for result in report.failing_first:
-        yield line((result.state.value.ljust(width), _tone(result.state)), f"{_name(result)}: {counted(result)}")
+        yield line((result.state.value.ljust(width), _tone(result.state)), f"{_title(result)}: {counted(result)}")
         for one in _details(result, exhibits, shown):
             yield [(" " * width, None), *one]
     fetched = [_name(result) for result in report if result.finding.method == _FETCHED]
     if fetched:
         yield line(f"Answered in this process, from rows fetched from Spark: {', '.join(fetched)}")
     yield summary(report)
+    proposed = sum(result.is_proposed for result in report)
+    if proposed:
+        be, them = ("is", "it") if proposed == 1 else ("are", "them")
+        said = f"{plural(proposed, 'rule')} {be} only proposed, and can only warn; "
+        yield line((f"{said}delete `status: proposed` to accept {them}", Tone.FAINT))
 
 
 def summary(report: Report) -> Line:
@@ -126,11 +133,11 @@ def clash_cells(clash: Clash, columns: Sequence[str], width: int = CELL_WIDTH) -
     """The cells of the rows of a clash, the role and id of each first, with what differs between the rows marked."""
     rows = [[Marked(f"{row.role} = {_cell(row.row_id)}")] for row in clash]
     for name in columns:
-        texts = [text_of(row.values.get(name)) for row in clash]
+        texts = [id_text(row.values.get(name)) for row in clash]
         if len(texts) == 2:
             cells = marked_pair(texts[0], texts[1], width)
         else:
-            cells = tuple(Marked(shortened(text, width)) for text in texts)  # type: ignore[assignment]
+            cells = tuple(Marked(shortened(revealed(text), width)) for text in texts)  # type: ignore[assignment]
         for row, cell in zip(rows, cells, strict=True):
             row.append(cell)
     return rows
@@ -151,26 +158,41 @@ def _group(group: TalliedGroup) -> Line:
     if not group.values[0].values:
         return line(f"{head}{plural(group.rows, 'row')}, the first is {_cell(group.values[0].first)}")
     spans: Line = [(head, None)]
-    for place, value in enumerate(group.values[:_VALUES]):
+    for place, (value, text) in enumerate(zip(group.values, said_in(group, _VALUES, CELL_WIDTH), strict=False)):
         tone = Tone.MARKED if place else None
-        spans.append((f"{', ' if place else ''}{_joined(value.values)} ", tone))
+        spans.append((f"{', ' if place else ''}{'/'.join(text)} ", tone))
         spans.append((plural(value.rows, "row"), None))
     if group.distinct > _VALUES:
         spans.append((f" and {plural(group.distinct - _VALUES, 'more value')}", Tone.FAINT))
     return spans
 
 
+def said_in(group: TalliedGroup, most: int, width: int) -> list[list[str]]:
+    """What the values of a group say, column by column, shortened and spelled such that they differ."""
+    first, *others = group.values[:most]
+    columns = []
+    for place, value in enumerate(first.values):
+        mine, rest = marked_among(id_text(value), [id_text(other.values[place]) for other in others], width)
+        columns.append([one.text or _EMPTY for one in (mine, *rest)])
+    return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[] for _ in group.values[:most]]
+
+
 def _carets(cell: Marked) -> str:
+    """Signs below the difference; one where a text lacks what the other has there."""
     before, differing, _ = cell.parts
-    return " " * columns_of(before) + "^" * columns_of(differing)
+    return " " * columns_of(before) + "^" * max(columns_of(differing), int(cell.differs))
 
 
 def _joined(values: Sequence[Any]) -> str:
-    return "/".join(map(_cell, values))
+    return "/".join(shortened(revealed(id_text(value)), CELL_WIDTH) or _EMPTY for value in values)
 
 
 def _name(result: RuleResult) -> str:
     return in_one_line(result.name)
+
+
+def _title(result: RuleResult) -> str:
+    return f"{_name(result)} (proposed)" if result.is_proposed else _name(result)
 
 
 def _tone(state: Standing) -> Tone:

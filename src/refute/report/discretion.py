@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from refute.errors import RefuteError
 from refute.faults import unknown_column
 
 HIDDEN = "***"
@@ -48,6 +50,17 @@ class Discretion:
         if isinstance(row_id, dict):
             return self.values(row_id)
         return self.value(key[0], row_id) if len(key) == 1 else row_id
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """An error raised meanwhile does not show hidden values either; cells of unknown columns count as hidden."""
+        try:
+            yield
+        except RefuteError as error:
+            shown = error.hiding(lambda name: bool(self) if name is None else self.hides(name), HIDDEN)
+            if shown is error:
+                raise
+            raise shown from None
 
 
 OPEN = Discretion()

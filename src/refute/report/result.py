@@ -11,8 +11,8 @@ from refute.detect.engine import Engine
 from refute.detect.results import Finding, Timed, Witness
 from refute.display import in_one_line
 from refute.display.markup import table_part
-from refute.language.render import render_condition, render_text
-from refute.language.rulebook import Rule, Severity
+from refute.language.render import render_condition
+from refute.language.rulebook import Rule, Severity, Status
 from refute.report.discretion import Discretion
 from refute.report.numbers import extent
 
@@ -103,6 +103,11 @@ class RuleResult:
         return Standing.KNOWN if self.passed else Standing(self.rule.severity.value)
 
     @property
+    def is_proposed(self) -> bool:
+        """Whether nobody has accepted the rule yet: until then, it only warns."""
+        return self.rule.status is Status.PROPOSED
+
+    @property
     def sentence(self) -> str:
         """The rule in plain words."""
         return self.rule.description or self.rule.sentence
@@ -129,8 +134,8 @@ class RuleResult:
         found: dict[str, Any] = {
             "name": self.name,
             "kind": rule.kind.value,
-            "constraint": render_text(rule.constraint),
-            "where": None if rule.where is None else render_condition(rule.where),
+            "constraint": rule.text,
+            "where": None if rule.scope is None else render_condition(rule.scope),
             "sentence": rule.sentence,
             "description": rule.description,
             "columns": list(self.columns),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import shortened
+from refute.display.differences import marked_pair, shortened
+from refute.display.spelling import revealed
 from refute.report.numbers import percent, plural
 
 if TYPE_CHECKING:
@@ -51,10 +52,19 @@ def said(line: Suspect) -> str:
     return in_one_line("; ".join([words, *(cell_said(cell) for cell in line.cells)]))
 
 
+def _in_quotes(text: str) -> str:
+    mark = '"' if "'" in text and '"' not in text else "'"
+    return f"{mark}{text}{mark}"
+
+
 def cell_said(cell: SuspectCell) -> str:
     """What is said of a cell."""
-    value = "null" if cell.value is None else shortened(repr(cell.value), _CELL)
-    words = f"{cell.column} is {value}"
-    if cell.suggestion is not None:
-        words += f", should be {shortened(repr(cell.suggestion), _CELL)}"
+    if cell.value is None or cell.suggestion is None:
+        texts = [None if text is None else shortened(revealed(text), _CELL) for text in (cell.value, cell.suggestion)]
+    else:
+        texts = [one.text for one in marked_pair(cell.value, cell.suggestion, _CELL)]
+    value, suggestion = (None if text is None else _in_quotes(text) for text in texts)
+    words = f"{cell.column} is {'null' if value is None else value}"
+    if suggestion is not None:
+        words += f", should be {suggestion}"
     return words if cell.support is None else f"{words} ({cell.support})"

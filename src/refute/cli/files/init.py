@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import click
@@ -11,12 +10,13 @@ import refute
 from refute.cli.discover import counted_rules
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
-from refute.cli.places import Place, as_file, require_all
+from refute.cli.output.again import again
+from refute.cli.output.apart import require_apart
+from refute.cli.places import Place, as_file, require_all, require_new
 from refute.cli.progress import following, waiting
 from refute.cli.source import open_data, reading_options
 from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
-from refute.errors import OptionError
 
 _EXAMPLES = (
     "No rule is proposed for these rows. Rules look like this:",
@@ -65,12 +65,10 @@ def command(
     """
     from refute.language.rulebook.commented import schema_line
 
-    if out.address is None and not out.is_stdout and out.path.exists() and not force:
-        raise OptionError(
-            f"{out.text} already exists; add --force to write over it, or name another file with --out",
-            option="--out",
-            value=out.text,
-        )
+    if options.nulls == "equal":
+        raise click.UsageError("--nulls equal cannot be used with init: proposals take no account of rows with nulls.")
+    require_apart([out], [("DATA", data)])
+    require_new(out, force=force)
     with waiting("Starting", options.quiet):
         opened = open_data(data, engine, options, schema=schema, header=header, csv=csv, driver_bytes=driver_bytes)
     require_all([out], opened)
@@ -91,7 +89,14 @@ def command(
         return Exit.PARTIAL if found.partial else Exit.HOLDS
     out.write(text, opened)
     if not options.quiet:
-        say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
-        if len(found):
-            say(f"next: edit it, then run: refute check {shlex.quote(data)} {shlex.quote(out.text)}", err=True)
+        if not len(found):
+            say(
+                f"no rule is proposed; wrote examples to {in_one_line(out.text)}: add a rule before you check", err=True
+            )
+        else:
+            say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
+            from refute.cli.check import command as checking
+
+            then = again(command=checking, arguments=[out.text])
+            say(f"next: edit it, then run: {then}", err=True)
     return Exit.PARTIAL if found.partial else Exit.HOLDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import refute
-from refute.cli.places import Place, as_file, as_folder
+from refute.cli.places import Place, as_archive, as_file
 from refute.errors import OptionError
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class Since:
     def places(self) -> tuple[Place | None, ...]:
         """What is written."""
         return self.written, self.folder
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str | None], ...]:
+        """What is read and stays: the baseline, unless the new one takes its place."""
+        new = None if self.written is None or self.written.address is not None else self.written.path
+        if self.baseline is not None and new is not None and os.path.realpath(new) == os.path.realpath(self.baseline):
+            return ()
+        return (("--baseline", self.baseline),)
 
     @property
     def history(self) -> History | None:
@@ -93,7 +102,7 @@ def since_options(command: Command) -> Command:
         ),
         click.option(
             "--history",
-            callback=as_folder,
+            callback=as_archive,
             metavar="DIR",
             help="Add the results to a folder; --html then shows the trend.",
         ),

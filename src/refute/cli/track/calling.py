@@ -11,6 +11,7 @@ import click
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.apart import require_apart
 from refute.cli.places import Place, as_file, require_all
 from refute.cli.progress import following, waiting
 from refute.cli.source import Opened, file_options
@@ -97,6 +98,7 @@ def command(
     asked |= {name: _names(asked[name]) for name in ("columns", "kinds") if name in asked}
     asked |= {} if options.nulls is None else {"nulls": options.nulls}
     folder = local_path(state, "--state needs a folder on this machine")
+    require_apart([out, json_file], [("DATA", data)], own=folder)
     begun = (folder / _MANIFEST).exists()
     if changes and not begun:
         raise OptionError(

@@ -108,7 +108,7 @@ class ExtremaTable(_FirstPoint):
             kept = f"the extreme {named((self.table.value,))}"
         if self.table.coded:
             kept += f" of two rows that differ{f' in {named(self.points.differ)}' if self.points.differ else ''}"
-        per = [f"each of {self.points.groups:,} groups"] if self.points.group is not None else []
+        per = ["each group"] if self.points.group is not None else []
         per += [f"each {each.name or 'value'}" for each in self.table.small]
         where = f" for {' and '.join(per)}" if per else ""
         yield Step(f"keep {kept}{where} in a table, then look each row up in it")

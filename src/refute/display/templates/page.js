@@ -23,7 +23,7 @@
     while (start < most && mine[start] === its[start]) start++;
     while (end < most - start && mine[mine.length - 1 - end] === its[its.length - 1 - end]) end++;
     found.append(mine.slice(0, start).join(""));
-    if (start < mine.length - end) found.append(element("mark", mine.slice(start, mine.length - end).join("")));
+    found.append(element("mark", mine.slice(start, mine.length - end).join("")));
     found.append(mine.slice(mine.length - end).join(""));
     return found;
   }
@@ -46,10 +46,16 @@
 
   function plainBody(line, heads) {
     var rows = element("tbody"), row = rows.insertRow();
-    line.forEach(function (text, at) {
-      var cell = row.insertCell();
-      cell.textContent = text === null ? "" : text.length > 200 ? text.slice(0, 199) + "…" : text;
+    line.slice(0, heads.length).forEach(function (text, at) {
+      // What a cell says and should say; where they are to be shown otherwise than they are, that comes behind the line.
+      var cell = row.insertCell(), says = line[heads.length] || line.slice(3, 5), side = at - 3;
       cell.dataset.head = heads[at];
+      if (side === 0 || side === 1) text = says[side];
+      if ((side === 0 || side === 1) && says[0] !== null && says[1] !== null) {
+        var whole = element("span"); // which a phone shows in one place
+        whole.append(marked(text, says[1 - side]));
+        cell.append(whole);
+      } else cell.textContent = text === null ? "" : text.length > 200 ? text.slice(0, 199) + "…" : text;
     });
     return rows;
   }
@@ -157,7 +163,7 @@
 
   var download = document.getElementById("download");
   if (download) download.addEventListener("click", function () {
-    var lines = [data("suspects-head")].concat(data("suspects"));
+    var head = data("suspects-head"), lines = [head].concat(data("suspects").map(function (line) { return line.slice(0, head.length); }));
     var text = lines.map(function (line) { return line.map(quoted).join(","); }).join("\r\n") + "\r\n";
     var link = element("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));

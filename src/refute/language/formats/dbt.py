@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from refute.language.formats.format import Format, TableFacts, UnwritableError, written_each
-from refute.language.render import Dialect, SqlWriter, render_text
+from refute.language.render import Dialect, SqlWriter
 from refute.language.rulebook import Rule, RuleBook
 
 _MODEL = "refute_model"
@@ -34,7 +34,7 @@ def _query(rule: Rule, key: tuple[str, ...]) -> str:
 
 
 def _block(rule: Rule, name: str, query: str) -> str:
-    said = " ".join((rule.description or render_text(rule.constraint)).split())
+    said = " ".join((rule.description or rule.text).split())
     return (
         f"{{% test {name}(model) %}}\n"
         f"{_settings(rule)}"

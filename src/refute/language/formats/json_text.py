@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from refute.errors import RuleError
+from refute.faults import not_json
 from refute.language.formats.format import FormatError
 from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
 from refute.language.rulebook import RuleMistake
@@ -19,7 +20,7 @@ def read_object(text: str, title: str) -> dict[str, Any]:
     try:
         data = _loaded(text)
     except json.JSONDecodeError as error:
-        raise FormatError([RuleMistake(f"not {title}: {error.msg}", error.lineno)]) from None
+        raise FormatError([RuleMistake(f"not {title}: {not_json(error)}", error.lineno)]) from None
     except (RuleError, RecursionError) as error:
         reason = error if isinstance(error, RuleError) else "it is nested too deeply"
         raise FormatError([RuleMistake(f"not {title}: {reason}")]) from None
@@ -50,4 +51,4 @@ def _integer(digits: str) -> int:
 
 
 def _tidy(text: str) -> str:
-    return _SPARE_COMMA.sub(lambda match: match[1] or "", text.lstrip("\ufeff"))
+    return _SPARE_COMMA.sub(lambda match: match[1] or " ", text.lstrip("\ufeff"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from refute.language.formats.format import Format, TableFacts, written_each
-from refute.language.render import Dialect, SqlWriter, render_text
+from refute.language.render import Dialect, SqlWriter
 from refute.language.rulebook import Rule, RuleBook
 
 _TITLES = {Dialect.ANSI: "SQL", Dialect.SPARK: "Spark SQL"}
@@ -17,7 +17,7 @@ def write(book: RuleBook, table: TableFacts | None = None, *, dialect: Dialect) 
     writer = SqlWriter(table=name, dialect=dialect, key=book.key)
 
     def query_of(rule: Rule) -> str:
-        said = f"{rule.name}: {rule.description or render_text(rule.constraint)}"
+        said = f"{rule.name}: {rule.description or rule.text}"
         return f"-- {' '.join(said.split())}\n{writer.list_query(rule)};\n"
 
     return "\n".join(written_each(book, _TITLES[dialect], query_of))

@@ -90,6 +90,20 @@ def render_condition(condition: Condition) -> str:
             return _one_of(parts) or " or ".join(_nested(part) for part in parts)
 
 
+def render_denied(condition: Condition) -> str:
+    """What a kind of rule denies of a row, with the row variable: `s.zip not matches '[0-9]{5}'`."""
+    match condition:
+        case IsNull(name, negated):
+            return f"s.{quote_name(name)} is {'not ' if negated else ''}null"
+        case Matches(name, pattern, negated):
+            return f"s.{quote_name(name)} {'not ' if negated else ''}matches {_literal(pattern)}"
+        case InTable(names, path, columns, negated):
+            own = ", ".join(f"s.{quote_name(name)}" for name in names)
+            return f"{own if len(names) == 1 else f'({own})'} {'not ' if negated else ''}in {path}({_names(columns)})"
+        case other:
+            raise AssertionError(f"no kind adds {other}")
+
+
 def _one_of(parts: tuple[Condition, ...]) -> str | None:
     """`state in ('NY', 'CA')`, where that says the same; None elsewhere."""
     found = [part.predicate for part in parts if isinstance(part, Compare) and part.predicate.op is Operator.EQ]

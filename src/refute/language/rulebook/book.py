@@ -108,7 +108,7 @@ class RuleBook:
             "rule": [rule.name for rule in self],
             "kind": [rule.kind.value for rule in self],
             "sentence": [rule.sentence for rule in self],
-            "constraint": [str(rule.constraint) for rule in self],
+            "constraint": [rule.text for rule in self],
             "severity": [rule.severity.value for rule in self],
             "tolerance": [str(rule.tolerance) if rule.tolerance else None for rule in self],
             "status": [rule.status.value for rule in self],

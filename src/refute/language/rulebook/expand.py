@@ -33,7 +33,11 @@ def expand(kind: RuleKind, source: str, folder: str = "") -> tuple[RulePart, ...
 
     Tables that it names are sought in the folder.
     """
-    found = parse_kind(kind, source)
+    return parts_of(parse_kind(kind, source), folder)
+
+
+def parts_of(found: DenialConstraint | Sugar, folder: str = "") -> tuple[RulePart, ...]:
+    """The same for a rule that is read already."""
     match found:
         case DenialConstraint():
             return (RulePart("1", found),)

@@ -12,7 +12,8 @@ from refute.language.constraint import DenialConstraint
 from refute.language.nulls import Nulls
 from refute.language.parser import RuleKind
 from refute.language.render.english import render_english
-from refute.language.render.text import quote_name, render_condition
+from refute.language.render.logic import render_logic
+from refute.language.render.text import quote_name, render_condition, render_denied, render_text
 from refute.language.rulebook.tolerance import STRICT, Tolerance
 
 
@@ -64,6 +65,12 @@ class Rule:
         proposed = ", proposed" if self.status is Status.PROPOSED else ""
         return f"Rule({self.name!r}: {self.source or str(self.constraint)!r}, {self.severity.value}{proposed})"
 
+    def _repr_html_(self) -> str:
+        from refute.display.markup import table_part
+
+        shown = (self.name, self.sentence, self.text, self.severity.value, str(self.tolerance))
+        return table_part(repr(self), ("rule", "says", "constraint", "severity", "tolerance"), [shown])
+
     @classmethod
     def of(cls, rule: object) -> Rule:
         """The rule of a text, a constraint or a rule; a text that stands for several rules is an error."""
@@ -87,6 +94,18 @@ class Rule:
         if not self.kind.adds:
             return self.where
         return self.where.parts[1] if isinstance(self.where, And) else None
+
+    @property
+    def text(self) -> str:
+        """The rule as a denial constraint, with what its kind adds: `not (s.zip not matches '[0-9]{5}')`."""
+        added = self.added
+        return render_text(self.constraint) if added is None else f"not ({render_denied(added)})"
+
+    @property
+    def logic(self) -> str:
+        """The same in the notation of the papers."""
+        added = self.added
+        return render_logic(self.constraint) if added is None else f"∀ s: ¬({render_denied(added)})"
 
     @property
     def sentence(self) -> str:

@@ -13,9 +13,10 @@ from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
+from ruamel.yaml.reader import ReaderError
 
 from refute.errors import RuleError
-from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS
+from refute.language.predicate import HALF_A_CHARACTER, MAX_DIGITS, TOO_MANY_DIGITS
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.yaml_words import explained
 
@@ -71,6 +72,8 @@ def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         log.add(f"not valid YAML: {explained(error)}", None if mark is None else mark.line + 1)
+    except ReaderError as error:
+        log.add(f"not valid YAML: {explained(error)}", text.count("\n", 0, error.position) + 1)
     except YAMLError as error:
         log.add(f"not valid YAML: {explained(error)}")
     return None
@@ -86,7 +89,12 @@ def _from_plain(data: object, depth: int, read: dict[int, BookNode]) -> BookNode
         raise RuleError(_TOO_DEEP, most=_MAX_DEPTH)
     if _is_too_long(data):
         raise RuleError(TOO_MANY_DIGITS, most=MAX_DIGITS)
-    if not isinstance(data, Mapping | Sequence) or isinstance(data, str | bytes):
+    if isinstance(data, str):
+        whole = joined_halves(data)
+        if whole is None:
+            raise RuleError(HALF_A_CHARACTER, text=data)
+        return BookNode(whole, None)
+    if not isinstance(data, Mapping | Sequence) or isinstance(data, bytes):
         return BookNode(data, None)
     if id(data) not in read:
         if isinstance(data, Mapping):
@@ -173,7 +181,14 @@ class _Reader:
         if _is_too_long(value):
             self._log.add(TOO_MANY_DIGITS, line)
             return node.value
-        return value
+        return self._whole(value, line) if isinstance(value, str) else value
+
+    def _whole(self, text: str, line: int) -> str:
+        """The text with characters that are spelled as two halves, as in JSON, put together."""
+        found = joined_halves(text)
+        if found is None:
+            self._log.add(HALF_A_CHARACTER, line)
+        return found or ""
 
     def _mapping(self, node: MappingNode, line: int) -> BookNode:
         items: dict[str, BookNode] = {}
@@ -184,7 +199,7 @@ class _Reader:
             if not isinstance(key_node, ScalarNode):
                 self._log.add("a key must be a plain word", key_line)
                 continue
-            key = str(key_node.value)
+            key = self._whole(str(key_node.value), key_line)
             if last is not None and node.flow_style and self._continues(last[1], key_node, value_node):
                 whole = self._text[last[1].start_mark.index : key_node.end_mark.index]
                 items[last[0]] = BookNode(" ".join(whole.split()), items[last[0]].line)
@@ -205,6 +220,16 @@ class _Reader:
         bare = isinstance(value, ScalarNode) and value.value == "" and value.style is None and key.style is None
         whole = not key.value.endswith(":")
         return plain and bare and whole and ":" not in self._text[key.end_mark.index : value.end_mark.index]
+
+
+def joined_halves(text: str) -> str | None:
+    """The text with each character that is spelled as two halves put together; None where a half is alone."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_too_long(value: object) -> bool:

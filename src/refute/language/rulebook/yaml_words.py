@@ -33,7 +33,7 @@ _MEANT = (
     (r"undefined tag handle|constructor for the tag|while scanning a tag", "rule files have no tags such as !name"),
     (r"another document|single document", "a rule file is one document: remove the line ---"),
     (r"duplicate key", "a key is written twice"),
-    (r"special characters are not allowed", "the file has a character that text cannot have, such as a zero byte"),
+    (r"special characters are not allowed", "this line has a character that text cannot have, such as a zero byte"),
     (r"directive|%YAML|version", "rule files have no lines that begin with %"),
 )
 _OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"

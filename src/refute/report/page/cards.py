@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import Marked, shortened
-from refute.language.render import render_condition, render_logic, render_text
+from refute.display.differences import shortened
+from refute.display.markup import size_in_script
+from refute.language.render import render_condition
 from refute.report.as_text import clash_cells, text_of
 from refute.report.numbers import counted, percent, plural
 from refute.report.page.pictures import picture_of, trend
@@ -40,7 +40,7 @@ class Room:
 
     def takes(self, clash: list[Any]) -> bool:
         """Whether there is room for one more, which is then taken."""
-        self._left -= len(json.dumps(clash, ensure_ascii=False).encode("utf-8", "surrogatepass")) + 1
+        self._left -= size_in_script(clash) + 1
         return self._left >= 0
 
 
@@ -74,7 +74,7 @@ def card_of(
         "clashes": shown,
         "data": data,
         "caption": _caption(result, len(data) if room is not None else len(shown)),
-        "formula": render_logic(result.rule.constraint),
+        "formula": result.rule.logic,
         "details": list(_details(result)),
     }
 
@@ -93,6 +93,8 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
     """What stands below the sentence: how large a part of the table is in question, and what has changed."""
     found, compared = [], result.compared
     rows = result.finding.rows
+    if result.is_proposed:
+        found.append("Only proposed: it can only warn until `status: proposed` is deleted from the rule file")
     if rows and n_rows:
         found.append(f"{percent(rows / n_rows)} of the rows take part in a violation")
     if compared is not None:
@@ -108,11 +110,11 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
 
 def _details(result: RuleResult) -> list[str]:
     rule, finding = result.rule, result.finding
-    found = [render_text(rule.constraint)]
+    found = [rule.text]
     if rule.description:
         found.append(rule.sentence)
-    if rule.where is not None:
-        found.append(f"Only rows where {render_condition(rule.where)}")
+    if rule.scope is not None:
+        found.append(f"Only rows where {render_condition(rule.scope)}")
     if rule.tolerance:
         found.append(f"Tolerance: {rule.tolerance}")
     if rule.tags:
@@ -129,12 +131,8 @@ def _plain(clash: Clash, columns: Sequence[str]) -> list[Any]:
     found: list[Any] = [[row[0].text for row in rows]]
     for cells in zip(*(row[1:] for row in rows), strict=True):
         texts = [cell.text for cell in cells]
-        found.append(texts[:1] if len(set(texts)) == 1 and not any(_differs(cell) for cell in cells) else texts)
+        found.append(texts[:1] if len(set(texts)) == 1 else texts)
     return found
-
-
-def _differs(cell: Marked) -> bool:
-    return cell.start < cell.end
 
 
 def _text(value: Any) -> str:

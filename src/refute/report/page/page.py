@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
-from refute.display.differences import shortened
+from refute.display.differences import Marked, marked_pair, shortened
+from refute.display.spelling import revealed
 from refute.relation.shown import id_text
-from refute.report.numbers import percent, plural
-from refute.report.page.cards import Room, card_of
-from refute.report.result import Standing
+from refute.report.numbers import counted, percent, plural
+from refute.report.page.cards import WORDS, Room, card_of
+from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.version import __version__
 
 if TYPE_CHECKING:
     from refute.report.history import PastRuns
     from refute.report.report import Report
-    from refute.report.suspects import Suspects
+    from refute.report.suspects import SuspectCell, Suspects
 
 _CLASHES, _SUSPECTS = 1_000_000, 300_000  # bytes of data on a page, which stays below 2 MB
+_CARDS, _REST = 1_450_000, 150_000  # bytes of the cards of rules, with their clashes, and of a table of other rules
+_CARDS_IN_PART = 50
+_NAME = 200  # letters of a rule in that table
 _PICTURED = 40  # rules that have a picture and show clashes; of hundreds of broken rules, the last have none
 _SHOWN = 10  # lines of suspects that are there without a script
 _MOST, _IN_PART = 5000, 10  # suspects on a page, and in a notebook
 _CELL = 1000  # letters that are kept; fewer are seen
 _SEEN = 200
 _ENGINES = {"local": "in this process", "spark": "on Spark"}
+_SAYS = slice(3, 5)  # what a cell says and should say, in a line
 _HEAD = ["row", "rule", "column", "says", "should say", "support", "violations", "clears"]
 _TILES = (
     (Standing.ERROR, "failed", "error"),
@@ -40,32 +44,44 @@ def render(report: Report, clashes: int | None = None, history: PastRuns | None 
     """The page. Cell values are escaped: they are whatever the data holds."""
     names = [result.name for result in report]
     runs = {} if history is None else history.runs(report.data.name, names)
-    exhibits, room = report.exhibits(clashes), Room(_CLASHES)
-    cards = [
-        {
-            "place": place,
-            **card_of(
-                result,
-                exhibits if place < _PICTURED else None,
-                report.data.rows,
-                room,
-                runs.get(result.name, ()),
-            ),
-        }
-        for place, result in enumerate(report.failing_first)
-    ]
+    exhibits, room, left = report.exhibits(clashes), Room(_CLASHES), _CARDS
+    cards: list[Any] = []
+    for place, result in enumerate(report.failing_first):
+        shown = exhibits if place < _PICTURED else None
+        card = card_of(result, shown, report.data.rows, room, runs.get(result.name, ()))
+        cards.append(markup.piece("rule.html", scripted=True, card={"place": place, **card}))
+        left -= len(cards[-1].encode("utf-8", "surrogatepass"))
+        if left < 0 and place:
+            cards.pop()
+            break
     footer = f"Made by Refute {__version__}. The page fetches nothing and sends nothing."
-    return markup.page("report.html", scripted=True, cards=cards, footer=footer, **_head(report, _SUSPECTS))
+    rest = _rest(report.failing_first[len(cards) :], _REST)
+    return markup.page("report.html", scripted=True, cards=cards, rest=rest, footer=footer, **_head(report, _SUSPECTS))
 
 
 def render_part(report: Report) -> str:
     """The same for a notebook, without a script: the suspects to look at first, and one clash of each rule."""
-    exhibits = report.exhibits()
-    cards = [
-        {"place": place, **card_of(result, exhibits if place < _IN_PART else None, report.data.rows, None)}
-        for place, result in enumerate(report.failing_first)
-    ]
-    return markup.part("report_part.html", scripted=False, cards=cards, **_head(report, None))
+    exhibits, results = report.exhibits(), report.failing_first
+    cards = []
+    for place, result in enumerate(results[:_CARDS_IN_PART]):
+        card = card_of(result, exhibits if place < _IN_PART else None, report.data.rows, None)
+        cards.append(markup.piece("rule.html", scripted=False, card={"place": place, **card}))
+    rest = _rest(results[len(cards) :], 0)
+    return markup.part("report_part.html", scripted=False, cards=cards, rest=rest, **_head(report, None))
+
+
+def _rest(results: list[RuleResult], room: int) -> dict[str, Any] | None:
+    """The rules that have no card, in a line each as long as there is room; None where all have one."""
+    if not results:
+        return None
+    lines: list[list[str]] = []
+    for result in results:
+        line = [shortened(result.name, _NAME), WORDS[result.state], counted(result)]
+        room -= markup.size_in_script(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return {"rules": plural(len(results), "more rule"), "lines": lines, "left_out": len(results) - len(lines)}
 
 
 def render_suspects(suspects: Suspects) -> str:
@@ -108,6 +124,7 @@ def _head(report: Report, room: int | None) -> dict[str, Any]:
 def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
     """What is shown of suspects: as many lines as there is room for, or the first few."""
     lines: list[list[Any]] = []
+    static: list[list[Any]] = []
     most, full = _MOST if room is not None else _IN_PART, False
     for line in suspects.first(most):
         for cell in line.cells or (None,):
@@ -123,20 +140,35 @@ def _suspects(suspects: Suspects, room: int | None) -> dict[str, Any]:
                 f"{line.violations:,}",
                 f"{line.clears:,}",
             ]
-            told = [None if text is None else shortened(text, _CELL) for text in texts]
+            told: list[Any] = [None if text is None else shortened(text, _CELL) for text in texts]
+            says = (None, None) if cell is None else _says(cell)
+            if [one and one.text for one in says] != told[_SAYS]:
+                told.append([one and one.text for one in says])
             if room is not None:
-                room -= len(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")) + 1
+                room -= markup.size_in_script(told) + 1
                 full = room < 0 and bool(lines)
             if not full:
                 lines.append(told)
+                if len(static) < _SHOWN:
+                    static.append([None if text is None else shortened(text, _SEEN) for text in told[: len(_HEAD)]])
+                    static[-1][_SAYS] = says
     shares = [f"{name} blames {percent(share)} of all rows." for name, share in suspects.shares.items() if share]
     return {
         "summary": suspects.summary,
         "shares": shares,
         "notes": suspects.notes,
         "head": _HEAD,
-        "static": [[text and shortened(text, _SEEN) for text in line] for line in lines[:_SHOWN]],
+        "static": static,
         "lines": lines,
         "left_out": full or len(suspects) > most,
         "more": max(len(suspects) - most, 0),
     }
+
+
+def _says(cell: SuspectCell) -> tuple[Marked | None, Marked | None]:
+    """What a cell says and should say as they are seen, with what differs marked."""
+    value = "null" if cell.value is None else cell.value
+    if cell.value is None or cell.suggestion is None:
+        suggestion = None if cell.suggestion is None else Marked(shortened(revealed(cell.suggestion), _SEEN))
+        return Marked(shortened(revealed(value), _SEEN)), suggestion
+    return marked_pair(value, cell.suggestion, _SEEN)

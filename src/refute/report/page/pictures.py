@@ -8,6 +8,7 @@ from refute.display.markup import drawing
 from refute.language.form import Form
 from refute.language.operators import Operator
 from refute.language.sugar import NoOverlap, recognise
+from refute.report.as_text import said_in
 from refute.report.page.scales import Scale, label
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _WIDE, _HIGH = 480, 250  # of a picture, in its own units
 _LEFT, _RIGHT, _TOP, _BOTTOM = 16, 464, 14, 206  # of the places of dots
 _GROUPS, _VALUES, _LINE = 5, 5, 19
 _SPANS = 12
+_SAID = 28  # letters of a value beside its bar
 _TOWARDS_MORE = (Operator.LT, Operator.LE)  # `s < t` denies places above that of `s`
 
 
@@ -54,8 +56,9 @@ def bars(tally: ValueTally) -> Any:
             lines.append({"head": label(name, 60)})
         rows = [value.rows for value in group.values]
         clear = bool(tally.right) and (len(rows) < 2 or rows[0] > rows[1])  # whether most rows say one thing
-        for place, value in enumerate(group.values[:_VALUES]):
-            said = ", ".join(label(one, 24) for one in value.values) if value.values else "same key"
+        texts = said_in(group, _VALUES, _SAID)
+        for place, (value, text) in enumerate(zip(group.values, texts, strict=False)):
+            said = ", ".join(text) if text else "same key"
             odd = place > 0 or not clear
             lines.append(
                 {"head": "", "text": said, "rows": value.rows, "width": max(180 * value.rows / most, 2), "odd": odd}
