@@ -52,7 +52,7 @@ lint: tools  ## ruff and mypy
 	@$(BIN)/mypy
 
 unit: tools  ## the tests; one part: make unit T=tests/language
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 15 $(T)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 15 $(T)
 
 oldest:  ## the quick tests with the oldest packages that pyproject.toml allows, in a venv of their own
 	@test -x $(OLDEST)/bin/python || "$(PYTHON)" -m venv $(OLDEST)

@@ -28,6 +28,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 settings.load_profile(PROFILE)
 SEED = int(os.environ.setdefault("REFUTE_SEED", str(random.SystemRandom().randrange(2**32))))  # workers have it too
 _SHARE = 4  # one of as many property tests draws fresh examples
+_OTHERS = "another JVM"
 
 
 def pytest_report_header() -> str | None:
@@ -48,18 +49,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give some of the property tests the seed of this run, and group those that need Spark.
 
     Those that share a session are in two groups, by files in turn: a session needs a JVM, and there is room for two. Of
-    tests that start a JVM of their own one runs at a time. These three groups come first, as they are the largest.
+    tests that start a JVM of their own one runs at a time, and these are the first, as sessions stay to the end.
     """
     numbers: dict[Path, int] = {}
+    groups = [_OTHERS, "session 0", "session 1"]
+    places = {}
     for item in items:
+        group = None
         if {"spark", "spark_kind"} & set(getattr(item, "fixturenames", ())):
             number = numbers.setdefault(item.path, len(numbers))
-            item.add_marker(pytest.mark.xdist_group(f"session {number % 2}"))
+            group = f"session {number % 2}"
         elif "spark" in item.path.parts or item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("another JVM"))
+            group = _OTHERS
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+        places[item] = len(groups) if group is None else groups.index(group)
         is_chosen = PROFILE == "ci" and (zlib.crc32(item.name.encode()) + SEED) % _SHARE == 0
         if is_chosen and isinstance(item, pytest.Function) and hasattr(item.function, "hypothesis"):
             seed(SEED)(item.function)
+    items.sort(key=places.__getitem__)
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +88,7 @@ def spark(connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(connect_port),
         "spark.sql.shuffle.partitions": "4",
-        "spark.python.factory.idleWorkerMaxPoolSize": "2",  # of each of the three kinds of Python workers
+        "spark.python.factory.idleWorkerMaxPoolSize": "1",  # of each of the three kinds of Python workers
         # On such small tables Spark compiles longer than it computes; in tests with a JVM of their own it does compile.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

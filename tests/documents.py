@@ -15,7 +15,7 @@ from typing import Any
 
 from refute.cli.app import run
 
-_BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"(?:^<!-- run: ([\w-]+) -->\n)?^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
 _EXIT = re.compile(r"#\s*exit code (\d)\s*$")
 SHOWN = ("", "text")  # what a reader reads: output, and commands that need another machine
@@ -23,11 +23,12 @@ SHOWN = ("", "text")  # what a reader reads: output, and commands that need anot
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What stands between two fences: its language, the words after it, and its text."""
+    """What stands between two fences: language, words after it, text, and what a comment above says of running it."""
 
     language: str
     words: str
     text: str
+    run: str
 
     @property
     def file(self) -> str | None:
@@ -38,14 +39,19 @@ class Block:
     @property
     def needs_spark(self) -> bool:
         """Whether it uses a session."""
-        return "run:spark" in self.words
+        return self.run == "spark"
 
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a document in their order."""
-    for words, body in _BLOCK.findall(text):
+    for how, words, body in _BLOCK.findall(text):
         language, _, rest = words.partition(" ")
-        yield Block(language, rest, body)
+        yield Block(language, rest, body, how)
+
+
+def needs_spark(document: Path) -> bool:
+    """Whether some block of a document uses a session."""
+    return any(block.needs_spark for block in blocks(document.read_text(encoding="utf-8")))
 
 
 def run_all(text: str, folder: Path, *, spark: bool = False) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from documents import SHOWN, blocks, run_all
+from documents import SHOWN, blocks, needs_spark, run_all
 from refute.language.formats import FORMATS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 HELD_ELSEWHERE = {"docs/cluster.md"}  # tests/spark/test_cluster_guide.py runs its commands on a cluster
-ON_SPARK = [name for name in DOCUMENTS if "run:spark" in (ROOT / name).read_text(encoding="utf-8")]
+ON_SPARK = [name for name in DOCUMENTS if needs_spark(ROOT / name)]
 
 
 def read(name: str) -> str:
@@ -32,6 +32,12 @@ def test_every_block_is_one_that_is_run_or_shows_output() -> None:
     known = {"python", "sh", "yaml", "csv", "sql", *SHOWN}
     for name in DOCUMENTS:
         assert {block.language for block in blocks(read(name))} <= known, name
+
+
+def test_nothing_but_a_title_follows_the_language_of_a_block_or_the_site_shows_it_as_running_text() -> None:
+    for name in DOCUMENTS:
+        for block in blocks(read(name)):
+            assert not block.words or re.fullmatch(r'title="[^"]+"', block.words), f"{name}: {block.words}"
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refute as rf
-from refute.errors import OptionError, RuleError, SchemaError
+from refute.errors import DataError, OptionError, RuleError, SchemaError
 from refute.language.patterns import check_pattern, matched
 from refute.language.schema import rules_schema
 
@@ -196,3 +196,9 @@ def test_references_compare_by_value_and_by_several_columns(tmp_path: Path) -> N
     assert broken(table, rule(references={"m": f"{path}(x)"})) == [1, 3]
     assert broken(table, rule(references=f"k, y -> {path}(x, y)")) == [1]
     assert broken(pa.table({"y": pa.nulls(2)}), rule(references=f"{path}(y)")) == []
+
+
+def test_a_missing_table_is_named_with_the_columns_that_refer_to_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="references of n: there is no file or folder") as caught:
+        rf.count(ROWS, rule(references=f"n -> {tmp_path}/none.csv(id)"))
+    assert caught.value.facts["columns"] == ("n",)

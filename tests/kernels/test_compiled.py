@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import os
@@ -247,6 +248,22 @@ def test_compiling_is_announced_once_and_is_not_part_of_what_is_measured(fresh: 
     assert not compiling.is_running
     assert 0 < compiling.seconds < passed
     assert watch.seconds <= passed - compiling.seconds + 0.05
+
+
+@pytest.mark.parametrize(("first", "listened"), [(True, False), (True, True), (False, False)])
+def test_the_first_compilation_on_a_machine_is_a_warning_of_the_log(
+    caplog: pytest.LogCaptureFixture, first: bool, listened: bool
+) -> None:
+    compiling = Compiling()
+    with caplog.at_level("INFO", "refute"), contextlib.ExitStack() as stack:
+        if listened:
+            stack.enter_context(compiling.heard_by(lambda: None))
+        for _ in range(2):
+            compiling.begin(lambda: first)
+            compiling.end()
+    (record,) = caplog.records
+    assert record.getMessage() == "refute: compiling kernels for this machine, once"
+    assert record.levelname == ("WARNING" if first and not listened else "INFO")
 
 
 def test_a_disk_that_takes_nothing_is_no_error(fresh: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
+import documents
 import refute as rf
 from standalone import environment, free_port, standalone
 from thorough import THOROUGH
@@ -52,10 +53,12 @@ engine.SparkEngine.__init__ = distributed
 
 def blocks(name: str, kind: str = "sh") -> str:
     """The commands of the guide that are marked to be run under a name."""
-    found = re.findall(
-        rf"^```{kind} run:{name}\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    assert found, f"the guide has no block run:{name}"
+    found = [
+        block.text
+        for block in documents.blocks(GUIDE.read_text(encoding="utf-8"))
+        if (block.run, block.language) == (name, kind)
+    ]
+    assert found, f"the guide has no block of {kind} under 'run: {name}'"
     return "\n".join(found)
 
 

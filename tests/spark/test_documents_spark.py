@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from documents import run_all
+from documents import needs_spark, run_all
 
 ROOT = Path(__file__).parents[2]
-ON_SPARK = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "run:spark" in path.read_text(encoding="utf-8")]
+ON_SPARK = [path for path in sorted((ROOT / "docs").rglob("*.md")) if needs_spark(path)]
 
 
 @pytest.mark.spark

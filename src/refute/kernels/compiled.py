@@ -26,7 +26,7 @@ from numba.core.caching import NullCache
 from numba.core.event import Listener, register
 
 from refute.kernels.content import content_of, fields_of
-from refute.kernels.folder import kernel_folder, mark_as_used, names_kept, remove_unused
+from refute.kernels.folder import is_first_use, kernel_folder, mark_as_used, names_kept, remove_unused
 from refute.kernels.loading import rebuilt, unpickled
 from refute.kernels.optimizing import KernelLibrary
 from refute.kernels.sparing import SparedKernel
@@ -178,7 +178,7 @@ class _Watch(Listener):
             gc.disable()
             self._codegen = kernel.targetctx.codegen()
             self._codegen._library_class = KernelLibrary
-            COMPILING.begin()
+            COMPILING.begin(is_first_use)
         self._depth += self._depth > 0 or isinstance(kernel._cache, KernelCache)
 
     def on_end(self, event: Any) -> None:

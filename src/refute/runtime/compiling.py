@@ -7,6 +7,7 @@ takes a `Stopwatch`, which stands still meanwhile.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,11 +34,17 @@ class Compiling:
         """Whether a kernel is compiled at this moment."""
         return self._since is not None
 
-    def begin(self) -> None:
-        """A kernel, and all that it calls, is compiled from now on."""
+    def begin(self, is_first_use: Callable[[], bool] = lambda: False) -> None:
+        """A kernel, and all that it calls, is compiled from now on.
+
+        A library does not print. Where nobody listens, the first compilation on a machine is logged as a warning, which
+        Python shows unless the program sets up logging, and later ones as information.
+        """
         self._since = time.perf_counter()
         if not self._before:
-            _log.info("compiling kernels for this machine, once")
+            unheard = not self._listeners and "pyspark.worker" not in sys.modules
+            level = logging.WARNING if unheard and is_first_use() else logging.INFO
+            _log.log(level, "refute: compiling kernels for this machine, once")
             for listener in self._listeners:
                 listener()
 
