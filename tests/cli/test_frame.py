@@ -55,6 +55,17 @@ def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]
     assert "there is no command 'chek'. Did you mean 'check'?" in failure(capsys, "chek")
 
 
+@pytest.mark.parametrize("name", ["propose", "verify", "count", "violations", "suspects"])
+def test_the_name_of_a_function_leads_to_the_command_that_does_the_same(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hint = re.search(r"Try `refute (\w+) .*?(--\w+)?( \w+)?`", failure(capsys, name))
+    assert hint is not None
+    command = app.get_command(CONTEXT, hint[1])
+    assert command is not None
+    assert hint[2] is None or hint[2] in {option for parameter in command.params for option in parameter.opts}
+
+
 def test_the_command_alone_shows_its_help_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == Exit.FAILED
     told = capsys.readouterr()

@@ -37,6 +37,13 @@ COMMANDS = (
     "prepare",
 )
 _HOMES = {"init": "files.init", "schema": "files.schema"}  # commands that are not in a module of their name
+_BY_FUNCTION = {  # what does from the shell what a function of this name does
+    "propose": "discover DATA",
+    "verify": "check DATA RULES --verify",
+    "count": "check DATA RULES --count",
+    "violations": "check DATA RULES --violations DIR",
+    "suspects": "check DATA RULES --suspects FILE",
+}
 
 
 class Commands(click.Group):
@@ -67,6 +74,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS) or f" The commands are {', '.join(COMMANDS)}."
+            if args[0] in _BY_FUNCTION:
+                hint = f" Try `refute {_BY_FUNCTION[args[0]]}`."
             ctx.fail(f"there is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
