@@ -158,9 +158,9 @@ def _order(
     points = [
         [(cells[x][row], sign * cells[y][row]) for row in rows if None not in (cells[x][row], cells[y][row])]
         for rows in parts
-        if sum(cells[x][row] is not None for row in rows) > 2
+        if sum(cells[x][row] is not None for row in rows) > 1
     ]
-    judged = [p for p in points if len(p) > 2 and len({a for a, _ in p}) > 1 and len({b for _, b in p}) > 1]
+    judged = [p for p in points if len({a for a, _ in p}) > 1 and len({b for _, b in p}) > 1]
     total = sum(map(len, judged))
     blame = sum(map(out_of_order, judged))
     if total < limits.order_support * n or blame > limits.order_error * total:
@@ -176,7 +176,7 @@ def _order(
         found = 0
         for _ in range(8):
             mixed = [every[place] for place in rng.permutation(len(every))]
-            found += sum(out_of_order(mixed[a:b]) for a, b in itertools.pairwise(sizes) if b - a > 2)
+            found += sum(out_of_order(mixed[a:b]) for a, b in itertools.pairwise(sizes))
         chance = min(chance, found / 8)
     if chance >= 0.5 * max(limits.chance, limits.order_chance * total):
         text = f"order({x} asc, {y} {'desc' if down else 'asc'})" + ("" if by is None else f" by {by}")

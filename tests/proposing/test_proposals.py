@@ -90,6 +90,24 @@ def test_rows_to_blame_are_as_few_as_suspects(seed: int) -> None:
             )
 
 
+def test_an_order_is_broken_in_groups_of_two_rows_too() -> None:
+    rows = [(by, x, x + 40 * by) for by in range(8) for x in range(30)]
+    rows += [(10 + place, x, -x) for place in range(9) for x in (1, 2)]
+    table = pa.table(dict(zip(("team", "x", "y"), zip(*rows, strict=True), strict=True)))
+    (one,) = (one for one in rf.propose(table, kinds="order rule").rules if one.text == "order(x asc, y asc) by team")
+    assert one.evidence.startswith("9 of 258 rows break it")
+    assert one.suspects.count == 9
+
+
+def test_spans_that_end_before_they_begin_are_to_blame_where_others_reach_over_them() -> None:
+    rows = [(team, 10 * at, 10 * at + 9) for team in range(6) for at in range(40)]
+    rows[7:240:60] = [(team, begin - 6, begin - 8) for team, begin, _ in rows[7:240:60]]
+    table = pa.table(dict(zip(("room", "start", "end"), zip(*rows, strict=True), strict=True)))
+    (one,) = rf.propose(table, kinds="no overlap").rules
+    assert one.evidence.startswith("4 of 240 rows break it")
+    assert one.suspects.count == 4
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_list_does_not_depend_on_the_order_of_rows(seed: int) -> None:
     table = random_table(seed) if seed % 2 else people(200, seed)
@@ -165,7 +183,7 @@ def test_chance_in_groups_is_a_mean_where_it_is_small() -> None:
     said = [one for head in found.rules for one in (head, *head.members)]
     (one,) = (one for one in said if one.text == "order(salary asc, rate asc) by city")
     points = list(zip(*(table[name].to_pylist() for name in ("salary", "rate")), strict=True))
-    members = [rows for rows in groups([table["city"].to_pylist()]) if len(rows) > 2]
+    members = groups([table["city"].to_pylist()])
     every, rng = [row for rows in members for row in rows], np.random.default_rng(0)
     bounds = [0, *itertools.accumulate(map(len, members))]
     blamed = 0

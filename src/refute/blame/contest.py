@@ -309,16 +309,24 @@ class Spans(InOrder):
     closed: bool
 
     def _mark(self, points: Longs, weights: Longs, kept: Flags) -> None:
-        is_turned = points[2] < points[1]
-        if not is_turned.any():
-            heaviest_spans(points, weights, self.closed, kept)
-            return
-        turned = np.flatnonzero(is_turned)
-        turned = turned[np.lexsort((points[1, turned], points[0, turned]))]
-        net = weights.copy()
-        lessen_by_turned(points, turned, self.closed, int(points[1:].max()) + 1, weights, net)
-        chosen = np.flatnonzero(~is_turned & (net > 0))
-        stays = np.zeros(len(chosen), np.bool_)
-        heaviest_spans(np.ascontiguousarray(points[:, chosen]), net[chosen], self.closed, stays)
-        kept[chosen] = stays
-        keep_turned(points, turned, self.closed, kept)
+        mark_spans(points, weights, self.closed, kept)
+
+
+def mark_spans(points: Longs, weights: Longs, closed: bool, kept: Flags) -> None:
+    """Marks the heaviest spans of each group of which no two overlap; some may end before they start.
+
+    `points` is (3, n): group, start, end, sorted by group, then end, then start.
+    """
+    is_turned = points[2] < points[1]
+    if not is_turned.any():
+        heaviest_spans(points, weights, closed, kept)
+        return
+    turned = np.flatnonzero(is_turned)
+    turned = turned[np.lexsort((points[1, turned], points[0, turned]))]
+    net = weights.copy()
+    lessen_by_turned(points, turned, closed, int(points[1:].max()) + 1, weights, net)
+    chosen = np.flatnonzero(~is_turned & (net > 0))
+    stays = np.zeros(len(chosen), np.bool_)
+    heaviest_spans(np.ascontiguousarray(points[:, chosen]), net[chosen], closed, stays)
+    kept[chosen] = stays
+    keep_turned(points, turned, closed, kept)

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from refute.blame.contest import mark_spans
 from refute.kernels.proposing.spans import deal, overlap_blame
 from refute.proposing.candidates import Candidate, RuleShape
 from refute.proposing.columns import CodedColumn, Grouping, Longs, fresh
@@ -64,10 +65,10 @@ class SpanSearch:
                 return  # it follows inside any group
 
     def _spans(self, start: str, end: str) -> tuple[np.ndarray, Longs, Longs] | None:
-        """Which rows have a span, and where it begins and ends; None where most have none."""
+        """Which rows have both ends of a span, and where it begins and ends; None where most have no true span."""
         first, second = fresh(self.relation, start, end).encode_joint((start, end), ordered=True, dense=True)
         begins, ends = first.values.astype(np.int64), second.values.astype(np.int64)
-        spanned = (begins >= 0) & (ends >= 0) & (begins <= ends)
+        spanned = (begins >= 0) & (ends >= 0)
         few = np.count_nonzero(spanned & (begins < ends)) < 0.5 * self.n_rows
         return None if few else (spanned, begins, ends)
 
@@ -86,15 +87,20 @@ class SpanSearch:
     ) -> Figures | None:
         kept = spanned[grouping.order]
         rows = grouping.order[kept]
-        groups = np.repeat(np.arange(grouping.n_groups), grouping.sizes)[kept]
-        bounds = np.searchsorted(groups, np.arange(grouping.n_groups + 1))
+        groups = np.repeat(np.arange(grouping.n_groups), grouping.sizes)
+        bounds = np.searchsorted(groups[kept], np.arange(grouping.n_groups + 1))
         if len(rows) < self.limits.order_support * self.n_rows:
             return None
         most = int(self.limits.order_error * len(rows))
-        blame = overlap_blame(ends[rows], begins[rows], bounds, most if self.pruned else _NEVER)
+        turned = ends[rows] < begins[rows]
+        within, within_bounds = rows[~turned], bounds - np.concatenate([[0], np.cumsum(turned)])[bounds]
+        own = begins[within], ends[within], within_bounds
+        blame = overlap_blame(own[1], own[0], own[2], most if self.pruned else _NEVER)
+        if blame <= most and turned.any():  # those may clash with spans that reach over them, so more are to blame
+            blame = _fewest(groups[kept], begins[rows], ends[rows])
         if blame > most:
             return None
-        figures = Figures(len(rows), grouping.n_groups, blame, self._chance(begins[rows], ends[rows], bounds, alone))
+        figures = Figures(len(rows), grouping.n_groups, blame, self._chance(*own, alone))
         least = max(self.limits.chance, self.limits.order_chance * len(rows))
         enough = (figures.chance or 0.0) >= least and figures.score >= self.limits.order_lift
         return figures if enough else None
@@ -112,3 +118,12 @@ class SpanSearch:
         sizes = np.sort(np.diff(bounds))
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         return float(overlap_blame(spans & 0xFFFFFFFF, spans >> 32, bounds, _NEVER))
+
+
+def _fewest(groups: Longs, begins: Longs, ends: Longs) -> int:
+    """The fewest spans to remove so that no two of a group overlap, where some end before they begin."""
+    sorted_by = np.lexsort((begins, ends, groups))
+    points = np.ascontiguousarray(np.stack([groups, begins, ends])[:, sorted_by])
+    kept = np.zeros(len(groups), np.bool_)
+    mark_spans(points, np.ones(len(groups), np.int64), False, kept)
+    return int(len(groups) - np.count_nonzero(kept))

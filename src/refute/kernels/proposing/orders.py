@@ -34,7 +34,7 @@ def by_rank(ranks: Ids, size: int) -> Ids:
 
 @njit(cache=True, nogil=True)
 def sorted_groups(order: Ids, starts: Longs, ranks: Ids, ranked: Ids) -> tuple[Ids, Longs]:
-    """The rows that have a rank, by group and rank, of groups with at least three of them. O(rows).
+    """The rows that have a rank, by group and rank, of groups with at least two of them. O(rows).
 
     `ranked` has them by rank, as `by_rank` gives them.
     """
@@ -48,7 +48,7 @@ def sorted_groups(order: Ids, starts: Longs, ranks: Ids, ranked: Ids) -> tuple[I
         present = 0
         for place in range(starts[group], starts[group + 1]):
             present += ranks[order[place]] >= 0
-        if present < 3:
+        if present < 2:
             continue
         for place in range(starts[group], starts[group + 1]):
             group_of[order[place]] = group
@@ -107,7 +107,7 @@ def most_by_chance(rows: Ids, starts: Longs, x: Ids, y: Ids, counts: Longs) -> t
         for at in range(starts[group], starts[group + 1]):
             if y[rows[at]] >= 0:
                 counts[y[rows[at]]] = 0
-        if size > 2 and most_x < size and most_y < size:
+        if most_x < size and most_y < size:
             total += size
             blame += size - max(most_x, most_y)
     return total, blame
@@ -161,7 +161,7 @@ def order_blame(
                 xs[size] = x[rows[at]]
                 ys[size] = y[rows[at]] * sign
                 size += 1
-        if size < 3 or xs[0] == xs[size - 1]:
+        if size < 2 or xs[0] == xs[size - 1]:
             continue
         low, high = ys[0], ys[0]
         for at in range(size):

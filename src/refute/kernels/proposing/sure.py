@@ -60,19 +60,6 @@ def far_clashes(lower: Ids, upper: Ids, sketches: Tiny, asked: Bools, limit: int
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
-def unjudged_groups(rows: Ids, starts: Longs, y: Ids) -> int:
-    """How many groups have a y in two rows only, which are not judged. O(rows)."""
-    found = 0
-    for group in range(len(starts) - 1):
-        present, at = 0, starts[group]
-        while present < 3 and at < starts[group + 1]:
-            present += y[rows[at]] >= 0
-            at += 1
-        found += present == 2
-    return found
-
-
 @njit(cache=True, nogil=True, inline="always", plain=True)
 def clashing_pairs(rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, limit: int) -> int:
     """How many disjoint pairs of rows clash: each needs a row removed, so no fewer rows are to blame.
@@ -83,24 +70,21 @@ def clashing_pairs(rows: Ids, starts: Longs, x: Ids, y: Ids, sign: int, limit: i
     held_x, held_y = np.empty(len(rows) + 1, np.int32), np.empty(len(rows) + 1, np.int32)
     pairs = 0
     for group in range(len(starts) - 1):
-        held, present, own = 0, 0, 0
+        held = 0
         for at in range(starts[group], starts[group + 1]):
             value = y[rows[at]]
             if value < 0:
                 continue
-            present += 1
             value *= sign
             if held and held_y[held - 1] > value and held_x[held - 1] < x[rows[at]]:
                 held -= 1
-                own += 1
+                pairs += 1
+                if pairs > limit:
+                    return pairs
             else:
                 held_y[held] = value
                 held_x[held] = x[rows[at]]
                 held += 1
-            if present > 2 and pairs + own > limit:
-                return pairs + own
-        if present > 2:  # rows of smaller groups are not judged
-            pairs += own
     return pairs
 
 
@@ -126,9 +110,7 @@ def few_sure_blame(
             found[:, place] = 0
             continue
         y = codes[column]
-        unjudged = np.count_nonzero(np.add.reduceat(y[rows] >= 0, starts[:-1], dtype=np.int64) == 2) if len(rows) else 0
         for form in range(2):
-            found[form, place] = max(0, found[form, place] - unjudged)
             if found[form, place] <= limit:
                 found[form, place] = max(found[form, place], clashing_pairs(rows, starts, x, y, 1 - 2 * form, limit))
     return found
@@ -152,9 +134,7 @@ def sure_blame(
             found[:, place] = 0
             continue
         y = codes[ys[place]]
-        unjudged = unjudged_groups(rows, starts, y)  # each of which may have been counted once
         for form in range(2):
-            found[form, place] = max(0, found[form, place] - unjudged)
             if found[form, place] <= limit:
                 pairs = clashing_pairs(rows, starts, x, y, 1 - 2 * form, limit)
                 found[form, place] = max(found[form, place], pairs)
