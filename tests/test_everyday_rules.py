@@ -127,8 +127,9 @@ def test_formats_that_cannot_express_a_kind_say_so(book: rf.RuleBook, format: st
     from refute.language.formats import TableFacts, write_rules
 
     for name in ("zip", "known"):
-        with pytest.raises(RuleError, match=f"rule '{name}' cannot be written as"):
+        with pytest.raises(RuleError, match=f"rule '{name}' cannot be written as") as caught:
             write_rules(rf.RuleBook.of([book[name]]), format, table=TableFacts(tuple(ROWS.column_names)))
+        assert "`where`" not in str(caught.value)  # which its author never wrote
 
 
 @pytest.mark.parametrize(
@@ -202,3 +203,18 @@ def test_a_missing_table_is_named_with_the_columns_that_refer_to_it(tmp_path: Pa
     with pytest.raises(DataError, match="references of n: there is no file or folder") as caught:
         rf.count(ROWS, rule(references=f"n -> {tmp_path}/none.csv(id)"))
     assert caught.value.facts["columns"] == ("n",)
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [(b"id;name\n1;Ulm\n", "seem to be separated by ';', not by ','"), (b"id,name\n1,K\xf6ln\n", "it may be cp1252")],
+)
+def test_advice_about_another_table_is_not_about_the_one_that_is_checked(
+    written: bytes, found: str, tmp_path: Path
+) -> None:
+    (tmp_path / "other.csv").write_bytes(written)
+    with pytest.raises(DataError) as caught:
+        rf.count(ROWS, rule(references=f"n -> {tmp_path}/other.csv(id)"))
+    assert found in str(caught.value)
+    assert "save it with commas and as UTF-8, or as Parquet" in str(caught.value)
+    assert "pass csv=" not in str(caught.value)

@@ -152,10 +152,22 @@ def missing_file(path: str, kind: type[RefuteError] = DataError) -> RefuteError:
 
 def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     """The error for another table that cannot be opened, with the columns of a rule that refer to it."""
-    facts = {**error.facts, "columns": tuple(names)}
+    facts, said = {**error.facts, "columns": tuple(names)}, str(error)
     if "quoted" in facts:  # by columns of the other table, whose names mean nothing in this one
         facts["quoted"] = quotation(*(text for _, text in error.quoted))
-    return type(error)(f"references of {', '.join(names)}: {error}", **facts)
+    if facts.get("option") in ("delimiter", "encoding"):
+        said = said.replace(csv_advice(str(facts["option"]), str(facts["expected"])), _SAVE_IT)
+    return type(error)(f"references of {', '.join(names)}: {said}", **facts)
+
+
+def csv_advice(option: str, value: str) -> str:
+    """How to say that CSV files are written in another way than the usual one."""
+    given = "\\t" if value == "\t" else value
+    flag = f"'{given}'" if option == "delimiter" else given
+    return f"pass csv={{{option!r}: {given!r}}} (--{option} {flag})"
+
+
+_SAVE_IT = "save it with commas and as UTF-8, or as Parquet, because csv= is about the table that is checked"
 
 
 def missing_table(name: str) -> DataError:

@@ -137,6 +137,13 @@ def test_five_mistakes_give_five_messages_each_with_its_line() -> None:
     [
         ("", None, "the file is empty"),
         ("a: [", 1, "not valid YAML"),
+        ('{"rules": [', 1, "not valid JSON or YAML"),
+        ("rules:\n  - name: a\n     unique: a", 3, "not valid YAML: this line is indented deeper than the key before"),
+        ("rules:\n  -name: a\n   unique: a", 3, "indent keys alike, with a blank behind each -"),
+        ("rules:\n  - name: a\n    row: a: b", 3, "a colon and a blank start a new key here: put the text in quotes"),
+        ("rules:\n  - {name: a, one_of: {zip: [05401]}}", 2, "05401 would lose its leading zero as a number"),
+        ("rules:\n  - {name: a, one_of: {n: [1e400]}}", 2, "1e400 is larger than any float"),
+        ("rules:\n  - {name: 2024-01-01, unique: a}", 2, "the date 2024-01-01; put it in quotes"),
         ("rules: []", 1, "there are no rules"),
         ("version: 1", 1, "there are no rules"),
         ("- x", 1, "the rule file must be a mapping of keys to values, not a list"),

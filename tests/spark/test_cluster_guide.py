@@ -71,7 +71,7 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / name], check=True)
         found[name] = str(folder / name / "bin" / "python")
     (packages,) = (folder / "equipped").glob("lib/python*/site-packages")
-    for name in ("numba", "llvmlite", "numpy", "numpy.libs", "pyarrow", "ruamel"):
+    for name in ("lark", "numba", "llvmlite", "numpy", "numpy.libs", "pyarrow", "ruamel"):
         if (SITE / name).exists():
             (packages / name).symlink_to(SITE / name)
     whole = folder / "whole" / "bin" / "python"
@@ -197,7 +197,7 @@ def test_executors_with_another_python_are_told_of_in_one_sentence(
     assert done.stderr.count("\n") == 1, done.stderr
     if kind == "bare":
         where = rf"executors \({pythons['bare']}, version 3\.\d+\.\d+, on \S+\)"
-        assert re.search(where + r" lacks refute, numba, numpy, pyarrow and ruamel\.yaml; install", done.stderr)
+        assert re.search(where + r" lacks refute, lark, numba, numpy, pyarrow and ruamel\.yaml; install", done.stderr)
     else:
         assert f"Spark's executors cannot run {pythons['none']!r}" in done.stderr
     assert "PYSPARK_PYTHON" in done.stderr

@@ -63,6 +63,10 @@ KEYS: dict[str, tuple[pa.Array, pa.Array]] = {
     "texts": (pa.array(["a", "A", None, "a ", "é"]), pa.array(["a", "é"])),
     "dates": (pa.array([1, 2, None], pa.date32()), pa.array([2 * 86_400_000_000], pa.timestamp("us"))),
     "floats": (pa.array([0.0, 1.5, float("nan"), 2.0]), pa.array([-0.0, float("nan"), 2.0], pa.float32())),
+    "floats and whole numbers": (
+        pa.array([1.0, 1.5, -0.0, 2.0**53, 2.0**63, -(2.0**63), float("inf"), float("nan"), None]),
+        pa.array([0, 1, 2**53 + 1, 2**63 - 1, -(2**63), None]),
+    ),
     "nobody": (pa.array([1, None]), pa.array([None, None], pa.int64())),
 }
 

@@ -58,7 +58,7 @@ class Monitor(Lasting[KeptState]):
         book = RuleBook.of(rules)
         book = book if nulls is None else book.with_nulls(Nulls.of(nulls))
         names = as_key(key) or tuple(book.key)
-        _refuse_other_tables(book)
+        refuse_other_tables(book, "monitor")
         one_of("method", method, METHODS)
         self._setup(State(list(book), names, method, bound_of(store, most_pairs)))
 
@@ -122,7 +122,7 @@ class Monitor(Lasting[KeptState]):
             known = {rule.name: rule for rule in self.rules}
             given = list(rules) if isinstance(rules, Iterator) else rules
             new = list(RuleBook.of(given, taken=known))
-            _refuse_other_tables(new)
+            refuse_other_tables(new, "monitor")
             for rule, suggested in zip(new, RuleBook.of(given), strict=True):
                 there = known.get(suggested.name)
                 same = there is not None and (there.constraint, there.where) == (rule.constraint, rule.where)
@@ -276,13 +276,13 @@ class Monitor(Lasting[KeptState]):
         return table_part(repr(self), ("rule", "violations"), list(self.counts.items()))
 
 
-def _refuse_other_tables(rules: Iterable[Rule]) -> None:
+def refuse_other_tables(rules: Iterable[Rule], owner: str) -> None:
     """Raises OptionError for a rule that refers to another table: nobody would say here when that changes."""
     for rule in rules:
         if rule.kind is RuleKind.REFERENCES:
             raise OptionError(
-                f"rule {rule.name!r} refers to another table, which may change unseen, so a monitor cannot watch it; "
-                "leave it to refute.check",
+                f"rule {rule.name!r} refers to another table, which may change unseen, so a {owner} cannot keep it "
+                "current; leave it to refute.check",
                 rule=rule.name,
             )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from refute.api.functions import check, suspects
-from refute.api.monitor import place_of
+from refute.api.monitor import place_of, refuse_other_tables
 from refute.api.monitor_options import MOST_PAIRS, bound_of
 from refute.api.tables import as_key, check_driver_bytes, is_spark
 from refute.display.markup import table_part
@@ -282,6 +282,7 @@ def watch(
     require_stream(stream)
     folder = local_path(state, "a watch needs a folder on this machine").absolute()
     book = rules_for(folder, rules, nulls)
+    refuse_other_tables(book, "watch")
     names = as_key(key) if key is not None else tuple(book.key) or None
     if names is None and (folder / "state").exists():
         names = WatchView(folder).key

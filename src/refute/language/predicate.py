@@ -20,6 +20,11 @@ TOO_MANY_DIGITS = f"this number has more than {MAX_DIGITS} digits"
 HALF_A_CHARACTER = "this text has half a character (one of a pair such as \\ud83d\\udc4d), so it is not Unicode"
 
 
+def beyond_floats(written: str) -> str:
+    """The problem with a number that no float is near to, and that would be taken for infinity."""
+    return f"{written} is larger than any float: leave the comparison out, or write float 'inf'"
+
+
 class Row(Enum):
     """The two row variables of a rule."""
 

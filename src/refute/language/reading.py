@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
@@ -13,7 +14,16 @@ from refute.language.arithmetic.operands import OperandReader
 from refute.language.conditions import And, Compare, Condition, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
-from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
+from refute.language.predicate import (
+    MAX_DIGITS,
+    TOO_MANY_DIGITS,
+    Column,
+    Constant,
+    Predicate,
+    Row,
+    Value,
+    beyond_floats,
+)
 from refute.language.sugar import FunctionalDependency, Key, NoOverlap, NotNull, OrderItem, OrderRule, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError
 
@@ -190,7 +200,7 @@ class Reader:
             case "DECIMAL":
                 return Decimal(written)
             case "FLOAT":
-                return float(written)
+                return self._float(token, written)
             case "STRING":
                 return _unquoted(written)
             case "TRUE" | "FALSE":
@@ -208,9 +218,15 @@ class Reader:
                 case "timestamp":
                     return dt.datetime.fromisoformat(quoted)
                 case _:
-                    return float(quoted)
+                    return self._float(token, quoted)
         except ValueError:
             self._fail(token, f"{quoted!r} is not a {kind}: write it like {_EXAMPLES[kind]}.")
+
+    def _float(self, token: Token, written: str) -> float:
+        value = float(written)
+        if math.isinf(value) and "inf" not in written.lower():
+            self._fail(token, beyond_floats(written))
+        return value
 
     def _names(self, tree: Tree[Token]) -> tuple[str, ...]:
         return tuple(self._name(part) for part in _trees(tree))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from refute.errors import RuleError
+from refute.language.arithmetic import Read, shown_column, sources_of, spelled
 from refute.language.column_rules import AllowedValues, Patterns, References, RulePart
 from refute.language.conditions import Atom, Compare, Condition, IsNull, Matches, Or, alternatives, negation
 from refute.language.constraint import DenialConstraint
@@ -191,16 +192,17 @@ def _denial(parts: tuple[Atom, ...]) -> DenialConstraint:
     predicates = [part.predicate for part in parts if isinstance(part, Compare)]
     for part in parts:
         if isinstance(part, Matches):
+            name = shown_column(part.name)
             raise RuleError(
-                f"a row rule compares values; what {part.name!r} matches goes into another rule, "
-                f"matches: {{{part.name}: ...}}",
+                f"a row rule compares values; what {name!r} matches goes into another rule, matches: {{{name}: ...}}",
                 column=part.name,
             )
         if isinstance(part, IsNull):
             if not part.negated:
+                columns = ", ".join(spelled(Read(name)) for name in sources_of(part.name))
                 raise RuleError(
-                    f"rows where {part.name!r} is null break this row rule, which no denial constraint can express: "
-                    "a comparison with null is never true",
+                    f"rows where {shown_column(part.name)!r} is null break this row rule, and no denial constraint can "
+                    f"express that, as a comparison with null is never true; the rule not_null({columns}) does",
                     column=part.name,
                 )
             if not any(_needs_value(predicate, part.name) for predicate in predicates):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from refute.errors import EngineError, InferredTypesWarning, RefuteError, SchemaError
@@ -16,13 +16,15 @@ from refute.language.parser import RuleKind
 from refute.language.rulebook import Rule
 from refute.relation import Relation
 from refute.relation.listed import check_listed
-from refute.spark.expressions import all_of, operand, quoted
+from refute.relation.types import ColumnType, Family
+from refute.spark.expressions import all_of, column, operand, quoted
 from refute.spark.source.opening import open_source
 from refute.spark.source.renaming import by_code_point
 from refute.spark.source.types import empty_relation
 from refute.spark.worker import RESERVED
 
 _OTHER = RESERVED + "other"
+_LONGS = 2.0**63  # whole numbers of 64 bits are below it, and not below its opposite
 
 
 class OtherTables:
@@ -60,19 +62,30 @@ class OtherTables:
         matches, chosen = [], []
         found = dict(zip(dict.fromkeys(listed.columns), keys.columns, strict=True))
         for place, name in enumerate(listed.names):
-            column = found[listed.columns[place]]
-            own, other = types.type_of(name), theirs.type_of(column)
-            mine, given = operand(own, other), operand(other, own)
+            key = found[listed.columns[place]]
+            own, other = types.type_of(name), theirs.type_of(key)
+            mine, given = _side(own, other), _side(other, own)
             if mine is None or given is None:
                 raise SchemaError(
                     f"Spark cannot compare {own.arrow_type} with {other} of {listed.path} exactly; cast one of them to "
                     "the type of the other",
-                    column=column,
+                    column=key,
                     path=listed.path,
                 )
             chosen.append(given.alias(f"{_OTHER}{place}"))
             matches.append(mine == F.col(f"{_OTHER}{place}"))
         return rows.join(keys.select(*chosen), all_of(matches), "left_anti")
+
+
+def _side(kind: ColumnType, other: ColumnType) -> Column | None:
+    """A column as a side of an equality; None where Spark would round. A float equals a whole number only where it is
+    one itself, and is then exact as a long."""
+    if {kind.family, other.family} != {Family.FLOAT, Family.INTEGER}:
+        return operand(kind, other)
+    plain = column(kind)
+    if kind.family is Family.INTEGER:
+        return plain.cast("bigint")
+    return F.when((plain >= -_LONGS) & (plain < _LONGS) & (plain % 1 == 0), plain.cast("bigint"))
 
 
 def reads_another(rule: Rule) -> bool:

@@ -117,6 +117,10 @@ def written_each(book: RuleBook, title: str, write: Callable[[Rule], str]) -> li
 
 def plain_constraint(rule: Rule, *, computes: bool = False) -> DenialConstraint:
     """The rule's constraint, if that says all about which rows clash: foreign formats have no `where`, no null mode."""
+    if rule.added is not None:
+        raise UnwritableError(
+            f"it is a rule of the kind `{rule.kind.value}`, which this format does not have", type=rule.kind.value
+        )
     if rule.where is not None:
         raise UnwritableError("it has a `where`")
     if rule.nulls is not Nulls.SQL:

@@ -41,7 +41,16 @@ def is_json_with(text: str, key: str) -> bool:
 
 
 def _loaded(text: str) -> Any:
-    return json.loads(_tidy(text), parse_int=_integer)
+    return json.loads(_tidy(text), parse_int=_integer, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise RuleError(f"the key {key!r} is written twice", text=key)
+        found[key] = value
+    return found
 
 
 def _integer(digits: str) -> int:

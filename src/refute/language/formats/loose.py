@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -11,7 +12,16 @@ from refute.errors import RuleError
 from refute.language.constraint import DenialConstraint
 from refute.language.formats.format import UnwritableError
 from refute.language.operators import Operator
-from refute.language.predicate import MAX_DIGITS, TOO_MANY_DIGITS, Column, Constant, Predicate, Row, Value
+from refute.language.predicate import (
+    MAX_DIGITS,
+    TOO_MANY_DIGITS,
+    Column,
+    Constant,
+    Predicate,
+    Row,
+    Value,
+    beyond_floats,
+)
 
 OPERATORS = {
     "==": Operator.EQ,
@@ -75,6 +85,8 @@ def guess(text: str) -> Value:
     if _DECIMAL.fullmatch(text):
         return Decimal(text)
     if _EXPONENT.fullmatch(text):
+        if math.isinf(float(text)):
+            raise RuleError(beyond_floats(text), value=text)
         return float(text)
     try:
         if _DATE.fullmatch(text):

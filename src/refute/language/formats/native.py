@@ -10,7 +10,7 @@ from refute.language.formats.format import Format, TableFacts, book_of, lines_of
 from refute.language.parser import parse_statement
 from refute.language.render.text import render_sugar, render_text
 from refute.language.rulebook import ProblemLog, RuleBook
-from refute.language.rulebook.expand import short_form
+from refute.language.rulebook.expand import parts_of, short_form
 from refute.language.rulebook.loader import book_from_yaml
 from refute.language.syntax import RuleSyntaxError
 
@@ -38,7 +38,7 @@ def read_text(text: str, table: TableFacts | None = None) -> RuleBook:
     rules = []
     for number, line in lines_of(text):
         try:
-            parse_statement(line)
+            parts_of(parse_statement(line))  # some rules can be read, and stand for nothing
             rules.append(line)
         except RuleSyntaxError as error:
             log.add(f"{error.problem}\n{error.excerpt}", number)

@@ -61,7 +61,7 @@ def read_mapping(
 
 def _text(node: BookNode, log: ProblemLog) -> str:
     if not isinstance(node.value, str):
-        hint = "; put it in quotes" if isinstance(node.value, bool | int | float) else ""
+        hint = "; put it in quotes" if isinstance(node.value, bool | int | float | dt.date) else ""
         raise RuleError(f"expected text, not {node.kind}{hint}", type=node.kind, expected="text")
     if not node.value.strip():
         raise RuleError("the text is empty")

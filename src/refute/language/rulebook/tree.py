@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,10 +18,11 @@ from ruamel.yaml.nodes import Node as YamlNode
 from ruamel.yaml.reader import ReaderError
 
 from refute.errors import RuleError
-from refute.language.predicate import HALF_A_CHARACTER, MAX_DIGITS, TOO_MANY_DIGITS
+from refute.language.predicate import HALF_A_CHARACTER, MAX_DIGITS, TOO_MANY_DIGITS, beyond_floats
 from refute.language.rulebook.problems import ProblemLog
 from refute.language.rulebook.yaml_words import explained
 
+_LEADING_ZERO = re.compile(r"[-+]?0[\d_]+")
 _MAX_DEPTH = 50
 _TOO_DEEP = f"this is nested deeper than {_MAX_DEPTH} levels"
 _MAX_GROWTH = 10
@@ -71,12 +74,19 @@ def read_yaml(text: str, log: ProblemLog) -> BookNode | None:
         return None if root is None else _Reader(text, yaml, log).node(root)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        log.add(f"not valid YAML: {explained(error)}", None if mark is None else mark.line + 1)
+        line = None if mark is None else mark.line + 1
+        log.add(f"not valid {_written_as(text)}: {explained(error, text)}", line)
     except ReaderError as error:
-        log.add(f"not valid YAML: {explained(error)}", text.count("\n", 0, error.position) + 1)
+        line = text.count("\n", 0, error.position) + 1
+        log.add(f"not valid {_written_as(text)}: {explained(error, text)}", line)
     except YAMLError as error:
-        log.add(f"not valid YAML: {explained(error)}")
+        log.add(f"not valid {_written_as(text)}: {explained(error, text)}")
     return None
+
+
+def _written_as(text: str) -> str:
+    """What whoever wrote the text took it for."""
+    return "JSON or YAML" if text.lstrip("\ufeff \t\r\n").startswith("{") else "YAML"
 
 
 def from_plain(data: object) -> BookNode:
@@ -181,6 +191,10 @@ class _Reader:
         if _is_too_long(value):
             self._log.add(TOO_MANY_DIGITS, line)
             return node.value
+        if isinstance(value, int) and _LEADING_ZERO.fullmatch(node.value):
+            self._log.add(f"{node.value} would lose its leading zero as a number: put it in quotes", line)
+        if isinstance(value, float) and math.isinf(value) and "inf" not in node.value.lower():
+            self._log.add(beyond_floats(node.value), line)
         return self._whole(value, line) if isinstance(value, str) else value
 
     def _whole(self, text: str, line: int) -> str:

@@ -36,17 +36,29 @@ _MEANT = (
     (r"special characters are not allowed", "this line has a character that text cannot have, such as a zero byte"),
     (r"directive|%YAML|version", "rule files have no lines that begin with %"),
 )
+_DEEPER = "this line is indented deeper than the key before it: indent keys alike, with a blank behind each -"
+_KEY = re.compile(r"\s*(?:-\s+)*[\w-]+")
 _OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"
 
 
-def explained(error: YAMLError) -> str:
-    """What is wrong, in our words; what we found wrong ourselves as it is."""
+def explained(error: YAMLError, text: str) -> str:
+    """What is wrong with a text, in our words; what we found wrong ourselves as it is."""
     if not isinstance(error, MarkedYAMLError):
         return _said(str(error), "")
+    if _is_key_too_deep(error, text):
+        return _DEEPER
     if error.context is None and error.problem is not None and error.problem.startswith(("this ", "the aliases")):
         return str(error.problem)
     begin = error.context_mark
     return _said(f"{error.context or ''} {error.problem or ''}", "" if begin is None else f" on line {begin.line + 1}")
+
+
+def _is_key_too_deep(error: MarkedYAMLError, text: str) -> bool:
+    """Whether a line is a key that is indented as if it went on with the text of the key before."""
+    mark = error.problem_mark
+    if mark is None or "mapping values are not allowed" not in str(error.problem):
+        return False
+    return _KEY.fullmatch(text[: mark.index].rpartition("\n")[2]) is not None
 
 
 def _said(text: str, begin: str) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from refute.errors import DataError, OptionError, did_you_mean
-from refute.faults import quotation, short, wrong_value
+from refute.faults import csv_advice, quotation, short, wrong_value
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _NAMED = {"\\t": "\t", "tab": "\t"}
@@ -100,13 +100,13 @@ class CsvOptions:
             if not header and any(self._cells(line, used) == cells for line in filled):
                 continue
             shown, instead = ("a tab" if sign == "\t" else repr(sign) for sign in (likely, used))
-            given = "\\t" if likely == "\t" else likely
             row = repr(short(filled[0].strip()))
             found = f"has a single column, {names[0]!r}" if header else f"has rows such as {row}"
             raise DataError(
-                f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; pass "
-                f"csv={{'delimiter': {given!r}}} (--delimiter '{given}')",
+                f"{file!r} {found}: its cells seem to be separated by {shown}, not by {instead}; "
+                f"{csv_advice('delimiter', likely)}",
                 path=file,
+                option="delimiter",
                 expected=likely,
                 quoted=None if header else quotation(row),
             )
@@ -136,9 +136,9 @@ def not_encoded(path: str, encoding: str, sample: bytes = b"") -> DataError:
         return wide_letters(path)
     likely = "cp1252" if _UNKNOWN not in "".join(_letter(bytes((b,)), "cp1252") for b in set(sample)) else "latin-1"
     return DataError(
-        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: pass csv={{'encoding': {likely!r}}} "
-        f"(--encoding {likely})",
+        f"cannot read {path!r}: it is not UTF-8 text; it may be {likely}: {csv_advice('encoding', likely)}",
         path=path,
+        option="encoding",
         expected=likely,
     )
 

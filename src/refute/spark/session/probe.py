@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-NEEDED = ("refute", "numba", "numpy", "pyarrow", "ruamel.yaml")  # packages that Python workers import
+NEEDED = ("refute", "lark", "numba", "numpy", "pyarrow", "ruamel.yaml")  # packages that Python workers import
 REMEDY = (
     "install refute[spark] there for Python {python}, or name a Python that has it with PYSPARK_PYTHON or "
     "--conf spark.pyspark.python=PATH (docs/cluster.md says how)"
