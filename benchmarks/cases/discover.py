@@ -19,11 +19,11 @@ from benchmarks.measure import Measurement
 from benchmarks.tables import MILLION, read, tax
 from benchmarks.tax import COLUMNS
 from benchmarks.worker import Worker
-from refute.discovery import discover
 from refute.discovery import search as search_module
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options
+from refute.discovery.search import discover
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
 from refute.discovery.work import Budget

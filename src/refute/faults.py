@@ -13,14 +13,14 @@ _MOST_NAMES = 12
 _LONGEST_LINE = 300
 _NOT_JSON = {  # by how Python's own messages begin
     "Expecting property name": "a name in double quotes is missing",
-    "Illegal trailing comma": "a comma has nothing behind it",
+    "Illegal trailing comma": "nothing follows a comma",
     "Expecting ',' delimiter": "a comma or a closing bracket is missing",
-    "Expecting ':' delimiter": "a colon is missing behind a name",
+    "Expecting ':' delimiter": "a colon is missing after a name",
     "Expecting value": "a value is missing",
-    "Extra data": "there is more behind the end",
+    "Extra data": "there is more text after the end",
     "Unterminated string": "a quote is opened here and never closed",
-    "Invalid control character": "a text has a line break or another sign that must be written with a \\",
-    "Invalid \\": "what follows a \\ is not what JSON knows",
+    "Invalid control character": "a string has a line break or another character that must be written with a \\",
+    "Invalid \\": "JSON does not allow what follows a \\",
 }
 _LONGEST_ROW = 96  # of which Arrow shows no more
 
@@ -324,9 +324,9 @@ def needing(purpose: str, extra: str | None = None, hint: str = "") -> Iterator[
 
 
 def not_json(error: json.JSONDecodeError) -> str:
-    """What is wrong with a text that is not JSON, and at which letter of its line, in words for people."""
+    """What is wrong with a text that is not JSON, and at which character of its line, in words for people."""
     words = next((said for begin, said in _NOT_JSON.items() if error.msg.startswith(begin)), "it cannot be read here")
-    return f"{words} (at letter {error.colno:,} of the line)"
+    return f"{words} (at character {error.colno:,} of the line)"
 
 
 def short(text: str, most: int = _LONGEST_LINE) -> str:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import refute as rf
 from discovery.brute import implies, satisfying
 from oracle import holds, rows_of
-from refute.discovery import CompleteDiscovery, RuleSort, discover
+from refute.discovery import CompleteDiscovery, RuleSort
 from refute.discovery.result.measures import most_within
+from refute.discovery.search import discover
 from refute.language.predicate import Predicate, Row
 from thorough import examples
 

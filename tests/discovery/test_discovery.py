@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows_of, violations
-from refute.discovery import Discovery, Progress, RuleSort, discover
+from refute.discovery import Discovery, Progress, RuleSort
 from refute.discovery.options import Options
+from refute.discovery.search import discover
 from refute.discovery.tuning import Tuning
 from refute.discovery.work import Budget, Crew
 from refute.errors import OptionError, SchemaError

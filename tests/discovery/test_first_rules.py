@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 from oracle import violations
-from refute.discovery import discover
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.first_rules import FirstRules
 from refute.discovery.guided.guided import Guided
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import Options, Progress
 from refute.discovery.result.outcome import Outcome
+from refute.discovery.search import discover
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.turned import asked_boxes, asked_of
 from refute.discovery.table import LocalTable

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refute.discovery import discover
 from refute.discovery.evidence.agreements import Agreement
 from refute.discovery.evidence.counted import Evidence
 from refute.discovery.local import LocalPairs
 from refute.discovery.methods import searched
 from refute.discovery.options import Progress, SearchMethod, options_of
+from refute.discovery.search import discover
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning

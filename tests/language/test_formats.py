@@ -293,14 +293,14 @@ def test_a_number_beyond_the_header_is_an_error_with_its_line(number: str) -> No
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ('{"rule": [}', 1, r"a value is missing \(at letter 11 of the line\)"),
-        ('{"rule": [\n1 2]}', 2, r"a comma or a closing bracket is missing \(at letter 3"),
+        ('{"rule": [}', 1, r"a value is missing \(at character 11 of the line\)"),
+        ('{"rule": [\n1 2]}', 2, r"a comma or a closing bracket is missing \(at character 3"),
         ('{"rule": [], 5}', 1, "a name in double quotes is missing"),
-        ('{"rule" []}', 1, "a colon is missing behind a name"),
-        ('{"rule": [],} x', 1, r"there is more behind the end \(at letter 15"),
+        ('{"rule" []}', 1, "a colon is missing after a name"),
+        ('{"rule": [],} x', 1, r"there is more text after the end \(at character 15"),
         ('{"rule": ["a]}', 1, "a quote is opened here and never closed"),
-        ('{"rule": ["a\nb"]}', 1, "a line break or another sign that must be written"),
-        ('{"rule": ["\\x"]}', 1, r"what follows a \\ is not what JSON knows"),
+        ('{"rule": ["a\nb"]}', 1, "a line break or another character that must be written"),
+        ('{"rule": ["\\x"]}', 1, r"JSON does not allow what follows a \\"),
     ],
 )
 def test_mistakes_in_json_are_said_in_words(text: str, line: int, said: str) -> None:

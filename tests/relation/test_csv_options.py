@@ -98,7 +98,7 @@ def test_who_names_a_delimiter_is_believed(tmp_path: Path) -> None:
     [
         ({"delimeter": ";"}, "csv= has no option 'delimeter'. Did you mean 'delimiter'"),
         ({"delimiter": ";;"}, "delimiter must be one character"),
-        ({"delimiter": '"'}, "delimiter must be a sign that is not the quote"),
+        ({"delimiter": '"'}, "delimiter must be a character that is not the quote"),
         ({"quote": "ab"}, "quote must be one character, such as '\"'"),
         ({"encoding": "utf-9"}, "there is no encoding 'utf-9'"),
         ({"encoding": "utf-16"}, "files in utf-16 cannot be read"),

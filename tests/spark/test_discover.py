@@ -22,12 +22,13 @@ from pyspark.sql import functions as F
 import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
-from refute.discovery import CompleteDiscovery, Progress, discover
+from refute.discovery import CompleteDiscovery, Progress
 from refute.discovery.evidence.agreements import equal_masks
 from refute.discovery.evidence.counted import merged, violating_pairs
 from refute.discovery.inversion.inverted import inverted
 from refute.discovery.local import LocalPairs
 from refute.discovery.options import options_of
+from refute.discovery.search import discover
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.table import LocalTable
 from refute.discovery.tuning import Tuning

@@ -211,7 +211,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
             opened(tmp_path).take(1, QUERY, table)
         check(tmp_path, rows)
     wrong = fed([some(60, seed)]).set_column(1, "zip", pa.array([1]))
-    with pytest.raises(SchemaError, match="batch 1 has another type than before in a column that rule"):
+    with pytest.raises(SchemaError, match="batch 1 has a different type than before in a column that rule"):
         opened(tmp_path).take(1, QUERY, wrong)
     watcher = opened(tmp_path)
     watcher.take(1, QUERY, fed(rows[:2], "delete"))
@@ -267,7 +267,7 @@ class Repeated(TasksHere):
 def test_two_attempts_of_one_task_are_not_mixed(tmp_path: Path, sent_rows: int) -> None:
     rows = [some(n, random.Random(7)) for n in range(20)]
     tuning = ShardTuning(rows=8, least=4, sent_rows=sent_rows)
-    with pytest.raises(EngineError, match="tasks of the batch were run again after others had used what they gave"):
+    with pytest.raises(EngineError, match="some tasks of the batch ran again after others had used their results"):
         opened(tmp_path, runner=Repeated(), shards=tuning).take(0, QUERY, fed(rows))
     opened(tmp_path).take(0, QUERY, fed(rows))
     check(tmp_path, rows)

@@ -244,7 +244,7 @@ def test_only_the_batch_that_comes_next_is_taken(tmp_path: Path) -> None:
     watcher = opened(tmp_path)
     assert watcher.take(0, QUERY, rows()) is not None
     assert watcher.take(0, QUERY, rows()) is None
-    with pytest.raises(DataError, match=r"batch 2 of the stream has come, but .* was left after batch 0"):
+    with pytest.raises(DataError, match=r"batch 2 of the stream has come, but .* stopped after batch 0"):
         watcher.take(2, QUERY, rows(id=[3, 4]))
     with pytest.raises(OptionError, match="is closed"):
         watcher.take(1, QUERY, rows(id=[3, 4]))
@@ -307,7 +307,7 @@ def test_a_column_that_nothing_reads_may_change_or_go(tmp_path: Path) -> None:
     assert watcher.take(2, QUERY, rows(id=[5, 6]).drop_columns(["note"])) is not None
     assert watcher.live_engine().relation.arrow.column("note").to_pylist() == [1, 2, None, None, None, None]
     with pytest.raises(
-        SchemaError, match="batch 3 has another type than before in a column that rule 'zip_fixes_city'"
+        SchemaError, match="batch 3 has a different type than before in a column that rule 'zip_fixes_city'"
     ):
         watcher.take(3, QUERY, rows(id=[7, 8], city=[1, 2]))
     with pytest.raises(SchemaError, match="batch 3 lacks the column 'zip', which rule 'zip_fixes_city' reads"):
@@ -330,7 +330,7 @@ def test_a_table_comes_first_once(tmp_path: Path) -> None:
     watcher.close()
     other = opened(tmp_path / "two")
     other.take(0, QUERY, rows())
-    with pytest.raises(OptionError, match="already has rows of its stream"):
+    with pytest.raises(OptionError, match="already has rows from its stream"):
         other.bootstrap(rows(id=[3, 4]))
     other.close()
 
@@ -418,7 +418,7 @@ def test_a_checkpoint_of_another_moment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"does not have batch 0 as .* took it"):
         opened(tmp_path)
     plan.unlink()
-    with pytest.raises(DataError, match="they are not of the same moment"):
+    with pytest.raises(DataError, match="they are from different moments"):
         opened(tmp_path)
 
 

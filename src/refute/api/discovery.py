@@ -19,8 +19,7 @@ from refute.api.tables import (
 )
 from refute.discovery import CompleteDiscovery, Measure, Progress, RuleSort, SearchMethod
 from refute.discovery.options import options_of
-from refute.discovery.search import kinds_of, search
-from refute.discovery.table import LocalTable
+from refute.discovery.result.kinds import kinds_of
 from refute.faults import needing, wrong_value
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -116,6 +115,9 @@ def discover(
         most = GATHERED if driver_bytes is None else driver_bytes
         found = discover_on_spark(held, options, kept, where=where, gather=most, persist=persist)
         return replace(found, where=where)
+    from refute.discovery.search import search
+    from refute.discovery.table import LocalTable
+
     rows = Relation.of(read_local(table, given, written) if is_path(table) else table)
     return replace(search(LocalTable(selected(rows, where)), options, kept), where=where)
 

@@ -22,10 +22,10 @@ from refute.api.tracker_options import (
     rows_to_track,
     stays_on_spark,
 )
-from refute.discovery import CompleteDiscovery, Discovery, RuleSort
+from refute.discovery import CompleteDiscovery, Discovered, Discovery, RuleSort
 from refute.discovery.options import Options, options_of
-from refute.discovery.result.discovery import Discovered
-from refute.discovery.search import kinds_of, search
+from refute.discovery.result.kinds import kinds_of
+from refute.discovery.search import search
 from refute.discovery.space.slots import PredicateSpace, Words
 from refute.discovery.table import LocalTable
 from refute.durable.directory import Directory
@@ -102,7 +102,7 @@ class Tracker(Lasting[KeptTracker]):
         if self._ways is not None and self._ways.incdc is not None:
             check_incdc(self._options)
         if self._options.time_limit is not None:
-            raise OptionError("a tracker needs all rules of the start; leave time_limit= out", option="time_limit")
+            raise OptionError("a tracker has to start from all rules; leave time_limit= out", option="time_limit")
         self._kinds = kinds_of(kinds)
         self._far, here = on_spark_or_here(table, as_key(key), driver_bytes, ways)
         self._state = State([], as_key(key), "auto", 0) if self._far is None else self._far.rows

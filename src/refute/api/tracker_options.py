@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from refute.api.tables import as_key, is_monitor, is_path, is_spark
 from refute.discovery import CompleteDiscovery, Discovery
 from refute.discovery.options import Options, options_of
-from refute.discovery.result.kinds import RuleSort
-from refute.discovery.search import kinds_of
+from refute.discovery.result.kinds import RuleSort, kinds_of
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.table import LocalTable
 from refute.errors import OptionError
@@ -37,20 +36,21 @@ def options_for(
     own_kinds = held.kinds
     if key is not None and as_key(key) != own_key:
         raise OptionError(
-            f"the tracker there has the key {', '.join(own_key) or 'none'}; leave key= out",
+            f"the tracker in this folder has the key {', '.join(own_key) or 'none'}; leave key= out",
             option="key",
             value=key,
             key=own_key,
         )
     if kinds is not None and kinds_of(kinds) != own_kinds:
         listed = "all kinds" if own_kinds is None else ", ".join(sorted(kind.value for kind in own_kinds))
-        raise OptionError(f"the tracker there reports rules of {listed}; leave kinds= out", option="kinds")
+        raise OptionError(f"the tracker in this folder reports rules of {listed}; leave kinds= out", option="kinds")
     asked = options_of(**given)
     for name in given:
         value = getattr(held.options, name)
         if name not in _FOR_NOW and getattr(asked, name) != value:
             raise OptionError(
-                f"the tracker there was started with {name}={getattr(value, 'value', value)!r}; leave {name}= out",
+                f"the tracker in this folder was started with {name}={getattr(value, 'value', value)!r}; "
+                f"leave {name}= out",
                 option=name,
                 value=given[name],
                 expected=value,
@@ -61,7 +61,7 @@ def options_for(
 def continued(found: Discovery, options: dict[str, Any]) -> tuple[Any, PredicateSpace, Options]:
     """The rows, predicates and options of a discovery, which a tracker goes on with."""
     if options:
-        raise OptionError(f"a discovery has its options; leave {', '.join(options)} out", option=tuple(options))
+        raise OptionError(f"a discovery keeps its own options; leave {', '.join(options)} out", option=tuple(options))
     if not isinstance(found, CompleteDiscovery):
         raise OptionError("a tracker continues what `discover` gives, and not proposals", expected="a discovery")
     if not isinstance(found.table, LocalTable):

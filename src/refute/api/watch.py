@@ -339,7 +339,7 @@ def begin(
     if once and every is not None:
         raise OptionError("once and every cannot be used together", option="every", value=every)
     if options.order is not None and options.op is None:
-        raise OptionError("order needs op: without operations, no row changes another", option="order")
+        raise OptionError("order= needs op=: without operations, no row replaces another", option="order")
     if options.op is not None and not options.key and not (folder / "state").exists():
         raise no_key_for_feed("watch")
     severity = None if fail_on is None else Severity(fail_on)

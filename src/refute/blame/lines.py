@@ -31,7 +31,6 @@ _LINE = (
     ("clears", pa.int64()),
     ("cells", pa.list_(CELL)),
 )
-REASON = pa.struct(list(_LINE))
 Identified = Callable[[Longs], pa.Array | pa.ChunkedArray]
 
 

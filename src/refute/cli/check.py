@@ -72,7 +72,7 @@ from refute.language.conditions import InTable
 @click.option("--tags", callback=names_of, metavar="T,..", help="Check only rules with one of these tags.")
 @since_options
 @click.option("--key", metavar="C,..", help="Columns that identify a row. Default: the key in RULES, else position.")
-@click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
+@click.option("--method", default="auto", show_default=True, help="Force a detection method.")
 @persist_option
 @reading_options
 @shared
@@ -106,7 +106,7 @@ def command(
     """Check the rows of DATA against RULES.
 
     DATA is a path or glob of CSV, JSON, Parquet or ORC files. RULES is a file of rules, or the text of one rule.
-    On Spark, output may go to an address such as s3://bucket/folder, where a report is the only file of a folder.
+    On Spark, output may go to an address such as s3://bucket/folder, where a report becomes the only file of a folder.
     """
     book = refute.RuleBook.of(rules).select(names, tags)
     columns = tuple(name.strip() for name in key.split(",")) if key else book.dataset.key

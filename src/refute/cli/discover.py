@@ -51,7 +51,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
 )
 @click.option("--tendencies", is_flag=True, help="Also show what holds more often than by chance, but is not a rule.")
 @click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds and show the rules found so far.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="How chance is drawn.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the random draws.")
 @click.option(
     "--top", type=click.IntRange(min=1), default=_SHOWN, show_default=True, metavar="N", help="Show the N best rules."
 )
@@ -64,7 +64,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     metavar="E",
-    help="The error that a rule may have, by the measure.",
+    help="The largest error that a rule may have, by --measure.",
 )
 @click.option(
     "--measure",
@@ -87,7 +87,7 @@ _OF_PROPOSALS = ("tendencies", "max_left", "seed")
 @click.option(
     "--almost", type=click.IntRange(min=0), default=0, metavar="N", help="Also list rules broken by at most N pairs."
 )
-@click.option("--method", default="auto", show_default=True, help="Force a method of discovery.")
+@click.option("--method", default="auto", show_default=True, help="Force a discovery method.")
 @persist_option
 @reading_options
 @shared

@@ -17,7 +17,7 @@ from refute.cli.terminal import say
 @click.command("explain")
 @click.argument("data", metavar="DATA")
 @click.argument("rules", metavar="RULES")
-@click.option("--method", default="auto", show_default=True, help="Force a method of detection.")
+@click.option("--method", default="auto", show_default=True, help="Force a detection method.")
 @reading_options
 @shared
 def command(

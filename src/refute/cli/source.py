@@ -85,9 +85,9 @@ def reading_options(command: Command) -> Command:
 
 _CSV = (
     click.option("--delimiter", metavar="C", help="What separates the cells of CSV, e.g. ';' or '\\t'."),
-    click.option("--quote", metavar="C", help="What stands around cells of CSV; '' for nothing. Default: '\"'."),
+    click.option("--quote", metavar="C", help="The quote character of CSV; '' for none. Default: '\"'."),
     click.option("--encoding", metavar="NAME", help="How CSV is encoded, e.g. cp1252. Default: utf-8."),
-    click.option("--null-values", metavar="V,..", help="Cells of CSV that are null, beside empty ones, e.g. NA,NULL."),
+    click.option("--null-values", metavar="V,..", help="Cells of CSV that are null, besides empty ones, e.g. NA,NULL."),
 )
 
 

@@ -110,7 +110,7 @@ def _index(columns: Mapping[str, pa.ChunkedArray]) -> KeyIndex:
 def _positions(column: pa.Array | pa.ChunkedArray, n_rows: int) -> NDArray[np.int64]:
     """Positions as they are, if each is one of a row and none comes twice."""
     if column.null_count:
-        raise DataError("a position is null; give the number of a row, from 0 on", count=int(column.null_count))
+        raise DataError("a position is null; give the number of a row, counting from 0", count=int(column.null_count))
     rows = numbers(column if isinstance(column, pa.Array) else combined(column))
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):

@@ -3,7 +3,6 @@
 from refute.discovery.options import Measure, Options, Progress, SearchMethod
 from refute.discovery.result.discovery import CompleteDiscovery, Discovered, Discovery
 from refute.discovery.result.kinds import RuleSort
-from refute.discovery.search import discover
 
 __all__ = [
     "CompleteDiscovery",
@@ -14,5 +13,4 @@ __all__ = [
     "Progress",
     "RuleSort",
     "SearchMethod",
-    "discover",
 ]

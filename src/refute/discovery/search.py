@@ -13,11 +13,11 @@ from refute.discovery.evidence.counted import Counts, Evidence
 from refute.discovery.evidence.unordered import UnorderedPairs
 from refute.discovery.inversion.minimal import lengths, minimal
 from refute.discovery.methods import searched
-from refute.discovery.options import Measure, Options, chosen, options_of, several
+from refute.discovery.options import Measure, Options, options_of
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.almost import Almost, as_violations
 from refute.discovery.result.discovery import CompleteDiscovery
-from refute.discovery.result.kinds import RuleSort, sort_of
+from refute.discovery.result.kinds import RuleSort, kinds_of, sort_of
 from refute.discovery.result.measures import RowMeasure
 from refute.discovery.result.outcome import Outcome
 from refute.discovery.result.rank import Floats, Ranks, ranks
@@ -44,11 +44,6 @@ def discover(
 ) -> CompleteDiscovery:
     """Every minimal rule that a table in memory obeys, best first; `options` are those of `Options`, also by name."""
     return search(LocalTable(Relation.of(table)), options_of(**options), kinds_of(kinds), space=space, tuning=tuning)
-
-
-def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
-    """The kinds of rules that are named; raises OptionError naming the nearest."""
-    return None if kinds is None else {chosen(RuleSort, kind, "kinds") for kind in several(kinds)}
 
 
 def search(

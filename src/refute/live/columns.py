@@ -129,11 +129,6 @@ class Columns:
         return list(read)
 
     @property
-    def readings(self) -> tuple[KeyColumn, ...]:
-        """The columns of integers, by their numbers."""
-        return tuple(self._numbers)
-
-    @property
     def generations(self) -> tuple[int, ...]:
         """How often the integers of each encoding that can do so have been replaced, all at once.
 

@@ -29,11 +29,6 @@ class Compiling:
         since = self._since
         return self._before + (0.0 if since is None else time.perf_counter() - since)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a kernel is compiled at this moment."""
-        return self._since is not None
-
     def begin(self, is_first_use: Callable[[], bool] = lambda: False) -> None:
         """A kernel, and all that it calls, is compiled from now on.
 

@@ -58,7 +58,7 @@ def fitted(
             except SchemaError as error:
                 if field.name in read:
                     raise SchemaError(
-                        f"batch {batch:,} has another type than before in a column that {read[field.name]} reads: "
+                        f"batch {batch:,} has a different type than before in a column that {read[field.name]} reads: "
                         f"{error}",
                         column=field.name,
                         type=error.facts.get("type"),

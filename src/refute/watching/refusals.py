@@ -31,7 +31,7 @@ def refuse_others(places: WatchPlaces, kept: Kept, given: tuple[str, ...] | None
     if plan is not None and places.plan(facts["batch"]) != plan:
         raise DataError(
             f"the checkpoint in {places.checkpoint} does not have batch {facts['batch']:,} as {places.folder} took it: "
-            "they are not of the same moment. Restore both from one copy, or start in a new folder",
+            "they are from different moments. Restore both from the same copy, or start in a new folder",
             path=str(places.checkpoint),
             count=facts["batch"],
         )
@@ -42,7 +42,7 @@ def refuse_remains(places: WatchPlaces) -> None:
     names = sorted(os.listdir(places.folder)) if places.folder.is_dir() else []
     if places.checkpoint.name in names:
         raise DataError(
-            f"{places.checkpoint} is there, but {places.state} is gone: the rows that the stream has brought so far "
+            f"{places.checkpoint} exists, but {places.state} is gone: the rows that the stream has brought so far "
             "are lost. Restore the state, or start in a new folder",
             path=str(places.state),
         )

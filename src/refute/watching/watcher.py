@@ -210,7 +210,7 @@ class Watcher:
                 return None
             if self.batch is not None:
                 raise OptionError(
-                    f"{self.places.folder} already has rows of its stream, so it cannot begin with a table",
+                    f"{self.places.folder} already has rows from its stream, so it cannot start from a table",
                     option="bootstrap",
                     path=str(self.places.folder),
                 )
@@ -254,8 +254,8 @@ class Watcher:
         if batch != last + 1:
             before = "no batch" if last == BOOTSTRAP else f"batch {last:,}"
             raise DataError(
-                f"batch {batch:,} of the stream has come, but {self.places.folder} was left after {before}: its state "
-                "and its checkpoint are not of the same moment. Restore both from one copy, or start in a new folder",
+                f"batch {batch:,} of the stream has come, but {self.places.folder} stopped after {before}: state and "
+                "checkpoint are from different moments. Restore both from the same copy, or start in a new folder",
                 path=str(self.places.folder),
                 count=batch,
             )

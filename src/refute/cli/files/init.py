@@ -60,8 +60,8 @@ def command(
 ) -> Exit:
     """Write a rule file for DATA: the rules that its rows speak for, as proposals to keep or drop.
 
-    `refute check` passes on the same rows, as each rule has the tolerance that they need. Proposed rules only warn,
-    until `status: proposed` is deleted. Editors that know YAML find the schema by the first line.
+    `refute check` passes on the same rows, as each rule has the tolerance that they need. Proposed rules only warn
+    until `status: proposed` is deleted. The first line leads YAML editors to the schema.
     """
     from refute.language.rulebook.commented import schema_line
 

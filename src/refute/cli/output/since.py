@@ -98,7 +98,7 @@ def since_options(command: Command) -> Command:
             "--write-baseline",
             callback=as_file,
             metavar="F",
-            help="Write the violations of today, to be known from now on.",
+            help="Write the violations found now, for later runs with --baseline to accept.",
         ),
         click.option(
             "--history",

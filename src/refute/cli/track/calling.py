@@ -34,7 +34,9 @@ _MANIFEST = "manifest.json"
 @click.option("--key", metavar="C,..", help="The columns that identify a row.")
 @click.option("--changes", is_flag=True, help="DATA is a list of changes: see --op.")
 @click.option("--append", is_flag=True, help="DATA has new rows only.")
-@click.option("--op", default="op", show_default=True, metavar="C", help="Where changes say insert, update or delete.")
+@click.option(
+    "--op", default="op", show_default=True, metavar="C", help="The column that says insert, update or delete."
+)
 @click.option("--columns", metavar="C,..", help="Search only these columns.")
 @click.option("--kinds", metavar="K,..", help='Report only these kinds, e.g. "key,functional dependency".')
 @click.option(
@@ -102,7 +104,7 @@ def command(
     begun = (folder / _MANIFEST).exists()
     if changes and not begun:
         raise OptionError(
-            f"there is no tracker in {state} that changes could apply to; the first call takes a whole table",
+            f"there is no tracker in {state} to apply changes to; the first call needs a whole table",
             option="--changes",
             path=state,
         )

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,10 @@ _EVERY = 1.0
 @click.argument("rules", metavar="RULES]", required=False)
 @click.option("--state", required=True, metavar="DIR", help="The folder that keeps rows, violations and progress.")
 @click.option("--key", metavar="C,..", help="The columns that identify a row. Default: the key in RULES, else numbers.")
-@click.option("--op", metavar="C", help="Where changes say insert, update or delete. Default: all rows are new.")
-@click.option("--order", metavar="C", help="What puts several changes of one key in order.")
-@click.option("--bootstrap", metavar="PATH", help="A table that was there before the first file arrived.")
-@click.option("--once", is_flag=True, help="Take the files that are there, and end.")
+@click.option("--op", metavar="C", help="The column with insert, update or delete. Default: all rows are new.")
+@click.option("--order", metavar="C", help="The column that puts several changes of one key in order.")
+@click.option("--bootstrap", metavar="PATH", help="A table of rows that existed before the first file arrived.")
+@click.option("--once", is_flag=True, help="Process the files that are there, then exit.")
 @click.option(
     "--every",
     type=click.FloatRange(min=0),
@@ -92,11 +93,11 @@ def command(
 ) -> Exit:
     """Watch the rows of files as they arrive in SOURCE, and print a line per batch.
 
-    SOURCE is a folder or glob of CSV, JSON or Parquet files on this machine; a file must appear whole, as by a rename,
-    and is read once. RULES is a file of rules, or the text of one rule. DIR/violations is a table of all violations,
-    open and resolved, that Spark and Arrow read at any time. When called again, the command goes on where it ended,
-    even if it was killed; RULES may be others then. Ctrl-C or SIGTERM ends it. The exit code is
-    that of a check of all rows.
+    SOURCE is a folder or glob of CSV, JSON or Parquet files on this machine; a file must appear whole, as after a
+    rename, and is read once. RULES is a file of rules, or the text of one rule. DIR/violations is a table of all
+    violations, open and resolved, that Spark and Arrow can read at any time. Run again, the command continues where it
+    stopped, even if it was killed; RULES may have changed. Ctrl-C or SIGTERM ends it. The exit code is that of a check
+    of all rows.
     """
     click.get_current_context().with_resource(_terminable())
     if source is None or rules is None:
@@ -113,10 +114,11 @@ def command(
     from refute.cli.watch.webhook import Webhook
     from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
+    from refute.watching.places import WatchPlaces
 
     given, written = Schema.of(schema, header=header), CsvOptions.of(csv)
 
-    posting = None if webhook is None else Webhook(webhook, folder / "posted.json", lambda text: say(text, err=True))
+    posting = None if webhook is None else Webhook(webhook, WatchPlaces(folder).posted, partial(say, err=True))
     with waiting("Starting", options.quiet):
         session = start_spark(options, brief=once and size_of(str(place)) <= SMALL)
 
@@ -170,7 +172,7 @@ def exit_of(watch: refute.Watch) -> Exit:
 
 def _refuse(source: str, place: Path, folder: Path, op: str | None, order: str | None) -> None:
     if order is not None and op is None:
-        raise OptionError("--order needs --op: without operations, no row changes another", option="--order")
+        raise OptionError("--order needs --op: without operations, no row replaces another", option="--order")
     if not place.is_dir() and not glob.has_magic(str(place)):
         if place.exists():
             raise OptionError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
+from refute.discovery.options import chosen, several
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator
 
@@ -17,6 +19,11 @@ class RuleSort(Enum):
     CROSS_COLUMN = "cross-column rule"
     ROW = "row rule"
     OTHER = "other"
+
+
+def kinds_of(kinds: Iterable[str | RuleSort] | None) -> set[RuleSort] | None:
+    """The kinds of rules that are named; raises OptionError naming the nearest."""
+    return None if kinds is None else {chosen(RuleSort, kind, "kinds") for kind in several(kinds)}
 
 
 def sort_of(constraint: DenialConstraint) -> RuleSort:

@@ -53,24 +53,16 @@ def refine(order: Ids, starts: Longs, codes: Ids, counts: Longs) -> tuple[Ids, L
 
 
 @njit(cache=True, nogil=True)
-def to_blame(order: Ids, starts: Longs, codes: Ids, counts: Longs, limit: int) -> tuple[int, int, int, int]:
-    """Rows of groups where at least two have a value, the fewest rows to remove so that each group has one value, how
-    many rows do not have the most common value of all, and how the rows to blame cluster: the sum over groups of
-    b (b - 1) / (m - 1), for b of m rows to blame, in parts of UNIT.
-
-    Ends as soon as more than `limit` are to blame, as their number only grows. `counts` as for `refine`. O(rows).
-    """
-    return _to_blame(order, starts, codes, counts, limit, -1)
-
-
-@njit(cache=True, nogil=True)
 def blamed_by(
     order: Ids, starts: Longs, codes: Ids, rights: Longs, limits: Longs, common: Ids, counts: Longs, halt: Longs
 ) -> Longs:
-    """What `to_blame` gives for each right side (a row of `codes`): one row of the result for each.
+    """Four numbers for each right side (a row of `codes`): rows of groups where at least two have a value, the fewest
+    rows to remove so that each group has one value, how many rows do not have the most common value of all, and how the
+    rows to blame cluster: the sum over groups of b (b - 1) / (m - 1), for b of m rows to blame, in parts of UNIT.
 
     Where `common` has a code, the rows that do not have it are given instead of those that do not have the most common
-    one. `counts` has room for the codes of any column, twice over. Ends once `halt` is set. O(rows) for each.
+    one. A right side ends as soon as more than its limit are to blame, as their number only grows. `counts` has room
+    for the codes of any column, twice over. Ends once `halt` is set. O(rows) for each.
     """
     found = np.zeros((len(rights), 4), np.int64)
     for place in range(len(rights)):

@@ -105,7 +105,8 @@ def _spell(operand: Column | Constant, variables: dict[Row, str]) -> str:
             raise UnwritableError("a column has no name")
         if _RESERVED.search(operand.name) or operand.name != operand.name.strip():
             raise UnwritableError(
-                f"the column {operand.name!r} has a separator in its name, or blanks at an end", column=operand.name
+                f"the column {operand.name!r} has a separator in its name, or a blank at its beginning or end",
+                column=operand.name,
             )
         return f"{variables[operand.row]}.{operand.name}"
     if not isinstance(operand.value, str):

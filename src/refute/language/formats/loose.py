@@ -122,7 +122,7 @@ def check_name(name: str) -> str:
     """The name itself, if it can stand without quotes where predicates are split at operators and `and`."""
     padded = f" {name} "
     if name != name.strip() or not name or "\n" in name:
-        raise UnwritableError(f"the column {name!r} has blanks at an end, or line breaks", column=name)
+        raise UnwritableError(f"the column {name!r} begins or ends with a blank, or has a line break", column=name)
     if _SPACED_OPERATOR.search(padded) or _BETWEEN.search(padded) or "  " in name or _TYPE.search(name):
         raise UnwritableError(
             f"the column {name!r} would be split, because names have no quotes in this format", column=name

@@ -13,9 +13,9 @@ _MEANT = (
     (r"character (?P<what>'.+') that cannot start", "a text cannot begin with {what}: put it in quotes"),
     (
         r"unknown escape character (?P<what>.+)",
-        r"{what} cannot follow \ between double quotes: write the text between single quotes, where \ is a letter",
+        r"{what} cannot follow \ between double quotes: use single quotes, between which \ stands for itself",
     ),
-    (r"escape sequence of", r"a \ between double quotes is not followed by what it asks for: use single quotes"),
+    (r"escape sequence of", r"a \ between double quotes begins an escape that is incomplete: use single quotes"),
     (r"unexpected end of stream", "a quote is opened{begin} and never closed"),
     (r"unexpected document separator", "a quote is opened{begin} and not closed before ---"),
     (r"mapping values are not allowed", "a colon and a blank start a new key here: put the text in quotes"),

@@ -41,7 +41,7 @@ def refuse_unclosed(file: Path, last: str | None, options: CsvOptions) -> None:
         line = lines - written.count(b"\n") + 1
         raise DataError(
             f"{file}:{line}: the quote that opens here is never closed, so all that follows would be one cell; close "
-            "it, or name another quote, or none, by the options for CSV",
+            "it, or choose another quote character, or none, with the options for CSV",
             path=str(file),
             line=line,
         )

@@ -22,7 +22,7 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
                 return column_names(cells, file)
     except csv.Error as error:
         most = csv.field_size_limit()
-        message = f"the header of {file!r} has a name of more than {most:,} letters; perhaps a quote is never closed"
+        message = f"the header of {file!r} has a name of more than {most:,} characters; perhaps a quote is never closed"
         raise DataError(message, path=file, most=most) from error
     raise no_header(file)
 
@@ -48,8 +48,8 @@ def _check_header(cells: Sequence[str], taken: Sequence[str], quote: str | None,
 
 def _unclosed(file: str, line: int) -> DataError:
     return DataError(
-        f"{file}:{line}: a quote that opens in the header is never closed; close it, or name another quote, or none, "
-        "by the options for CSV",
+        f"{file}:{line}: a quote that opens in the header is never closed; close it, or choose another quote "
+        "character, or none, with the options for CSV",
         path=file,
         line=line,
     )

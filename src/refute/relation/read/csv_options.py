@@ -21,10 +21,10 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # for bytes that an encoding does not ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvOptions:
-    """What separates cells, what stands around them, how letters are bytes, and which cells are null beside empty ones.
+    """What separates cells, what quotes them, how characters are encoded, and which cells are null besides empty ones.
 
     `delimiter` None is that of the file's name: a comma, or a tab for .tsv. `quote` None is none. A cell that is one of
-    `null_values` is null, in quotes or not. An encoding is UTF-8 or one of a byte per letter, such as cp1252.
+    `null_values` is null, in quotes or not. An encoding is UTF-8 or has one byte per character, such as cp1252.
     """
 
     delimiter: str | None = None
@@ -44,7 +44,7 @@ class CsvOptions:
                 usual = "';' or a tab" if name == "delimiter" else "'\"'"
                 raise wrong_value(name, f"one character, such as {usual}", sign)
         if self.delimiter is not None and (self.delimiter == self.quote or self.delimiter.isalnum()):
-            raise wrong_value("delimiter", "a sign that is not the quote, a letter or a digit", self.delimiter)
+            raise wrong_value("delimiter", "a character that is not the quote, a letter or a digit", self.delimiter)
         for value in given:
             if not isinstance(value, str):
                 raise wrong_value("null_values", "a text or a list of them", value)
@@ -165,8 +165,8 @@ def _encoding(name: str) -> str:
         len(bytes((first, second)).decode(found, "replace")) == 1 for first in range(128, 256) for second in (64, 161)
     ):
         raise OptionError(
-            f"files in {name} cannot be read, only such as have a byte for each letter; convert them first, as by "
-            f"iconv -f {name} -t utf-8",
+            f"files in {name} cannot be read: only UTF-8 and encodings with one byte per character can; convert them "
+            f"first, as with iconv -f {name} -t utf-8",
             option="encoding",
             value=name,
         )

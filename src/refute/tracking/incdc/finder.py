@@ -79,12 +79,6 @@ class IndexFinder:
         """The indexes that there are."""
         return self._chosen
 
-    @property
-    def average_rank(self) -> float:
-        """How many chains an order index has on average; 0 where there is none (AvgRank, Section 9)."""
-        ranks = [one.rank for one in self.orders.values()]
-        return sum(ranks) / len(ranks) if ranks else 0.0
-
     def plan(self, space: PredicateSpace, boxes: Words, counted: Sequence[EqualSet]) -> None:
         """Makes sure that pairs in all boxes are found when rows come."""
         self._boxes = space, leading(space, boxes)

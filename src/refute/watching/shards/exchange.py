@@ -97,7 +97,7 @@ class Exchange:
         finally:
             draft.unlink(missing_ok=True)
         raise EngineError(
-            "a task of the batch finds no shards that are left to it, as after the loss of an executor. Nothing was "
+            "a task of the batch found no shards left to work on, as happens when an executor is lost. Nothing was "
             "changed; start the watch again",
             value=part,
         )

@@ -169,7 +169,7 @@ def not_shared(folder: Path) -> EngineError:
     host = socket.gethostname()
     return EngineError(
         f"{host} does not see {folder}: rows on the executors need a folder that all machines of the cluster share, "
-        "under one path. Choose such a folder, or keep the rows in the driver with a larger driver_bytes",
+        "under the same path. Choose such a folder, or keep the rows in the driver with a larger driver_bytes",
         path=str(folder),
         value=host,
     )
@@ -179,6 +179,6 @@ def not_written(path: Path) -> EngineError:
     """The error where a file that a task has written is not seen here."""
     return EngineError(
         f"a task has written {path.name}, which is not in {path.parent} here: rows on the executors need a folder that "
-        "all machines of the cluster share, under one path. Nothing was changed",
+        "all machines of the cluster share, under the same path. Nothing was changed",
         path=str(path),
     )

@@ -274,8 +274,8 @@ def refuse_mixed(heard: Mapping[str, Sequence[str]], places: int) -> None:
         sender = sender_of(name)
         if known.setdefault(sender, name) != name:
             raise EngineError(
-                "tasks of the batch were run again after others had used what they gave, as after the loss of an "
-                "executor. Nothing was changed; start the watch again",
+                "some tasks of the batch ran again after others had used their results, as happens when an executor is "
+                "lost. Nothing was changed; start the watch again",
                 value=sender,
             )
     for kind in (_KEPT, _DONE):
