@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covers import fewest, violations_of
@@ -12,6 +12,7 @@ from refute.blame.lines import SuspectFinding
 from refute.detect.sweep import partners
 from refute.language.rulebook import RuleBook
 from refute.relation import Relation
+from thorough import examples
 
 RULES = (
     "not (s.a = t.a and s.b != t.b)",
@@ -37,7 +38,7 @@ def lines_of(finding: SuspectFinding, members: list[list[int]]) -> list[tuple[in
 
 
 @given(rows_of, st.lists(st.sampled_from(RULES), min_size=1, max_size=3, unique=True))
-@settings(max_examples=150)
+@examples(150)
 def test_alike_rows_are_blamed_together(drawn: list[tuple[int, int | None, int]], texts: list[str]) -> None:
     def relation(rows: list[tuple[int, int | None, int]]) -> pa.Table:
         columns = {name: [row[place] for row in rows] for place, name in enumerate("abc")}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import refute as rf
@@ -18,6 +18,7 @@ from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import RuleBook
 from refute.report.suspects import Suspect
+from thorough import examples
 
 
 def lines_of(columns: dict[str, list[Any]], rules: Any, **options: Any) -> list[Suspect]:
@@ -163,7 +164,7 @@ def test_rows_that_match_have_the_number_of_what_they_match(drawn: list[tuple[in
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_suggested_values_never_break_a_rule_that_was_not_broken(data: st.DataObject) -> None:
     order = "not (s.a = t.a and s.b < t.b and s.c > t.c)"
     texts = ["a -> b", "a, c -> b", "b -> c", "unique(a, b, c)", order, "row(b <= c)", "not (s.b = 1 and s.a != t.a)"]

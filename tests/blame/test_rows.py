@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covers import covers, fewest, violations_of
@@ -20,6 +20,7 @@ from refute.language.rulebook import Rule, RuleBook
 from refute.plan.problem import Problem
 from refute.relation import Relation
 from strategies import Case, cases, rules, tables
+from thorough import examples
 
 ONE_ROW = "not (s.a > 2)"
 EXACT = (
@@ -107,7 +108,7 @@ def assert_sound(table: pa.Table, rules: list[Rule], blame: Blame) -> None:
 
 
 @given(small_tables(), rule_sets((*EXACT, *SPANS, ONE_ROW), 1))
-@settings(max_examples=250)
+@examples(250)
 def test_one_rule_of_an_exact_kind_blames_the_fewest(table: pa.Table, rules: list[Rule]) -> None:
     blame = blame_of(table, rules)
     assert_sound(table, rules, blame)
@@ -116,7 +117,7 @@ def test_one_rule_of_an_exact_kind_blames_the_fewest(table: pa.Table, rules: lis
 
 
 @given(small_tables(), rule_sets((*EXACT, *SPANS, *LOOSE, ONE_ROW), 4))
-@settings(max_examples=250)
+@examples(250)
 def test_several_rules_blame_a_minimal_set_above_the_bound(table: pa.Table, rules: list[Rule]) -> None:
     assert_sound(table, rules, blame_of(table, rules))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import numpy as np
 import pyarrow as pa
 from hypothesis import assume, given
@@ -11,7 +9,8 @@ from hypothesis import strategies as st
 
 import oracle
 import refute as rf
-from refute.detect import detector, summary
+from refute.detect.detector import Detector
+from refute.detect.summary import SummaryTuning
 from refute.detect.weighted import can_weigh, weighted_partners
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
@@ -42,11 +41,12 @@ def test_weights_stand_for_copies_of_rows(case: Case, data: st.DataObject) -> No
 def test_tables_of_few_distinct_rows_are_answered_from_these(case: Case) -> None:
     truth = oracle.violations(case.table, case.rule, case.nulls)
     rule = Rule(name="rule", constraint=case.rule, nulls=Nulls(case.nulls))
-    with mock.patch.multiple(summary, LEAST_ROWS=0), mock.patch.multiple(detector, FEW_REPEATS=1, MANY_REPEATS=1):
-        assert rf.count(case.table, rule) == len(truth)
-        (result,) = rf.check(case.table, [rule])
-    assert result.finding.violations == len(truth)
-    assert result.finding.rows == len(oracle.rows_in_violation(truth))
+    always = SummaryTuning(least_rows=0, simple_rows=0, few_repeats=1, many_repeats=1)
+    detector = Detector(Relation.of(case.table), summaries=always)
+    assert detector.count(rule) == len(truth)
+    finding = detector.measure(rule)
+    assert finding.violations == len(truth)
+    assert finding.rows == len(oracle.rows_in_violation(truth))
 
 
 def test_a_large_table_of_few_distinct_rows_has_the_counts_of_the_sweep() -> None:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refute.live import rows as kept
-from refute.live.rows import Rows, Segment
+from refute.live.rows import JOINING, Joining, Rows, Segment
 
 SCHEMA = pa.schema([("x", pa.int64())])
 
 
-def filled(sizes: list[int], alive: kept.Alive) -> Rows:
+def filled(sizes: list[int], alive: kept.Alive, joining: Joining = JOINING) -> Rows:
     """Rows that came in batches of these sizes, each with its slot as its value."""
-    found, first = Rows(SCHEMA), 0
+    found, first = Rows(SCHEMA, joining=joining), 0
     for size in sizes:
         slots = np.arange(first, first + size)
         found = found.with_more(pa.table({"x": slots}), slots, alive)
@@ -31,14 +31,11 @@ def test_joining_small_segments_loses_no_living_row(sizes: list[int], data: st.D
     alive = np.ones(sum(sizes) + 1, np.uint8)
     for slot in data.draw(st.sets(st.integers(0, sum(sizes)), max_size=5)):
         alive[slot] = 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "FULL", 16)
-        patch.setattr(kept, "LARGE", 8)
-        patch.setattr(kept, "SMALL", 3)
-        found = filled(sizes, alive)
-        slots, table = found.living(alive)
-        assert found._tail == Rows(SCHEMA, found.segments)._tail
-        assert found._tail[1] < 16 + 12
+    joining = Joining(full=16, small=3)
+    found = filled(sizes, alive, joining)
+    slots, table = found.living(alive)
+    assert found._tail == Rows(SCHEMA, found.segments, joining)._tail
+    assert found._tail[1] < 16 + 12
     assert slots.tolist() == np.flatnonzero(alive[:-1]).tolist() == table.column("x").to_pylist()
     assert found.take(slots[::-1]).column("x").to_pylist() == slots[::-1].tolist()
 
@@ -63,7 +60,7 @@ def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pyt
         return join(parts, alive)
 
     monkeypatch.setattr(kept, "_joined", joined)
-    batches = 3 * kept.FULL // size
+    batches = 3 * JOINING.full // size
     filled([size] * batches, np.ones(batches * size, np.uint8))
     assert 0 < sum(copied) <= batches * size
 
@@ -71,13 +68,11 @@ def test_batches_that_fill_a_segment_are_copied_once(size: int, monkeypatch: pyt
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 4)), max_size=30))
 def test_a_moment_stays_as_it_was_whatever_comes_after_it_or_after_one_before_it(steps: list[tuple[int, int]]) -> None:
     alive = np.ones(200, np.uint8)
-    moments, expected = [Rows(SCHEMA)], [0]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "SMALL", 5)
-        for number, (back, size) in enumerate(steps):
-            at = max(len(moments) - 1 - back, 0) if number % 3 == 0 else len(moments) - 1
-            slots = np.arange(expected[at], expected[at] + size)
-            moments.append(moments[at].with_more(pa.table({"x": slots}), slots, alive))
-            expected.append(expected[at] + size)
+    moments, expected = [Rows(SCHEMA, joining=Joining(small=5))], [0]
+    for number, (back, size) in enumerate(steps):
+        at = max(len(moments) - 1 - back, 0) if number % 3 == 0 else len(moments) - 1
+        slots = np.arange(expected[at], expected[at] + size)
+        moments.append(moments[at].with_more(pa.table({"x": slots}), slots, alive))
+        expected.append(expected[at] + size)
     for moment, rows in zip(moments, expected, strict=True):
         assert moment.living(alive)[1].column("x").to_pylist() == list(range(rows))

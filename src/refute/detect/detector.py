@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from refute.detect.methods import Method, method_of, sweep
 from refute.detect.results import Finding, Verdict, Witness
-from refute.detect.summary import FEW_REPEATS, MANY_REPEATS, Summary
+from refute.detect.summary import SUMMARIES, Summary, SummaryTuning
 from refute.detect.ways import ByDistinctRows, ByMethod, CountingWay, UnlessNone
 from refute.detect.weighted import can_weigh
 from refute.language.form import Form
@@ -24,8 +24,6 @@ from refute.plan.share import Listener, Share, apart
 from refute.plan.step import Step, steps_within
 from refute.relation import Relation
 from refute.relation.arrays import exact_sum
-
-FEW_ROWS = 1 << 18  # rows of which distinct ones are not worth looking for where a count is simple
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,8 @@ class PartnerCounts:
 class Detector:
     """Answers questions about one table. Row ids are row numbers; thread-safe.
 
-    `listener` hears of each step of `verify` and `count` as it is taken.
+    `listener` hears of each step of `verify` and `count` as it is taken; `summaries` say where distinct rows are looked
+    for.
     """
 
     def __init__(
@@ -59,9 +58,11 @@ class Detector:
         method: MethodName = MethodName.AUTO,
         threads: int = 1,
         listener: Listener | None = None,
+        summaries: SummaryTuning = SUMMARIES,
     ) -> None:
         self.relation = relation
         self._method = method
+        self._summaries = summaries
         self.share = Share(threads=threads, listener=listener)
         self._compiled: dict[tuple[object, ...], Compiled] = {}
         self._lock = threading.Lock()
@@ -122,12 +123,12 @@ class Detector:
         """The ways to count, in turn until one gives the number; each is prepared when its turn comes."""
         method, share = self._run(), self.share
         simple, broken = _counts_as_it_verifies(problem), False
-        if not _takes_one_pass(problem) and not (simple and self.relation.n_rows < FEW_ROWS):
-            summary = self._summary(rule, MANY_REPEATS)
+        if not _takes_one_pass(problem) and not (simple and self.relation.n_rows < self._summaries.simple_rows):
+            summary = self._summary(rule, self._summaries.many_repeats)
             if summary is None and not simple:
                 yield UnlessNone(method, problem, share)
                 broken = True
-            summary = summary or self._summary(rule, FEW_REPEATS)
+            summary = summary or self._summary(rule, self._summaries.few_repeats)
             if summary is not None:
                 yield ByDistinctRows(summary, rule, share)
                 return
@@ -217,13 +218,15 @@ class Detector:
         return sweep().involved_steps(problem, self.share)
 
     def _by_distinct(self, rule: Rule, problem: Problem) -> ByDistinctRows | None:
-        summary = None if _takes_one_pass(problem) else self._summary(rule, FEW_REPEATS)
+        summary = None if _takes_one_pass(problem) else self._summary(rule, self._summaries.few_repeats)
         return None if summary is None else ByDistinctRows(summary, rule, self.share)
 
     def _summary(self, rule: Rule, repeats: int) -> Summary | None:
         """The distinct rows, where these repeat that often, can answer the rule, and no method is forced."""
         problem = self.compiled(rule).problem
         if self._method is not MethodName.AUTO or problem is None or not can_weigh(problem):
+            return None
+        if self.relation.n_rows < self._summaries.least_rows:
             return None
         return Summary.of(self.relation, rule, repeats)
 

@@ -18,14 +18,24 @@ from refute.plan.compile import compile_rule
 from refute.relation import Encoded, Relation
 from refute.relation.arrays import row_numbers
 
-LEAST_ROWS = 50_000
-FEW_REPEATS = 10  # rows per distinct one from which a summary is cheaper than counting all pairs
-MANY_REPEATS = 200  # rows per distinct one from which it is cheaper than looking for a first pair
 _SAMPLE_ROWS = 4096
 _LARGEST_CODE = 2**31
 _LARGEST_KEY = 2**62
 _BLOCK = 1 << 16  # rows whose keys are made at a time
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTuning:
+    """Where distinct rows are worth looking for; no answer depends on it."""
+
+    least_rows: int = 50_000
+    simple_rows: int = 1 << 18  # the same where counting is as simple as verifying
+    few_repeats: int = 10  # rows per distinct one from which a summary is cheaper than counting all pairs
+    many_repeats: int = 200  # rows per distinct one from which it is cheaper than looking for a first pair
+
+
+SUMMARIES = SummaryTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +47,7 @@ class Summary:
 
     @classmethod
     def of(cls, relation: Relation, rule: Rule, repeats: int) -> Summary | None:
-        """The summary for a rule; None where the table is small, or its distinct rows repeat less often than asked."""
-        if relation.n_rows < LEAST_ROWS:
-            return None
+        """The summary for a rule; None where its distinct rows repeat less often than asked."""
         names = rule.compared
         found = _distinct(relation, rule, names, relation.n_rows // repeats)
         if found is None:

@@ -16,9 +16,20 @@ from refute.relation.arrays import row_numbers
 Longs = NDArray[np.int64]
 Alive = NDArray[np.uint8]
 
-FULL = 1 << 16  # rows of small segments that are joined
-LARGE = FULL >> 1  # rows from which a segment is not joined with others: most rows are then copied once
-SMALL = 128  # segments of less that are let be
+
+class Joining(NamedTuple):
+    """When small segments are joined; no answer depends on it."""
+
+    full: int = 1 << 16  # rows of small segments that are joined
+    small: int = 128  # segments of less that are let be
+
+    @property
+    def large(self) -> int:
+        """Rows from which a segment is not joined with others: most rows are then copied once."""
+        return self.full >> 1
+
+
+JOINING = Joining()
 
 
 class Segment(NamedTuple):
@@ -47,8 +58,9 @@ class Rows:
     that comes alone does not copy what says where all others are.
     """
 
-    def __init__(self, schema: pa.Schema, segments: Sequence[Segment] = ()) -> None:
+    def __init__(self, schema: pa.Schema, segments: Sequence[Segment] = (), joining: Joining = JOINING) -> None:
         self.schema = schema
+        self.joining = joining
         self._shared = list(segments)
         self._own = len(self._shared)
 
@@ -64,12 +76,13 @@ class Rows:
     @cached_property
     def _tail(self) -> tuple[int, int]:
         """Where the segments begin that are not full yet, and how many rows these have."""
-        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < LARGE), len(self.segments))
+        large = self.joining.large
+        first = next((k for k, one in enumerate(self.segments) if len(one.slots) < large), len(self.segments))
         return first, sum(len(one.slots) for one in self.segments[first:])
 
     def cast(self, schema: pa.Schema) -> Rows:
         """The same rows in other types, which hold what they hold."""
-        return Rows(schema, [Segment(one.slots, one.table.cast(schema)) for one in self.segments])
+        return Rows(schema, [Segment(one.slots, one.table.cast(schema)) for one in self.segments], self.joining)
 
     def with_more(self, table: pa.Table, slots: Longs, alive: Alive) -> Rows:
         """The rows and more, whose slots come behind. Small segments are joined, without rows that are not alive."""
@@ -77,14 +90,15 @@ class Rows:
             return self
         first, few = self._tail
         few, waiting = few + len(slots), self._own + 1 - first
-        if waiting > 1 and (few >= FULL or waiting > SMALL):
-            return self._with_joined(Segment(slots, table), first, few >= FULL, alive)
-        found = Rows(self.schema)
+        joining = self.joining
+        if waiting > 1 and (few >= joining.full or waiting > joining.small):
+            return self._with_joined(Segment(slots, table), first, few >= joining.full, alive)
+        found = Rows(self.schema, (), joining)
         found._shared, found._own = self._shared, self._own + 1
         if len(self._shared) > self._own:  # what came after this moment has been given up
             found._shared = self._shared[: self._own]
         found._shared.append(Segment(slots, table))
-        if waiting > 1 or len(slots) < LARGE:
+        if waiting > 1 or len(slots) < joining.large:
             found._tail = first, few
         return found
 
@@ -96,7 +110,7 @@ class Rows:
             small += 1
             rows += len(kept[-small].slots)
         kept[-small:] = [one for one in [_joined(kept[-small:], alive)] if len(one.slots)]
-        return Rows(self.schema, kept)
+        return Rows(self.schema, kept, self.joining)
 
     def in_few(self, alive: Alive) -> Rows:
         """The rows with all small segments as one: what is written should be few files."""
@@ -104,7 +118,7 @@ class Rows:
         if len(self.segments) - first < 2:
             return self
         joined = _joined(self.segments[first:], alive)
-        return Rows(self.schema, [*self.segments[:first], *([joined] if len(joined.slots) else [])])
+        return Rows(self.schema, [*self.segments[:first], *([joined] if len(joined.slots) else [])], self.joining)
 
     def without_dead(self, alive: Alive) -> Rows:
         """The rows without most that are not alive: segments of which less than half are alive are rebuilt."""
@@ -117,7 +131,7 @@ class Rows:
                 kept.append(segment)
             elif living:
                 kept.append(segment.kept(alive))
-        return Rows(self.schema, kept) if changed else self
+        return Rows(self.schema, kept, self.joining) if changed else self
 
     def take(self, slots: Longs, names: Sequence[str] | None = None) -> pa.Table:
         """The rows of these slots, in their order, with all columns or some."""
