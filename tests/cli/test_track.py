@@ -177,7 +177,7 @@ def test_there_must_be_a_state_to_show_or_to_change(call: Call, capsys: pytest.C
     assert call(None) == 3
     assert "'state' does not hold a tracker" in capsys.readouterr().err
     assert call("op,id\ndelete,1\n", "--changes") == 3
-    assert "the first call takes a whole table" in capsys.readouterr().err
+    assert "the first call needs a whole table" in capsys.readouterr().err
     assert not Path("state").exists()
 
 
