@@ -64,6 +64,14 @@ def test_new_and_healed_violations_are_those_in_one_table_only(
         assert len(result.compared.new) == (now - was).total()
         assert len(result.compared.healed) == (was - now).total()
         assert result.passed == (not now - was)
+        if now - was:
+            assert result.finding.witness is not None
+            assert result.values is not None
+            shown = [result.values[role] for role in "st"]
+            read = "ab" if result.name == "fd" else "abc"
+            pair: Any = tuple(result.finding.witness if keyed else (tuple(row[c] for c in read) for row in shown if row))
+            assert (frozenset(pair) if result.name == "fd" else pair) in now - was, "the clash that is shown is new"
+            assert not keyed or pair == tuple(row["id"] for row in shown if row)
     assert report.ok == all(result.passed for result in report)
     assert Baseline.parsed(text, "a baseline").text() == text
 
@@ -82,6 +90,7 @@ def test_a_baseline_lets_known_violations_pass_and_names_the_healed(
     told = capsys.readouterr().out
     assert "2 violations in 2 rows, 2 of them new" in told, "both orders, as in the count"
     assert "healed since the baseline: 1 with 2" in told
+    assert "new since the baseline: 3 with 4" in told
     assert run([*check[:-1], "zip", "--baseline", str(file)]) == 3, "the key must be the same, and unique"
     past = tmp_path / "past"
     assert run([*check, "--history", str(past), "--mask", "nope"]) == 3

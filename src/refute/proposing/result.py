@@ -12,7 +12,7 @@ import pyarrow as pa
 from refute.discovery.result.discovery import Discovered, Discovery
 from refute.display.markup import table_part
 from refute.language.constraint import DenialConstraint
-from refute.language.rulebook import Dataset, Rule, RuleBook, Status, Tolerance
+from refute.language.rulebook import Dataset, Entry, Rule, RuleBook, Status, Tolerance
 from refute.language.rulebook.naming import distinct
 from refute.proposing.candidates import Candidate
 from refute.proposing.listing import Head
@@ -180,12 +180,7 @@ class Proposals(Discovery):
         parts = [(one, part) for one in chosen for part in self._parts(one)]
         names = distinct(part.name for _, part in parts)
         written = tuple(
-            replace(
-                part.entry(name, _together(one)),
-                tolerance=self.table.tolerance(part.entry(name, _together(one)).rules()),
-                description=one.sentence,
-                status=Status.PROPOSED,
-            )
+            self._written(part, part.entry(name, _together(one)))
             for (one, part), name in zip(parts, names, strict=True)
         )
         book = RuleBook(tuple(rule for entry in written for rule in entry.rules()), written, Dataset())
@@ -197,6 +192,12 @@ class Proposals(Discovery):
         under = [[f"with it: {one.text}" for one in rule.members if not _together(rule)] for rule in chosen]
         said = [[f"When proposed: {rule.evidence}.", *lines] for rule, lines in zip(chosen, under, strict=True)]
         return [lines for rule, lines in zip(chosen, said, strict=True) for _ in self._parts(rule)]
+
+    def _written(self, part: Candidate, entry: Entry) -> Entry:
+        """The entry as it is written. Where it is several rules, each has a sentence of its own, and not the first's."""
+        rules = entry.rules()
+        said = part.sentence if len(rules) == 1 else ""
+        return replace(entry, tolerance=self.table.tolerance(rules), description=said, status=Status.PROPOSED)
 
     def _parts(self, proposal: Proposal) -> tuple[Candidate, ...]:
         """The candidate, or what it stands for where each part must be given a tolerance of its own."""

@@ -10,7 +10,7 @@ from refute.display.differences import Marked, columns_of, marked_among, marked_
 from refute.display.spelling import revealed
 from refute.display.tones import Line, Span, Tone, line, without_tones
 from refute.relation.shown import id_text
-from refute.report.numbers import counted, plural
+from refute.report.numbers import counted, plural, some_of
 from refute.report.result import RuleResult, Standing
 from refute.report.suspects_as_text import NOT_LOOKED_FOR
 from refute.report.suspects_as_text import render as rendered_suspects
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CELL_WIDTH = 32
 FIRST_SUSPECTS = 5
-_GROUPS, _VALUES, _HEALED = 3, 4, 3
+_GROUPS, _VALUES, _NAMED = 3, 4, 3
 _EMPTY = "(empty)"
 _FETCHED = "gather"  # the method of rules whose rows Spark sent to this process
 _TONES = {Standing.ERROR: Tone.BAD, Standing.OK: Tone.GOOD}
@@ -83,9 +83,9 @@ def _details(result: RuleResult, exhibits: Exhibits, shown: int | None) -> Itera
     if compared is not None and compared.changed:
         yield line("the rule is not the one of the baseline, so all its violations are new")
     if compared is not None and compared.healed:
-        named = "; ".join(" with ".join(map(_cell, pair)) for pair in compared.healed[:_HEALED])
-        more = f" and {len(compared.healed) - _HEALED:,} more" if len(compared.healed) > _HEALED else ""
-        yield line((f"healed since the baseline: {named}{more}", Tone.GOOD))
+        yield line((f"healed since the baseline: {some_of(compared.healed, _NAMED, _cell)}", Tone.GOOD))
+    if compared is not None and compared.new and not compared.changed:
+        yield line((f"new since the baseline: {some_of(compared.new, _NAMED, _cell)}", _tone(result.state)))
     if finding.holds:
         return
     yield line(in_one_line(" ".join(result.sentence.split())))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from refute.detect.results import Witness
 from refute.display import in_json
 from refute.errors import DataError, OptionError
 from refute.faults import missing_file, not_utf8, unreadable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MOST = 100_000  # clashes of a rule that are named
+_LOOKED_AT = 10_000  # violations among which one that is new is looked for, to show it
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,39 @@ class Baseline:
         return SinceBaseline(sum(both.values()), _listed(found - known), _listed(known - found), changed)
 
 
+    def judged(self, report: Report, result: RuleResult) -> RuleResult:
+        """The result beside the baseline. If some of its violations are known, one that is new is its witness."""
+        compared = self.compared(report, result)
+        found = replace(result, compared=compared)
+        if not (compared.known and compared.new):
+            return found
+        symmetric = result.rule.constraint.is_symmetric
+        new = {_text(list(clash)) for clash in compared.new}
+        names = (_name(rows, symmetric) for rows in _rows(report, result, _LOOKED_AT))
+        place = next((place for place, name in enumerate(names) if name in new), None)
+        if place is None:
+            return found
+        clash = report.violations(result, place + 1).rows()[-1]
+        ids = tuple(row.row_id for row in clash)
+        named = ids if self.key else tuple(row.values for row in clash)
+        if _name(named, symmetric) not in new:  # as no order of violations is promised
+            return found
+        values: dict[str, dict[str, Any] | None] = dict.fromkeys(result.values or ())
+        values |= {row.role: _keyed(row.row_id, self.key) | row.values for row in clash}
+        return replace(found, finding=replace(found.finding, witness=Witness(*ids)), values=values)
+
+
+def _keyed(row_id: Any, key: Sequence[str]) -> dict[str, Any]:
+    """The values of a key by column."""
+    return row_id if isinstance(row_id, dict) else dict.fromkeys(key, row_id)
+
+
+def _name(rows: Sequence[Any], symmetric: bool) -> str:
+    """The JSON text that names a clash by its rows, or their values; in one order if both are the same clash."""
+    texts = [_text(row) for row in rows]
+    return f"[{', '.join(sorted(texts) if symmetric else texts)}]"
+
+
 def _listed(clashes: Counter[str]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(json.loads(text)) for text in sorted(clashes.elements()))
 
@@ -139,8 +174,7 @@ def _clashes(report: Report, result: RuleResult) -> Counter[str]:
                 rule=result.name,
                 most=MOST,
             )
-        texts = [_text(row) for row in rows]
-        found[f"[{', '.join(sorted(texts) if symmetric else texts)}]"] += 1
+        found[_name(rows, symmetric)] += 1
     return Counter({text: times // 2 for text, times in found.items()}) if symmetric else found
 
 

@@ -60,7 +60,9 @@ class Exhibits:
         wanted = self._clashes or FEW
         spare = _SPARE if wanted <= _MANY else 2  # at least for clashes that come in both directions
         if self._looks(result):
-            return list(map(self._quiet_clash, _varied(self._report.violations(result, wanted * spare).rows(), wanted)))
+            listed = list(map(self._quiet_clash, self._report.violations(result, wanted * spare).rows()))
+            news = [self.witness(name)] if result.compared is not None and result.values else []  # known ones after it
+            return _varied([*news, *listed], wanted)
         return _varied([self.witness(name), *self._glanced_at(name)], wanted)
 
     def _glanced_at(self, name: str) -> list[Clash]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from refute.report.result import RuleResult
@@ -27,6 +29,15 @@ def extent(result: RuleResult) -> str:
     if finding.violations is None or finding.rows is None:
         return "violated"
     return f"{plural(finding.violations, 'violation')} in {plural(finding.rows, 'row')}"
+
+
+def some_of(clashes: Sequence[tuple[Any, ...]], most: int, text_of: Callable[[Any], str]) -> str:
+    """A few clashes by what names their rows: `1 with 2; 1 with 3 and 7 more`, equal ones once."""
+    times = Counter(" with ".join(map(text_of, clash)) for clash in clashes)
+    shown = list(times)[:most]
+    named = "; ".join(text if times[text] == 1 else f"{text} ({times[text]:,} times)" for text in shown)
+    more = len(clashes) - sum(times[text] for text in shown)
+    return f"{named} and {more:,} more" if more else named
 
 
 def percent(share: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,7 +155,7 @@ class Report:
 
     def against(self, baseline: Baseline) -> Report:
         """The same report, where only violations that the baseline does not have fail."""
-        results = tuple(replace(result, compared=baseline.compared(self, result)) for result in self.results)
+        results = tuple(baseline.judged(self, result) for result in self.results)
         return Report(self.data, results, self._engine, self._discretion)
 
     def exhibits(self, clashes: int | None = None) -> Exhibits:

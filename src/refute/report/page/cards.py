@@ -10,7 +10,7 @@ from refute.display.differences import shortened
 from refute.display.markup import size_in_script
 from refute.language.render import render_condition
 from refute.report.as_text import clash_cells, text_of
-from refute.report.numbers import counted, percent, plural
+from refute.report.numbers import counted, percent, plural, some_of
 from refute.report.page.pictures import picture_of, trend
 from refute.report.result import RuleResult, Standing
 
@@ -28,7 +28,7 @@ WORDS = {
 _CELL = 60
 _STATIC = 5  # clashes that are there without a script
 _FOUND = 300  # letters of a rule that a search looks at
-_HEALED = 3
+_NAMED = 3
 Data = list[list[Any]]
 
 
@@ -102,9 +102,9 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
         found.append(f"Beside the baseline: {compared.known:,} known, {new:,} new, {healed:,} healed")
         if compared.changed:
             found.append("The rule is not the one of the baseline, so all its violations are new.")
-        named = "; ".join(" with ".join(map(_text, pair)) for pair in compared.healed[:_HEALED])
-        if named:
-            found.append(f"Healed: {named}{' and more' if healed > _HEALED else ''}")
+        for word, clashes in (("New", compared.new), ("Healed", compared.healed)):
+            if clashes:
+                found.append(f"{word}: {some_of(clashes, _NAMED, _text)}")
     return found
 
 
