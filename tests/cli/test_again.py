@@ -54,5 +54,5 @@ def test_init_suggests_to_read_the_table_as_it_did(capsys: pytest.CaptureFixture
     Path("many.csv").write_text("a;b\n" + "".join(f"{k % 5};{k % 5}\n" for k in range(40)), encoding="utf-8")
     assert run(["init", "many.csv", *CSV, "--columns", "a,b", "--out", "my rules.yaml"]) == 0
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said == "next: edit it, then run: refute check many.csv 'my rules.yaml' --engine local --delimiter ';'"
+    assert said == "Next: edit it, then run: refute check many.csv 'my rules.yaml' --engine local --delimiter ';'"
     assert run(shlex.split(said.partition("refute ")[2])) == 0

@@ -308,6 +308,7 @@ def test_a_null_breaks_a_rule_that_there_is_none(tmp_path: Path) -> None:
     failed = [result for result in report if not result.passed]
     assert [(one.name, one.finding.rows) for one in failed] == [("never_null[zip]", 1)]
     assert list(report.violations("never_null[zip]")) == [(7,)]
+    assert failed[0].sentence == "In every row, zip has a value.", "not that of the first column beside it"
     assert failed[0].rule.sentence == "In every row, zip has a value."
 
 

@@ -141,7 +141,11 @@ ODD_JSON: dict[str, tuple[bytes, str]] = {
     "bytes": (b'{"a":"\xff"}\n', "not UTF-8 text"),
     "name": (b'{"\xff":1}\n', "not UTF-8 text"),
     "half": (b'{"a":"\\ud800"}\n', "surrogate"),
-    "cut": (b'{"a":1}\n{"a"', "JSON parse error"),
+    "cut": (b'{"a":1}\n{"a"', "line 2 is not JSON"),
+    "kinds": (
+        b'{"a":1,"b":null}\n{"a":1.5,"b":"x"}\n{"a":2,"b":[]}\n',
+        "in line 3, column 'b' is a list, where line 2 has text",
+    ),
     "empty": (b"", "Empty JSON file"),
     "case": (b'{"A":1}\n{"a":2}\n', "differ only by case: .* has both 'A' and 'a'"),
 }

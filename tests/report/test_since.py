@@ -69,7 +69,9 @@ def test_new_and_healed_violations_are_those_in_one_table_only(
             assert result.values is not None
             shown = [result.values[role] for role in "st"]
             read = "ab" if result.name == "fd" else "abc"
-            pair: Any = tuple(result.finding.witness if keyed else (tuple(row[c] for c in read) for row in shown if row))
+            pair: Any = tuple(
+                result.finding.witness if keyed else (tuple(row[c] for c in read) for row in shown if row)
+            )
             assert (frozenset(pair) if result.name == "fd" else pair) in now - was, "the clash that is shown is new"
             assert not keyed or pair == tuple(row["id"] for row in shown if row)
     assert report.ok == all(result.passed for result in report)

@@ -79,9 +79,7 @@ def command(options: SharedOptions, page: Path, engine: str) -> Exit:
     if not options.quiet:
         from refute.report.as_text import lines  # which loads all that a report can do
 
-        say_lines([*lines(report), []])
-    if opened.on_spark:
-        _say(options, f"{suspects}\n")
+        say_lines([*lines(report, suspects=suspects), []])
     _say(options, f"{suspects.count:,} rows are to blame for all of that. {remark}")
     _say(options, _written(whole, page))
     _say(options, f"\n{_NEXT}")

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 import refute
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
+from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
 from refute.cli.places import Place, as_file, on_spark_alone, require_all, require_new
 from refute.cli.progress import following, waiting
@@ -148,6 +149,8 @@ def command(
             text = describe_proposals(data, found, top, tendencies=tendencies)
     if not options.quiet:
         say(text)
+        if out is None and len(found):
+            say(f"Next: {again('--out', 'rules.yaml')}   (the rules as a file, to edit and to check)")
     if html_file is not None:
         html_file.write(found.to_html(name=data), opened)
     if out is not None and not len(found) + len(found.almost):
@@ -156,8 +159,17 @@ def command(
         out.write(found.to_yaml(), opened)
         if not options.quiet:
             written = counted_rules(len(found) + len(found.almost), "proposed rule")
-            say(f"wrote {written} to {out.text}", err=True)
+            say(f"wrote {written} to {in_one_line(out.text)}", err=True)
+            say_next(out)
     return Exit.PARTIAL if found.partial else Exit.HOLDS
+
+
+def say_next(rules: Place) -> None:
+    """Say how the rules that this command has written are checked on its data."""
+    from refute.cli.check import command as checking
+
+    if not rules.is_stdout:
+        say(f"Next: edit it, then run: {again(command=checking, arguments=[rules.text])}", err=True)
 
 
 def _require_fitting(complete: bool, options: SharedOptions) -> None:
@@ -178,7 +190,7 @@ def _require_fitting(complete: bool, options: SharedOptions) -> None:
 def describe(name: str, found: CompleteDiscovery, top: int) -> str:
     """The best rules as text, then those that a few pairs break, then what was not searched."""
     shown = found.top(top)
-    best = f", the {len(shown)} best:" if shown else ""
+    best = f", {_best(len(shown))}" if shown else ""
     lines = [f"{name}: {counted_rules(len(found))} in {found.seconds:.1f} s{best}"]
     lines += [_line(rule) for rule in shown]
     if found.almost:
@@ -191,7 +203,7 @@ def describe(name: str, found: CompleteDiscovery, top: int) -> str:
 def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: bool = False) -> str:
     """The best rules in words, each with the rows to blame and what stands under it, then tendencies and notes."""
     shown = found.top(top)
-    best = f", the {len(shown)} best:" if len(shown) < len(found) else ":" if shown else ""
+    best = f", {_best(len(shown))}" if len(shown) < len(found) else ":" if shown else ""
     lines = [f"{name}: {counted_rules(len(found))} proposed in {found.seconds:.1f} s{best}"]
     for rule in shown:
         lines += _proposal(rule)
@@ -203,6 +215,10 @@ def describe_proposals(name: str, found: Proposals, top: int, *, tendencies: boo
         lines.append(f"and {counted_rules(len(found.tendencies), 'tendency', 'tendencies')}; --tendencies shows them")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
+
+
+def _best(number: int) -> str:
+    return "the best:" if number == 1 else f"the {number} best:"
 
 
 def _proposal(rule: Proposal) -> list[str]:

@@ -194,7 +194,7 @@ class Proposals(Discovery):
         return [lines for rule, lines in zip(chosen, said, strict=True) for _ in self._parts(rule)]
 
     def _written(self, part: Candidate, entry: Entry) -> Entry:
-        """The entry as it is written. Where it is several rules, each has a sentence of its own, and not the first's."""
+        """The entry as it is written. Several rules in one entry have sentences of their own."""
         rules = entry.rules()
         said = part.sentence if len(rules) == 1 else ""
         return replace(entry, tolerance=self.table.tolerance(rules), description=said, status=Status.PROPOSED)

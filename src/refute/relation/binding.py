@@ -58,8 +58,8 @@ def _check_condition(relation: Relation, condition: Condition, rule: str | None 
                 kind = check_column(relation, name, rule, where)
                 if kind.family not in (Family.STRING, Family.NULL):
                     raise SchemaError(
-                        f"column {kind} is not text, so nothing in it matches a regular expression{where}; cast it to "
-                        "text, or compare it with numbers or dates",
+                        f"column {kind} is not text, so nothing in it matches a regular expression{where}; read it as "
+                        "text (schema=, or --schema for the command), or compare it with numbers or dates",
                         column=name,
                         type=kind.family.value,
                         rule=rule,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from refute.detect.scenes import TalliedGroup, ValueTally
     from refute.report.exhibits import Clash, Exhibits
     from refute.report.report import Report
+    from refute.report.suspects import Suspects
 
 CELL_WIDTH = 32
 FIRST_SUSPECTS = 5
@@ -34,11 +35,14 @@ def render(report: Report) -> str:
     return without_tones(lines(report))
 
 
-def lines(report: Report, shown: int | None = None) -> Iterator[Line]:
-    """The lines, whose parts have tones; with `shown`, so many clashes or groups of each broken rule."""
+def lines(report: Report, shown: int | None = None, suspects: Suspects | None = None) -> Iterator[Line]:
+    """The lines, whose parts have tones; with `shown`, so many clashes or groups of each broken rule.
+
+    Suspects that somebody has found already are shown without a look whether finding them costs little.
+    """
     rows, rules = plural(report.data.rows, "row"), plural(len(report), "rule")
     yield line(f"{in_one_line(report.data.name)}: {rows}, {rules}, checked {_ENGINES[report.data.engine]}")
-    suspects = report.first_suspects
+    suspects = report.first_suspects if suspects is None else suspects
     if suspects is not None and suspects.count:
         yield from map(line, rendered_suspects(suspects, FIRST_SUSPECTS).split("\n"))
     elif suspects is None and report.has_suspects:

@@ -123,7 +123,6 @@ class Baseline:
         both = found & known
         return SinceBaseline(sum(both.values()), _listed(found - known), _listed(known - found), changed)
 
-
     def judged(self, report: Report, result: RuleResult) -> RuleResult:
         """The result beside the baseline. If some of its violations are known, one that is new is its witness."""
         compared = self.compared(report, result)

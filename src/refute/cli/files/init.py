@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 import refute
-from refute.cli.discover import counted_rules
+from refute.cli.discover import counted_rules, say_next
 from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
-from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
 from refute.cli.places import Place, as_file, require_all, require_new
 from refute.cli.progress import following, waiting
@@ -19,8 +18,7 @@ from refute.cli.terminal import hand_over, say
 from refute.display import in_one_line
 
 _EXAMPLES = (
-    "No rule is proposed for these rows. Rules look like this:",
-    "rules:",
+    "No rule is proposed for these rows. Rules look like this; lines such as these replace the `[]` of `rules` below:",
     '- {name: zip_fixes_city, fd: "zip -> city"}',
     '- {name: one_id, unique: "id"}',
     '- {name: rate_is_a_percentage, row: "rate >= 0 and rate <= 100", severity: warn}',
@@ -95,8 +93,5 @@ def command(
             )
         else:
             say(f"wrote {counted_rules(len(found), 'proposed rule')} to {in_one_line(out.text)}", err=True)
-            from refute.cli.check import command as checking
-
-            then = again(command=checking, arguments=[out.text])
-            say(f"next: edit it, then run: {then}", err=True)
+            say_next(out)
     return Exit.PARTIAL if found.partial else Exit.HOLDS

@@ -36,7 +36,11 @@ def _inferred(file: Path) -> pa.Table:
     """The table of the types that Arrow infers from the values, but with every digit of whole numbers."""
     with reading(file):
         text = JsonText.of(file)
-        table = _parsed(text)
+        try:
+            table = _parsed(text)
+        except pa.ArrowInvalid:
+            _require_alike(text, file)  # which says more than Arrow does
+            raise
         # Text of the shape of a time is text, as for every other reader of JSON.
         dates = [pa.field(field.name, pa.string()) for field in table.schema if pa.types.is_timestamp(field.type)]
         if dates:
@@ -55,6 +59,31 @@ def _parsed(text: JsonText, schema: pa.Schema | None = None) -> pa.Table:
         read_options=arrow_json.ReadOptions(block_size=max(_BLOCK, text.longest + 1)),
         parse_options=arrow_json.ParseOptions(explicit_schema=schema),
     )
+
+
+def _require_alike(text: JsonText, file: Path) -> None:
+    """Raises DataError for a line that is not JSON, or that has another kind of value in a column than lines before."""
+    known: dict[str, tuple[str, int]] = {}
+    for number, line in text.lines():
+        for name, value in _row(line, number, file, whole=float).items():
+            if value is None:
+                continue
+            kind = _kind(value)
+            before, first = known.setdefault(name, (kind, number))
+            if before != kind:
+                reason = f"in line {number:,}, column {name!r} is {kind}, where line {first:,} has {before}"
+                raise unreadable(str(file), reason, line=number)
+
+
+def _kind(value: Any) -> str:
+    """A kind of values that Arrow does not put into one column with others."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def _with_whole_numbers(table: pa.Table, text: JsonText, file: Path, names: Sequence[str]) -> pa.Table:
@@ -93,8 +122,9 @@ def _cells(file: Path, schema: Schema, seen: dict[str, None]) -> dict[str, pa.Ch
 
 def _row(line: bytes, number: int, file: Path, whole: Any = str) -> dict[str, Any]:
     """The object of a line; numbers are texts, but whole ones what `whole` makes of them."""
+    other = float if whole is float else str
     try:
-        row = json.loads(line, parse_int=whole, parse_float=str, parse_constant=str)
+        row = json.loads(line, parse_int=whole, parse_float=other, parse_constant=other)
     except json.JSONDecodeError as error:
         raise unreadable(str(file), f"line {number:,} is not JSON: {not_json(error)}", line=number) from error
     assert isinstance(row, dict)  # as it begins with a brace
