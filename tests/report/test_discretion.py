@@ -12,6 +12,7 @@ import refute as rf
 from refute.cli.app import run
 from refute.errors import SchemaError
 from refute.faults import in_references, ragged_row, repeated_key
+from refute.report.baseline import Baseline
 
 ROWS = 'id,zip,city,qty\nKEY-1,ZIP-9,Berlin,1\nKEY-2,ZIP-9,Berlin,2\nKEY-3,ZIP-9,Bernau,3\nKEY-4,ZIP-8,Leipzig,"-4"\n'
 RULES = """version: 1
@@ -93,6 +94,20 @@ def test_an_error_without_hidden_values_has_none_among_its_facts_either() -> Non
     assert str(cut) == "DataError: ***", "what cannot be found is not shown in part"
     other = in_references(ragged_row("zips.csv", "A-2,b"), ["zip"])
     assert str(other.hiding(lambda name: name is None, "***")).endswith("too few cells: ***")
+
+
+def test_listed_violations_and_baselines_hide_too() -> None:
+    table = pa.table({"id": [1, 2, 3], "zip": ["z", "z", "z"], "city": ["secret a", "secret a", "secret b"]})
+    before = Baseline.of(rf.check(pa.concat_tables([table, table.slice(2)]), "zip -> city"))
+    report = rf.check(table, "zip -> city").hiding("city")
+    clash = report.violations("zip_fixes_city").rows()[0]
+    assert [row.values for row in clash] == [{"zip": "z", "city": "***"}] * 2
+    assert report.violations("zip_fixes_city").to_arrow().column_names == ["s", "t", "s_zip", "t_zip"]
+    since = report.against(before)
+    compared = since["zip_fixes_city"].compared
+    assert compared is not None
+    assert (compared.known, len(compared.new), len(compared.healed)) == (2, 0, 2)
+    assert "secret" not in str(since) + since.to_html() + since.to_json() + repr(compared)
 
 
 def test_a_baseline_does_not_hold_hidden_values(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

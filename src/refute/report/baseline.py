@@ -135,7 +135,7 @@ class Baseline:
         place = next((place for place, name in enumerate(names) if name in new), None)
         if place is None:
             return found
-        clash = report.violations(result, place + 1).rows()[-1]
+        *_, clash = report.clashes(result, place + 1)
         ids = tuple(row.row_id for row in clash)
         named = ids if self.key else tuple(row.values for row in clash)
         if _name(named, symmetric) not in new:  # as no order of violations is promised
@@ -179,11 +179,10 @@ def _clashes(report: Report, result: RuleResult) -> Counter[str]:
 
 def _rows(report: Report, result: RuleResult, most: int) -> Iterator[tuple[Any, ...]]:
     """What names the rows of each violation: their keys, else their values."""
-    listed = report.violations(result, most)
     if report.data.key:
-        yield from listed
+        yield from report.violations(result, most)
         return
-    for clash in listed.rows():
+    for clash in report.clashes(result, most):
         yield tuple(row.values for row in clash)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
     from refute.report.baseline import Baseline
+    from refute.report.exhibits import Clash
     from refute.report.history import PastRuns
 
 
@@ -135,12 +136,14 @@ class Report:
     def violations(self, rule: str | RuleResult, limit: int | None = None) -> Violations:
         """The clashing rows of a rule, as `refute.violations` returns them; the table is not opened again.
 
-        Columns that the report hides are left out; `s` and `t` name rows by their key nonetheless.
+        Columns that the report hides are left out, and `***` in `rows()`; `s` and `t` name rows by key nonetheless.
         """
         result = self._named(rule) if isinstance(rule, str) else rule
-        hidden = self._discretion
-        columns = [name for name in result.columns if not hidden.hides(name)] if hidden else None
-        return Violations(self._engine, result.rule, limit, columns=columns)
+        return Violations(self._engine, result.rule, limit, discretion=self._discretion)
+
+    def clashes(self, result: RuleResult, limit: int) -> Iterator[Clash]:
+        """Some violations of a rule with all values that it reads, hidden ones too: what a baseline compares."""
+        yield from Violations(self._engine, result.rule, limit).rows()
 
     def hiding(self, *columns: str, values: bool = True) -> Report:
         """The same report without the values of these columns, or with `values=False` without any: `***` is shown.
@@ -155,7 +158,8 @@ class Report:
 
     def against(self, baseline: Baseline) -> Report:
         """The same report, where only violations that the baseline does not have fail."""
-        results = tuple(baseline.judged(self, result) for result in self.results)
+        judged = (baseline.judged(self, result) for result in self.results)
+        results = tuple(result.hiding(self._discretion, self.data.key) for result in judged)
         return Report(self.data, results, self._engine, self._discretion)
 
     def exhibits(self, clashes: int | None = None) -> Exhibits:

@@ -12,6 +12,7 @@ from refute.errors import whole_number
 from refute.faults import needing, unknown_column, wrong_value
 from refute.language.rulebook import Rule
 from refute.relation.shown import id_text, shown_values
+from refute.report.discretion import OPEN, Discretion
 
 if TYPE_CHECKING:
     import pandas
@@ -27,11 +28,18 @@ class Violations:
     key, if there is one, and the columns that the rule reads, as `s_city` and `t_city`."""
 
     def __init__(
-        self, engine: Engine, rule: Rule, limit: int | None = None, *, columns: Sequence[str] | None = None
+        self,
+        engine: Engine,
+        rule: Rule,
+        limit: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        discretion: Discretion = OPEN,
     ) -> None:
         """At most `limit` of them, if given; raises OptionError for anything but a number above 0.
 
-        `columns` are those to show of both rows, beside the key: by default all that the rule reads.
+        `columns` are those to show of both rows, beside the key: by default all that the rule reads, without those that
+        `discretion` hides.
         """
         self.limit = None if limit is None else whole_number("limit", limit)
         if self.limit is not None and self.limit < 1:
@@ -40,13 +48,15 @@ class Violations:
         if isinstance(columns, str):
             raise wrong_value("columns", "a list of names", columns)
         columns = None if columns is None else list(dict.fromkeys(columns))
-        self._engine, self._columns = engine, columns
+        self._engine, self._columns, self._discretion = engine, columns, discretion
         self._is_here = bool(getattr(engine, "is_here", False))
         (fitted,) = engine.fitted([rule])
         for name in columns or ():
             if name not in engine.columns:
                 raise unknown_column(name, engine.columns)
-        self._clashes = engine.clashes(fitted, self.limit, fitted.constraint.columns if columns is None else columns)
+        if columns is None:
+            columns = [name for name in fitted.constraint.columns if not discretion.hides(name)]
+        self._clashes = engine.clashes(fitted, self.limit, columns)
 
     def close(self) -> None:
         """Release what Spark keeps of the table because of `persist`."""
@@ -107,7 +117,11 @@ class Violations:
 
     def rows(self) -> list[tuple[ClashingRow, ...]]:
         """For each violation its rows, with the columns that the rule reads; all of them come to this process."""
-        return self._clashes.rows()
+        found = self._clashes.rows()
+        if not self._discretion:
+            return found
+        shown = self._discretion.values
+        return [tuple(ClashingRow(row.role, row.row_id, shown(row.values)) for row in clash) for clash in found]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self._clashes.pairs():
@@ -120,7 +134,8 @@ class Violations:
         if not self._is_here:
             return table_part(repr(self), ("columns",), [(name,) for name in self.schema.names])
         most = min(self.limit or _SHOWN, _SHOWN)
-        found = Violations(self._engine, self.rule, most, columns=self._columns).to_arrow()
+        how: dict[str, Any] = {"columns": self._columns, "discretion": self._discretion}
+        found = Violations(self._engine, self.rule, most, **how).to_arrow()
         rows = list(zip(*(map(id_text, shown_values(column)) for column in found.columns), strict=True))
         return table_part(repr(self), found.column_names, rows)
 

@@ -99,7 +99,8 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
         found.append(f"{percent(rows / n_rows)} of the rows take part in a violation")
     if compared is not None:
         new, healed = len(compared.new), len(compared.healed)
-        found.append(f"Beside the baseline: {compared.known:,} known, {new:,} new, {healed:,} healed")
+        what = "row" if result.rule.constraint.is_single_row else "pair"
+        found.append(f"Beside the baseline: {plural(compared.known, f'known {what}')}, {new:,} new, {healed:,} healed")
         if compared.changed:
             found.append("The rule is not the one of the baseline, so all its violations are new.")
         for word, clashes in (("New", compared.new), ("Healed", compared.healed)):
