@@ -251,7 +251,7 @@ def test_the_names_of_rules_stand_below_each_other_and_one_is_not_many() -> None
     book = {"version": 1, "rules": [{"name": "x", "unique": "a"}, {"name": "y", "unique": "b"}]}
     lines = str(rf.check(table, rf.RuleBook.of(book), name="two")).splitlines()
     assert lines[0] == "two: 2 rows, 2 rules, checked in this process"
-    assert lines[1] == "Suspects: 1 row; no fewer can do", "what to look at comes first"
+    assert lines[1] == "Suspects: 1 row; no fewer will do", "what to look at comes first"
     assert lines.index("error x: 2 violations in 2 rows") > 1
     assert lines[-3:-1] == ["ok    y: holds", "      1 row skipped because of nulls"]
     assert lines[-1] == "1 rule failed, 1 passed; exit code 1"

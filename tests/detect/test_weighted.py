@@ -59,3 +59,6 @@ def test_a_large_table_of_few_distinct_rows_has_the_counts_of_the_sweep() -> Non
         assert rf.count(table, text) == rf.count(table, text, method="sweep")
         (quick,), (swept,) = rf.check(table, text), rf.check(table, text, method="sweep")
         assert (quick.finding.violations, quick.finding.rows) == (swept.finding.violations, swept.finding.rows)
+    assert "distinct rows" in str(rf.explain(table, "not (s.a < t.a and s.b >= t.b and s.c != t.c)")), (
+        "numbers lie far apart"
+    )

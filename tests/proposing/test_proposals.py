@@ -208,7 +208,7 @@ def test_rows_that_repeat_others_count_once_and_that_is_said() -> None:
         "e": [0, 1, 1, 0],
     }
     found = rf.propose(pa.table({name: values * 300 for name, values in few.items()}))
-    assert any("only 4 of 1,200 rows differ" in note for note in found.notes)
+    assert any("only 4 of 1,200 rows are distinct" in note for note in found.notes)
     assert not any("->" in text for text in texts(found))
 
 
@@ -277,7 +277,7 @@ def test_keys_of_rows_that_repeat_are_keys_of_all_rows() -> None:
     few = pa.table({f"c{k}": random_rows.integers(0, 5 if k % 2 else 30, 60) for k in range(6)})
     table = few.take(random_rows.integers(0, 60, 900)).append_column("id", pa.array(range(900)))
     found = rf.propose(table)
-    assert any("rows differ" in note for note in found.notes)
+    assert any("rows are distinct" in note for note in found.notes)
     assert [one.text for one in found.rules if one.kind == "key"] == ["unique(id)"]
     assert not any(one.kind == "key" for one in found.tendencies)
     report = rf.check(table, found.book())
@@ -288,7 +288,7 @@ def test_keys_of_rows_that_repeat_are_keys_of_all_rows() -> None:
 def test_what_is_found_among_rows_that_differ_is_true_of_all_rows() -> None:
     table = repeated()
     found = rf.propose(table)
-    assert found.notes == ("only 60 of 2,000 rows differ; rows that repeat another were counted once",)
+    assert found.notes == ("only 60 of 2,000 rows are distinct; rows that repeat another were counted once",)
     said = [one for head in (*found.rules, *found.tendencies) for one in (head, *head.members)]
     (key,) = (one for one in said if one.kind == "key")
     assert key.evidence == "3 of 2,000 rows break it"

@@ -203,7 +203,7 @@ def test_what_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     refused = (
         (fed([some(99, seed), rows[3]]), "the feed inserts keys that already exist: id = 3"),
         (fed([rows[0], some(77, seed)], "delete"), "updates or deletes keys that do not exist: id = 77"),
-        (fed([some(50, seed), some(50, seed)]), "several changes of one key came together"),
+        (fed([some(50, seed), some(50, seed)]), "several changes of one key arrived together"),
         (fed([{**some(51, seed), "id": None}]), "null"),
     )
     for table, said in refused:

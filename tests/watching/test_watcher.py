@@ -286,10 +286,10 @@ def test_several_changes_of_one_key_need_an_order(tmp_path: Path) -> None:
     moved = rows(id=[3, 2], city=["z", "y"], op=["update_postimage", "update_preimage"])
     assert watcher.take(2, QUERY, moved) is not None  # another key
     assert watcher.live_engine().relation.arrow.column("id").to_pylist() == [1, 3]
-    with pytest.raises(DataError, match=r"several changes of one key came together, and no column is named .*: id = 1"):
+    with pytest.raises(DataError, match=r"several changes of one key arrived together, and order= names .*: id = 1"):
         watcher.take(3, QUERY, rows(id=[1, 1], op=["update", "delete"]))
     watcher = opened(tmp_path, op="op", order="note")
-    with pytest.raises(DataError, match=r"and 'note', their order, is equal in them: id = 1"):
+    with pytest.raises(DataError, match=r"and 'note', their order, has the same value in them: id = 1"):
         watcher.take(3, QUERY, rows(id=[1, 1], note=[5, 5], op=["update", "delete"]))
     watcher = opened(tmp_path, op="op", order="note")
     with pytest.raises(DataError, match="row 1 of the feed has no value in 'note', its order"):

@@ -34,7 +34,7 @@ class RuleBlame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blame:
-    """The suspects of a table, and why. `bound` is proven: no fewer rows can do."""
+    """The suspects of a table, and why. `bound` is proven: no fewer rows will do."""
 
     suspects: Flags
     bound: int

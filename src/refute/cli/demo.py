@@ -119,7 +119,7 @@ def _opened(options: SharedOptions, engine: str, starting: Future[SparkSession] 
             raise
         return open_data(str(TABLE), "local", options), f"This process checked them, as Spark did not start: {error}."
     where = options.master or options.remote or "embedded in this process"
-    return Opened(str(TABLE), {"engine": "spark"}, session), f"Spark checked them ({where}), and would on a cluster."
+    return Opened(str(TABLE), {"engine": "spark"}, session), f"Spark checked them ({where}), as it would on a cluster."
 
 
 def _written(report: refute.Report, page: Path) -> str:

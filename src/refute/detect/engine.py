@@ -70,7 +70,7 @@ class SuspectListing(Protocol):
     n_rows: int
     n_suspects: int
     key: tuple[str, ...]  # the columns that `row` stands for; none where it is a position
-    bound: int  # no fewer rows can do
+    bound: int  # no fewer rows will do
     blamed: dict[str, int]  # how many of the suspects each rule blames
     notes: tuple[str, ...]  # how they were found, where that is worth a word
 

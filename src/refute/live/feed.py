@@ -67,10 +67,10 @@ def net_changes(state: State, changes: Any, op: str, turns: Turns | None = None)
     if turns is not None:
         together = np.zeros(len(order), np.bool_)
         together[order[1:]] = ~first[1:] & (ranks[order[1:]] == ranks[order[:-1]])
-        hint = "and no column is named with order= that puts them in order"
+        hint = "and order= names no column that puts them in order"
         if turns.column is not None:
-            hint = f"and {turns.column!r}, their order, is equal in them"
-        refuse_keys(keys, state.key, together, f"several changes of one key came together, {hint}")
+            hint = f"and {turns.column!r}, their order, has the same value in them"
+        refuse_keys(keys, state.key, together, f"several changes of one key arrived together, {hint}")
     _refuse_steps(state, keys, operations, there, order, first)
     last = np.append(first[1:], True)[: len(order)]
     starts, ends = order[first], order[last]

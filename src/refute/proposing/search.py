@@ -78,7 +78,7 @@ def unread_note(relation: Relation, names: Iterable[str]) -> list[str]:
 
 def repeated_note(differ: int, n_rows: int) -> str:
     """What is said where rows that repeat others count once."""
-    return f"only {differ:,} of {n_rows:,} rows differ; rows that repeat another were counted once"
+    return f"only {differ:,} of {n_rows:,} rows are distinct; rows that repeat another were counted once"
 
 
 def few_note(n_rows: int, limits: Limits) -> str:
@@ -98,7 +98,7 @@ def heads_of(
 ) -> Heads:
     """The list of what a search found since its watch was started."""
     few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
-    stopped = () if complete else ("the search was stopped; what it had not looked at yet may hold further rules",)
+    stopped = () if complete else ("the search was stopped; there may be more rules in what it had not examined",)
     heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))

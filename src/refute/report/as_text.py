@@ -85,7 +85,7 @@ def _details(result: RuleResult, exhibits: Exhibits, shown: int | None) -> Itera
     if finding.skipped_nulls:
         yield line(f"{plural(finding.skipped_nulls, 'row')} skipped because of nulls")
     if compared is not None and compared.changed:
-        yield line("the rule is not the one of the baseline, so all its violations are new")
+        yield line("the rule differs from the one in the baseline, so all its violations are new")
     if compared is not None and compared.healed:
         yield line((f"healed since the baseline: {some_of(compared.healed, _NAMED, _cell)}", Tone.GOOD))
     if compared is not None and compared.new and not compared.changed:

@@ -54,7 +54,7 @@ class Suspect(NamedTuple):
 class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
-    `count` rows go; no fewer than `lower_bound` can do, which is proven. `shares` says what part of all rows each rule
+    `count` rows go; no fewer than `lower_bound` will do, which is proven. `shares` says what part of all rows each rule
     blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
     """
 
@@ -90,12 +90,12 @@ class Suspects:
 
     @property
     def summary(self) -> str:
-        """How many they are, and how few they could be: `17 rows; no fewer than 15 can do`."""
+        """How many they are, and how few they could be: `17 rows; no fewer than 15 will do`."""
         if self.count == 0:
             return "no rows"
         if self.exact:
-            return f"{plural(self.count, 'row')}; no fewer can do"
-        return f"{plural(self.count, 'row')}; no fewer than {self.lower_bound:,} can do"
+            return f"{plural(self.count, 'row')}; no fewer will do"
+        return f"{plural(self.count, 'row')}; no fewer than {self.lower_bound:,} will do"
 
     def split(self) -> tuple[Any, Any]:
         """The rows that stay, and the suspects, which have one more column `refute`: a list of why each is one."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 _CELL = 80  # characters of a value; its file has the whole of it
 NOT_LOOKED_FOR = (
-    "not looked for unasked, as that may take longer than the check; --suspects F or report.suspects finds them"
+    "not searched for by default, as that may take longer than the check; --suspects F or report.suspects finds them"
 )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LOOPBACK = "127.0.0.1"
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 _REFRESH = 5  # seconds after which a browser asks again
-_NOTHING = "<!doctype html><meta charset=utf-8><title>refute watch</title><p>No batch has come yet.</p>"
+_NOTHING = "<!doctype html><meta charset=utf-8><title>refute watch</title><p>No batch has arrived yet.</p>"
 
 
 class PageServer:

@@ -59,7 +59,7 @@ class Webhook:
                 if self._waiting.qsize() >= _WAITING:
                     with contextlib.suppress(queue.Empty):
                         self._waiting.get_nowait()
-                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait, and the oldest is dropped")
+                    self._warn(f"--webhook {self._url}: more than {_WAITING} changes wait; the oldest is dropped")
                 self._waiting.put((name, {"rule": name, "batch": batch, "time": time_of, **state}))
 
     def close(self, patience: float = 10.0) -> None:
@@ -83,7 +83,9 @@ class Webhook:
             try:
                 write_text(self._kept, json.dumps(told) + "\n")
             except OSError as error:
-                self._warn(f"--webhook {self._url}: {name!r} is posted, but cannot be noted in {self._kept}: {error}")
+                self._warn(
+                    f"--webhook {self._url}: {name!r} was posted, but this cannot be recorded in {self._kept}: {error}"
+                )
 
     def _posted(self, body: bytes) -> str | None:
         """None once it is posted; else what kept it from being, and how often it was tried."""

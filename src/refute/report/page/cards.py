@@ -100,9 +100,11 @@ def _remarks(result: RuleResult, n_rows: int) -> list[str]:
     if compared is not None:
         new, healed = len(compared.new), len(compared.healed)
         what = "row" if result.rule.constraint.is_single_row else "pair"
-        found.append(f"Beside the baseline: {plural(compared.known, f'known {what}')}, {new:,} new, {healed:,} healed")
+        found.append(
+            f"Compared with the baseline: {plural(compared.known, f'known {what}')}, {new:,} new, {healed:,} healed"
+        )
         if compared.changed:
-            found.append("The rule is not the one of the baseline, so all its violations are new.")
+            found.append("The rule differs from the one in the baseline, so all its violations are new.")
         for word, clashes in (("New", compared.new), ("Healed", compared.healed)):
             if clashes:
                 found.append(f"{word}: {some_of(clashes, _NAMED, _text)}")
