@@ -36,6 +36,15 @@ def test_every_rule_stands_under_one_head_that_is_no_weaker(blamed: tuple[int, .
         assert all(one.figures.score <= head.candidate.figures.score for one in head.members), head.candidate
 
 
+def test_keys_that_are_equal_are_one_and_each_equality_that_is_written_says_something_new() -> None:
+    names = [f"k{place}" for place in range(3)]
+    table = pa.table({name: range(50) for name in names} | {"part": [place % 3 for place in range(50)]})
+    found = rf.propose(table)
+    assert [(one.text, len(one.members)) for one in found.rules if one.kind == "key"] == [("unique(k0)", 2)]
+    equal = [(one.text, len(one.members)) for one in found.rules if one.kind == "comparison" and " = " in one.text]
+    assert equal == [("row(k0 = k1)", 1), ("row(k0 = k2)", 0)]
+
+
 def test_a_column_that_is_named_twice_is_one() -> None:
     table = people(200)
     once, twice = (rf.propose(table, columns=names) for names in (["zip", "city"], ["zip", "city", "zip"]))
@@ -49,6 +58,9 @@ def test_both_bounds_of_a_column_have_their_own_tolerance() -> None:
     book = rf.propose(table, kinds="domain").book()
     report = rf.check(table, book)
     assert [str(rule.tolerance.suspects) for rule in book] == ["0.2%", "0.5%"]
+    assert [rule.description for rule in book] == [
+        f"In every row, share is {bound}." for bound in ("at least 0", "at most 100")
+    ]
     assert report.ok
 
 

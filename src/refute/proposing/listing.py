@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from refute.proposing.candidates import Candidate, RuleShape
 
-_SAME_LIFT = 0.85  # of both directions, for two columns to say the same
+_SAME_LIFT = 0.85  # of both directions, or of an equality, for two columns to say the same
 _EXTRA_COLUMN = 0.9
 _WITHOUT_CHANCE = 0.5  # what rules that are not held against chance count for, beside those that are
 
@@ -30,8 +30,9 @@ def listed(candidates: Sequence[Candidate], n_rows: int) -> list[Head]:
     ranks = {one: rank(one, n_rows) for one in shortest}
     classes = Classes(shortest)
     heads: dict[tuple[object, ...], Head] = {}
+    equal = Equalities()
     for one in sorted(shortest, key=lambda one: _strength(one, ranks[one])):
-        key = classes.key(one)
+        key = equal.key(one) if is_equality(one) else classes.key(one)
         if key in heads:
             heads[key].members.append(one)
         else:
@@ -81,10 +82,34 @@ def minimal(known: Sequence[Candidate]) -> list[Candidate]:
     return kept
 
 
-class Classes:
-    """Which columns say the same as which, and which follow from which, by the dependencies that were found."""
+def is_equality(one: Candidate) -> bool:
+    """Whether it says that two columns are equal in every row."""
+    return one.shape is RuleShape.COMPARISON and one.form == "="
 
-    def __init__(self, candidates: Iterable[Candidate]) -> None:
+
+class Equalities:
+    """Which columns are equal by the equalities that were said so far: what follows from these is not said again."""
+
+    def __init__(self) -> None:
+        self._sets: dict[str, frozenset[str]] = {}
+        self._first: dict[frozenset[str], tuple[object, ...]] = {}
+
+    def key(self, one: Candidate) -> tuple[object, ...]:
+        """A key of its own for an equality that is new, else that of one of those from which it follows."""
+        left, right = (self._sets.get(name, frozenset([name])) for name in one.right)
+        if left == right:
+            return self._first[left]
+        own = (one.shape, one.right, one.form)
+        both = left | right
+        self._first[both] = self._first.get(left) or self._first.get(right) or own
+        self._sets |= dict.fromkeys(both, both)
+        return own
+
+
+class Classes:
+    """Which columns say the same as which, and which follow from which, by dependencies and equalities."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
         self._fixes: dict[str, set[str]] = {}
         errors: dict[tuple[str, str], float] = {}
         names: set[str] = set()
@@ -93,6 +118,11 @@ class Classes:
             if one.shape is RuleShape.DEPENDENCY and len(one.left) == 1 and one.figures.score >= _SAME_LIFT:
                 self._fixes.setdefault(one.left[0], set()).add(one.right[0])
                 errors[one.left[0], one.right[0]] = one.figures.error
+        for one in candidates:
+            if is_equality(one) and one.figures.score >= _SAME_LIFT:  # also where no values repeat
+                a, b = one.right
+                errors.setdefault((a, b), one.figures.error)
+                errors.setdefault((b, a), one.figures.error)
         self._class = {name: name for name in names}
         for a, b in sorted(errors):
             there, back = errors[a, b], errors.get((b, a))
@@ -121,8 +151,6 @@ class Classes:
             return ("same", right) if left == right else (one.shape, left, right)
         if (one.shape is RuleShape.NOT_NULL or one.form == "not negative") and one.figures.blame == 0:
             return (one.shape, one.form)
-        if one.shape is RuleShape.COMPARISON and one.form == "=":
-            return (one.shape, self.of(one.right), one.form)
         if one.shape in (RuleShape.ORDER, RuleShape.COMPARISON):
             first, second = one.right
             return (one.shape, self.of(one.left), self.of((first,)), self.of((second,)), one.form)
