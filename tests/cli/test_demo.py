@@ -45,6 +45,7 @@ def test_a_page_that_cannot_be_written_does_not_end_the_demonstration(
 def test_where_spark_does_not_start_this_process_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("pyspark")
 
     def no_java(*given: Any, **named: Any) -> Future[Any]:
         failed: Future[Any] = Future()

@@ -164,7 +164,7 @@ def test_the_error_names_the_column_and_the_types_found(values: list[Any], words
                 ask(frame, "unique(a)")
 
 
-NULLS = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, Decimal("NaN"), np.datetime64("NaT")]
+NULLS = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, Decimal("NaN"), np.datetime64("NaT", "ns")]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_offsets_of_parts_of_a_second_count() -> None:
 
 
 def test_a_nan_or_nat_of_any_kind_is_null_beside_values_of_another() -> None:
-    for null in (Decimal("NaN"), np.datetime64("NaT"), np.timedelta64("NaT"), float("nan")):
+    for null in (Decimal("NaN"), np.datetime64("NaT", "us"), np.timedelta64("NaT", "us"), float("nan")):
         assert rf.count(pd.DataFrame({"a": pd.Series(["x", null, "x"], dtype=object)}), "unique(a)") == 2
 
 

@@ -78,6 +78,35 @@ def test_an_unclosed_quote_is_refused_with_its_line(spark: SparkSession, tmp_pat
     assert (caught.value.facts["path"], caught.value.facts["line"]) == (str(tmp_path / "2.csv"), 4)
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('a,b\n1,"x\n"""\n', None),  # a cell whose last line is a quote
+        ('a,b\n1,"x\n\n"\n\n', None),
+        ('a,b\n1,"x\ny"\n2,"z\n3,""w\n', 4),
+        ('a,b\r\n1,"x\r\n', 2),
+        ('a,b\n1,"x\n' + "k" * 12_000 + '""y', 2),
+    ],
+)
+def test_an_unclosed_quote_is_refused_in_files_that_only_spark_sees(
+    spark: SparkSession, tmp_path: Path, content: str, line: int | None
+) -> None:
+    mount = f"fs.viewfs.mounttable.{tmp_path.name.replace('_', '-')}.link./in"
+    place = f"viewfs://{mount.split('.')[3]}/in"
+    (tmp_path / "1.csv").write_text('a,b\n0,"x\ny"\n')
+    (tmp_path / "2.csv").write_bytes(content.encode())
+    spark.conf.set(mount, tmp_path.as_uri())
+    try:
+        if line is None:
+            assert rf.count(f"{place}/*.csv", "unique(b)", engine="spark") == 0
+            return
+        with pytest.raises(DataError, match="never closed") as caught:
+            rf.count(f"{place}/*.csv", "unique(b)", engine="spark")
+        assert (caught.value.facts["path"], caught.value.facts["line"]) == (f"{place}/2.csv", line)
+    finally:
+        spark.conf.unset(mount)
+
+
 @pytest.mark.parametrize("content", [b"a,b\n1,x\r\n2,x\n", b"a,b\n1,\r\n2,\n", b"a,b\r\n1,x\n2,x\r\n3,x\n"])
 @pytest.mark.parametrize("options", [{}, {"schema": "a bigint, b string"}])
 def test_lines_that_end_in_two_ways_are_refused(

@@ -38,13 +38,17 @@ def refuse_unclosed(file: Path, last: str | None, options: CsvOptions) -> None:
     tail, lines = _tail(file, 2 * len(written) + _AROUND)
     closed = tail.rstrip(b"\r\n").endswith(written + quote.encode(options.encoding))
     if tail.endswith(written) and not closed:
-        line = lines - written.count(b"\n") + 1
-        raise DataError(
-            f"{file}:{line}: the quote that opens here is never closed, so all that follows would be one cell; close "
-            "it, or choose another quote character, or none, with the options for CSV",
-            path=str(file),
-            line=line,
-        )
+        raise unclosed(str(file), lines - written.count(b"\n") + 1)
+
+
+def unclosed(file: str, line: int) -> DataError:
+    """The error for a quote that opens on a line and is never closed."""
+    return DataError(
+        f"{file}:{line}: the quote that opens here is never closed, so all that follows would be one cell; close "
+        "it, or choose another quote character, or none, with the options for CSV",
+        path=file,
+        line=line,
+    )
 
 
 def _tail(file: Path, size: int) -> tuple[bytes, int]:

@@ -19,15 +19,17 @@ from refute.errors import InferredTypesWarning
 from refute.faults import mixed_line_ends, not_utf8
 from refute.language.addresses import is_local_address, local_path
 from refute.relation.read.csv import last_cells
+from refute.relation.read.csv_ends import unclosed
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_encoded
 from refute.relation.read.schema import CellType, Schema
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.files import Listing
-from refute.spark.source.positions import BLOCK, FILE, FileLayout, block_facts, located
+from refute.spark.source.positions import BLOCK, FILE, ID, FileLayout, block_facts, located
 
 _PUT_IN_PLACE = "\N{REPLACEMENT CHARACTER}"
-_UNREAD, _BROKEN, _RETURNS = "unread", "broken", "returns"
+_UNREAD, _BROKEN, _RETURNS, _LAST, _LINES = "unread", "broken", "returns", "last cell", "lines"
+_END = 10_000  # letters at the end of a cell or line that are looked at
 _SAMPLE = 1 << 20  # bytes that show which encoding they may be in
 
 
@@ -82,20 +84,68 @@ def breaks(last: str) -> tuple[Column, Column]:
 
 
 def check_ends(
-    listing: Listing, rows: Sequence[Row], names: Sequence[str], csv: CsvOptions, *, has_header: bool
+    listing: Listing,
+    rows: Sequence[Row],
+    cells: DataFrame,
+    names: Sequence[str],
+    csv: CsvOptions,
+    *,
+    has_header: bool,
 ) -> None:
     """Raises DataError where the last quote of a file is never closed, or where lines end in several ways; `rows` have
-    what `breaks` gives.
+    what `breaks` gives of the cells.
 
     Spark takes all that follows such a quote for one cell, and the first end of a line for that of all lines, so only
-    files with a line break in a last cell are looked at once more, if this process sees them.
+    files with a line break in a last cell are looked at once more. Those that Spark alone sees are asked for such a
+    quote alone.
     """
-    if listing.here and listing.format.delimiter is not None:
-        for file in sorted({_path(row[FILE]) for row in rows if row[_BROKEN]}):
+    broken = sorted({str(row[FILE]) for row in rows if row[_BROKEN]})
+    if not listing.here and broken:
+        _check_last_quotes(listing, broken, cells, names[-1], csv)
+    elif listing.format.delimiter is not None:
+        for file in sorted(map(_path, broken)):
             cells = last_cells(Path(file), listing.format.delimiter, names, csv, has_header=has_header)
             returns = sum(row[_RETURNS] for row in rows if _path(row[FILE]) == file)
             if returns != (pc.sum(pc.ends_with(cells, "\r")).as_py() or 0):
                 raise mixed_line_ends(file)
+
+
+def _check_last_quotes(listing: Listing, files: list[str], cells: DataFrame, last: str, csv: CsvOptions) -> None:
+    """Raises DataError where the last quote of one of these files is never closed: its last row then ends in a cell
+    whose last line is that of the file, without a quote behind it."""
+    if csv.quote is None:
+        return
+    lines = located(cells.sparkSession.read.text(listing.paths))
+    cell = F.regexp_replace(F.col(quoted(last)), "\r\n?", "\n")
+    breaks = F.length(cell) - F.length(F.replace(cell, F.lit("\n"), F.lit("")))
+    end = F.struct(F.right(cell, F.lit(_END)).alias(_LAST), breaks.alias(_BROKEN))
+    with plain_failures(listing.path):
+        rows = _last_of(located(cells), files, end).collect()
+        ends = _last_of(lines, files, F.right(F.col("value"), F.lit(_END)).cast("binary"), F.col("value") != "")
+        written = {row[FILE]: row for row in ends.collect()}
+    for row in sorted(rows, key=lambda row: str(row[FILE])):
+        text, n_breaks = row[_LAST][_LAST], row[_LAST][_BROKEN]
+        if not n_breaks:
+            continue
+        _, above, line = text.rstrip("\n").rpartition("\n")
+        is_first = not above and len(text) < _END
+        meant = (csv.quote if is_first else "") + line.replace(csv.quote, csv.quote * 2)
+        there = written[row[FILE]]
+        ending = bytes(there[_LAST]).decode(csv.encoding, "replace")
+        if ending.endswith(meant) if is_first else ending == meant[-_END:]:
+            raise unclosed(_path(row[FILE]), there[_LINES] - n_breaks + text.endswith("\n"))
+
+
+def _last_of(frame: DataFrame, files: list[str], value: Column, among: Column | None = None) -> DataFrame:
+    """A value of the last row of each file, of those rows that count, and the number of all rows."""
+    place = F.struct(BLOCK, ID)
+    if among is not None:
+        place = F.when(among, place)
+    return (
+        frame.where(F.col(FILE).isin(files))
+        .groupBy(FILE)
+        .agg(F.max_by(value, place).alias(_LAST), F.count(F.lit(1)).alias(_LINES))
+    )
 
 
 def _path(found: object) -> str:
@@ -130,7 +180,7 @@ def checked(
         rows = located(cells).groupBy(FILE, BLOCK).agg(*facts).collect()
     check_text(cells.sparkSession, listing, rows, csv)
     if names:
-        check_ends(listing, rows, names, csv, has_header=schema.header)
+        check_ends(listing, rows, cells, names, csv, has_header=schema.header)
     for i, (name, kind) in numbered:
         found = [row[f"wrong {i}"] for row in rows if kind.pattern and row[f"wrong {i}"] is not None]
         if found:

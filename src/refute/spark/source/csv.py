@@ -83,7 +83,7 @@ def open_csv(
         facts = (*block_facts(), unread(names), *breaks(names[-1]))
         rows = cells.groupBy(FILE, BLOCK).agg(*facts, *_fits(possible)).collect()
     check_text(session, listing, rows, options)
-    check_ends(listing, rows, names, options, has_header=header)
+    check_ends(listing, rows, text.frame(), names, options, has_header=header)
     if not rows:
         return Scan(text.untyped(), FileLayout.of(rows))
     types = _types(possible, rows)
