@@ -36,6 +36,8 @@ for name, ask in asked.items():
 said["check of a file"] = rf.check("rows.csv", "unique(a)").exit_code
 print(json.dumps(said))
 assert run(["check", "rows.csv", "unique(a)", "--quiet"]) == 1
+assert run(["check", "rows.csv", "unique(a)", "--master", "local", "--driver-bytes", "9"]) == 3
+assert run(["check", "rows.csv", "unique(a)", "--html", "s3://bucket/page.html"]) == 3
 sys.exit(run(["check", "rows.csv", "unique(a)", "--engine", "spark"]))
 """
 
@@ -75,4 +77,8 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(run: subpr
 
 def test_the_command_says_how_to_go_on_without_spark(run: subprocess.CompletedProcess[str]) -> None:
     assert run.returncode == 3
-    assert run.stderr == f"refute: {SPARK}, or add --engine local to read DATA in this process\n"
+    assert run.stderr.splitlines() == [
+        f"refute: {SPARK}, or leave --master and --driver-bytes out",
+        f"refute: {SPARK}, or leave out the options that need it",
+        f"refute: {SPARK}, or add --engine local to read DATA in this process",
+    ]

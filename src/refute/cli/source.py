@@ -145,11 +145,24 @@ def open_data(
         from refute.relation import Relation, read_local
 
         return Opened(Relation.of(read_local(data, given, written)))
-    running = start_spark(
-        options, brief=size_of(data) <= SMALL, hint=", or add --engine local to read DATA in this process"
-    )
+    needs = _flags_of_spark(options, driver_bytes)
+    hint = f"leave {' and '.join(needs)} out" if needs else "add --engine local to read DATA in this process"
+    hint = "leave out the options that need it" if wanted and not needs else hint
+    running = start_spark(options, brief=size_of(data) <= SMALL, hint=f", or {hint}")
     reading = {"engine": "spark", "schema": given, "header": header, "csv": written, "driver_bytes": driver_bytes}
     return Opened(data, reading, running)
+
+
+def _flags_of_spark(options: SharedOptions, driver_bytes: int | None) -> list[str]:
+    """The options that were given and say how Spark runs."""
+    given = {
+        "--master": options.master,
+        "--remote": options.remote,
+        "--conf": options.conf,
+        "--py-files": options.py_files,
+        "--driver-bytes": driver_bytes is not None,
+    }
+    return [flag for flag, value in given.items() if value]
 
 
 def start_spark(options: SharedOptions, *, brief: bool, hint: str = "") -> SparkSession:
