@@ -31,6 +31,7 @@ _MAX_DEPTH = 200
 _MAX_LENGTH = 1_000_000
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(")
 _HALF = re.compile("[\ud800-\udfff]")
+_ONE_ROW = re.compile(r"(?!=>|<-)(?:[<>=!≠≤≥]|(?:in|is|between|matches|not)\b)", re.IGNORECASE)
 _UNDENIED = re.compile(r"\s*(?:[({\[]\s*)*(s|t[012]?['′’]?)\s*\.", re.IGNORECASE)
 
 
@@ -196,6 +197,10 @@ def _explained(text: str, start: str, position: int, found: str, expected: tuple
         hint = did_you_mean(call[1], known) or f" The short forms are {listed(f'{name}(...)' for name in known)}."
         position = call.start(1)
         problem = f"there is no short form {call[1]!r}.{hint}"
+    elif start == "rule" and "'->'" in expected and _ONE_ROW.match(rest):
+        problem = "a rule about the values of one row is written row(...), as in row(salary >= 0)."
+    elif rest.startswith(("'", '"')) and "a column name" in expected and "a constant" not in expected:
+        problem = "quotes are for values; a name with blanks goes into back quotes, as in `zip code`."
     elif rest.startswith(".") and text[:position].rstrip()[-1:].isalnum():
         problem = "a name with a dot goes into back quotes, as in `address.zip`."
     else:
