@@ -1,4 +1,8 @@
-"""The tasks of a watch on Spark, which moves the names of the files that they leave for each other."""
+"""The tasks of a watch on Spark, which moves the names of the files that they leave for each other.
+
+Names come to the driver, which gives them to the tasks that come next: a job of its own for each stage. Spark plans
+that with less work than one job whose tasks give rows to each other, and it is as quick, as all wait for all anyway.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.spark.blocks import Batches
 from refute.spark.budget import cores
@@ -22,8 +26,8 @@ from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
 from refute.watching.shards.step import BatchStep
 
-TASK, FILE = "task", "file"
-_LEFT = f"{TASK} int, {FILE} string"
+FILE = "file"
+_LEFT = StructType([StructField(FILE, StringType())])  # not as text, which Java would have to parse for each job
 
 
 class SparkTasks:
@@ -59,26 +63,27 @@ class SparkTasks:
         with plain_failures("the stream"), calm():
             sent = self._sent(step, rows)
             if step.direct:
-                done = sent.mapInArrow(_Taking(step.take), _LEFT)
-            else:
-                kept = self._for_all(sent.mapInArrow(_Taking(step.keep), _LEFT))
-                done = kept.mapInArrow(_Taking(step.meet), _LEFT)
-            return [str(file) for _, file in done.collect()]
+                return self._taken(step.take, sent)
+            return self._taken(step.meet, self._taken(step.keep, sent))
 
-    def _sent(self, step: BatchStep, rows: Any) -> DataFrame:
-        """The files of rows that are sent, in each task."""
+    def _sent(self, step: BatchStep, rows: Any) -> list[str]:
+        """The files of rows that are sent."""
         if step.stored is not None:
             numbers = self._session.range(0, len(step.stored[0]), 1, min(len(step.stored[0]), self.tasks))
-            return self._for_all(numbers.mapInArrow(_SendingAgain(step), _LEFT))
+            return _files(numbers.mapInArrow(_SendingAgain(step), _LEFT))
         if isinstance(rows, DataFrame):
-            return self._for_all(by_place(rows).mapInArrow(_Sending(step, _arrow_schema(rows)), _LEFT))
-        file = F.lit(step.send(rows, 0)).alias(FILE)
-        return self._session.range(0, self.tasks, 1, self.tasks).select(F.col("id").cast("int").alias(TASK), file)
+            return _files(by_place(rows).mapInArrow(_Sending(step, _arrow_schema(rows)), _LEFT))
+        return [step.send(rows, 0)]
 
-    def _for_all(self, left: DataFrame) -> DataFrame:
-        """The files that tasks have left, in each task of those that come next."""
-        each = F.explode(F.sequence(F.lit(0), F.lit(self.tasks - 1)))
-        return left.select(each.alias(TASK), FILE).repartitionById(self.tasks, F.col(TASK))
+    def _taken(self, take: Callable[[int, Sequence[str]], str], names: Sequence[str]) -> list[str]:
+        """The files of tasks, one for each place, all of which read these."""
+        tasks = self._session.range(0, self.tasks, 1, self.tasks)
+        return _files(tasks.mapInArrow(_Taking(take, tuple(sorted(names))), _LEFT))
+
+
+def _files(left: DataFrame) -> list[str]:
+    """The files that tasks leave, those alone whose attempt has come first."""
+    return [str(file) for (file,) in left.collect()]
 
 
 @dataclass(frozen=True)
@@ -117,15 +122,15 @@ class _SendingAgain:
 @dataclass(frozen=True)
 class _Taking:
     take: Callable[[int, Sequence[str]], str]
+    names: Sequence[str]
 
     def __call__(self, batches: Batches) -> Batches:
-        files = [file for batch in batches for file in batch.column(FILE).to_pylist()]
-        if files:
-            yield _left(self.take(_part(), sorted(files)))
+        for _ in batches:
+            yield _left(self.take(_part(), self.names))
 
 
 def _left(file: str) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([_part()], pa.int32()), pa.array([file])], names=[TASK, FILE])
+    return pa.RecordBatch.from_arrays([pa.array([file])], names=[FILE])
 
 
 def _part() -> int:
