@@ -165,6 +165,8 @@ class RowsHere:
 def keys_of(lines: pa.Table, side: str, kinds: dict[str, pa.DataType]) -> tuple[Longs, pa.Table]:
     """Which lines have a row on a side, and the keys of these rows, in their types."""
     columns = {name: lines.column(f"{side}_{name}").cast(kind) for name, kind in kinds.items()}
+    if not any(column.null_count for column in columns.values()):
+        return np.arange(len(lines)), pa.table(columns)
     there = np.flatnonzero(np.asarray(columns[next(iter(kinds))].is_valid()))
     return there, pa.table({name: column.take(pa.array(there)) for name, column in columns.items()})
 

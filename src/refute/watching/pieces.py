@@ -144,22 +144,21 @@ def write_parquet(path: Path, table: pa.Table) -> None:
     leaves = dict(_leaves(shown))
     alike = [name for name, kind in leaves.items() if name in _ALIKE or pa.types.is_string(kind)]
     numbers = [name for name, kind in leaves.items() if name not in _ALIKE and pa.types.is_integer(kind)]
-    with parquet.ParquetWriter(
-        path,
-        table.schema,
-        compression={name: "none" if name in numbers else "snappy" for name in leaves},
-        use_dictionary=alike,
-        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        write_statistics=["since", "until"],
-        store_schema=False,  # which would be that of dictionaries
-    ) as writer:
-        writer.write_table(table.unify_dictionaries())
-        writer.add_key_value_metadata({_ARROW: base64.b64encode(shown.serialize()).decode()})
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    plain = {*numbers, *_ALIKE, "rule"}  # packed already, or a few bytes
+    with open(path, "wb") as stream:
+        with parquet.ParquetWriter(
+            stream,
+            table.schema,
+            compression={name: "none" if name in plain else "snappy" for name in leaves},
+            use_dictionary=alike,
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+            write_statistics=["since", "until"],
+            store_schema=False,  # which would be that of dictionaries
+        ) as writer:
+            writer.write_table(table.unify_dictionaries())
+            writer.add_key_value_metadata({_ARROW: base64.b64encode(shown.serialize()).decode()})
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _shown(kind: pa.DataType) -> pa.DataType:

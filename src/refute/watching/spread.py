@@ -19,6 +19,7 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import State
+from refute.relation.arrays import combined
 from refute.watching.assembling import assembled, clashing
 from refute.watching.here import keys_of
 from refute.watching.intake import Intake, completed, fitted, read_by
@@ -145,7 +146,7 @@ class RowsElsewhere:
                 listed.add(name)
                 if one.counts[0]:
                     table = pa.concat_tables(one.tables[0])
-                    fresh[name] = table, self._pair_numbers(table)
+                    fresh[name] = _with_ids(table, self.key), self._pair_numbers(table)
         self.kept.counts = {rule.name: counts[rule.name] for rule in rules}
         self.kept.listed = listed
         return fresh
@@ -265,7 +266,7 @@ class RowsElsewhere:
             tables = [pa.concat_tables(some) if some else None for some in one.tables]
             new, old = (self._pair_numbers(table) for table in tables)
             stays, left = _netted(new, old)
-            clashes[name] = _some(tables[0], stays), _some(tables[1], left)
+            clashes[name] = _some(tables[0], stays, kept.key), _some(tables[1], left, kept.key)
             pairs[name] = tuple(side[stays] for side in new), tuple(side[left] for side in old)
             deltas[name] = len(pairs[name][0][0]), len(pairs[name][1][0])
             gone.append(_fewest(pairs[name][1], len(self._numbers)))
@@ -302,7 +303,7 @@ class RowsElsewhere:
         """The numbers of the rows of violations, of each side."""
         if table is None:
             return NOTHING, NOTHING
-        return tuple(self.find(table, side) for side in ("s", "t") if side in table.column_names)
+        return tuple(self.find(table, side) for side in _sides(table, self.key))
 
     def find(self, lines: pa.Table, side: str) -> Longs:
         """The numbers of the rows on one side of some violations; -1 where there is none."""
@@ -363,10 +364,24 @@ def _netted(new: tuple[Longs, ...], old: tuple[Longs, ...]) -> tuple[Any, Any]:
     return ~MarkSet(went).has(came), ~MarkSet(came).has(went)
 
 
-def _some(table: pa.Table | None, which: Any) -> pa.Table:
+def _some(table: pa.Table | None, which: Any, key: Sequence[str]) -> pa.Table:
+    """Some violations, by the ids and keys of their rows."""
     if table is None:
         return pa.table({})
-    return table if which.all() else table.filter(pa.array(which))
+    return _with_ids(table if which.all() else table.filter(pa.array(which)), key)
+
+
+def _sides(table: pa.Table, key: Sequence[str]) -> list[str]:
+    return [side for side in ("s", "t") if f"{side}_{key[0]}" in table.column_names]
+
+
+def _with_ids(table: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Violations by the keys of their rows, with the ids of these before them."""
+    ids = {}
+    for side in _sides(table, key):
+        parts = [table.column(f"{side}_{name}") for name in key]
+        ids[side] = parts[0] if len(key) == 1 else pa.StructArray.from_arrays(map(combined, parts), list(key))
+    return pa.table({**ids, **dict(zip(table.column_names, table.columns, strict=True))})
 
 
 def _named(

@@ -32,7 +32,10 @@ from refute.watching.shards.layout import GONE, HOME
 
 @dataclass(slots=True)
 class RuleFound:
-    """What a batch did to a rule in some shard: how many violations came and went, and which, unless too many."""
+    """What a batch did to a rule in some shard: how many violations came and went, and which, unless too many.
+
+    Tables have the keys of the rows of violations.
+    """
 
     counts: list[int] = field(default_factory=lambda: [0, 0])
     tables: tuple[list[pa.Table], list[pa.Table]] | None = field(default_factory=lambda: ([], []))
@@ -157,7 +160,7 @@ class ShardState(State):
         met = self.met(frame, ReadRows(rows), slots, limits)
         both = Rows(rows.schema, (*self.rows.cast(rows.schema).segments, Segment(slots, rows)))
         for number, one in met.items():
-            table = None if one.pairs is None else clashes_table(one.pairs, both, self.key, ())
+            table = None if one.pairs is None else _keys_of(one.pairs, both, self.key)
             found[self.rules[number].name].add(way, one.count, table)
 
     def _asked(
@@ -186,8 +189,14 @@ def tell(change: Change, key: Sequence[str], found: dict[str, RuleFound]) -> Non
     for name, one in found.items():
         for way in (0, 1):
             listed = change.pairs.get(name)
-            table = None if listed is None else clashes_table(listed[way], change.rows[1 - way], key, ())
+            table = None if listed is None else _keys_of(listed[way], change.rows[1 - way], key)
             one.add(way, change.deltas[name][way], table)
+
+
+def _keys_of(pairs: tuple[Longs, ...], rows: Rows, key: Sequence[str]) -> pa.Table:
+    """The keys of the rows of violations; their ids, which say the same, are not sent."""
+    clashes = clashes_table(pairs, rows, key, ())
+    return clashes.drop_columns([side for side in ("s", "t") if side in clashes.column_names])
 
 
 @dataclass(slots=True)
@@ -198,6 +207,7 @@ class OpenedShard:
     start: str
     changes: int
     token: str
+    nbytes: int
 
     def is_at(self, files: ShardFiles) -> bool:
         """Whether it has the rows of these files."""
@@ -238,12 +248,10 @@ class OpenedShards:
         own = str(folder), shard
         before = self._used.get(own, -1)
         self._used[own] = 1 + max(self._used.values(), default=0)
-        self._held[own] = OpenedShard(state, files.start, files.changes, files.token)
-        sizes = {where: one.state.nbytes for where, one in self._held.items()}
-        while sum(sizes.values()) > most and len(self._held) > 1:
+        self._held[own] = OpenedShard(state, files.start, files.changes, files.token, state.nbytes)
+        while sum(one.nbytes for one in self._held.values()) > most and len(self._held) > 1:
             is_idle = self._used[next(iter(self._held))] < before  # so it was not needed while this one was twice
-            where, _ = self._held.popitem(last=not is_idle)
-            del sizes[where]
+            self._held.popitem(last=not is_idle)
 
     def _caught_up(self, folder: Path, held: OpenedShard, files: ShardFiles) -> bool:
         """Takes in what others have changed since; False where it has something that no commit has."""

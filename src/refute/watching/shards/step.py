@@ -14,6 +14,7 @@ import pyarrow as pa
 from refute.errors import EngineError, SchemaError
 from refute.live.feed import Turns, inserts_alone, net_changes
 from refute.live.state import Change
+from refute.runtime.arrays import reused_pages
 from refute.runtime.memory import memory_here
 from refute.runtime.threads import available_cores
 from refute.watching.intake import fitted
@@ -104,10 +105,11 @@ class BatchStep:
         place = self._place("keep", task, range(self.layout.keepers))
         file = ChangesFile(Path(self.folder), self.version)
         out = [_heard(names)]
-        for shard, messages in self._messages(names, place):
-            report, moved = self._keep(shard, messages, file)
-            out.append((REPORT, (pickle.dumps(report),)))
-            out += [(where, (packed(rows),)) for where, rows in self.layout.to_groups(moved)]
+        with reused_pages():
+            for shard, messages in self._messages(names, place):
+                report, moved = self._keep(shard, messages, file)
+                out.append((REPORT, (pickle.dumps(report),)))
+                out += [(where, (packed(rows),)) for where, rows in self.layout.to_groups(moved)]
         file.write()
         return self._exchange.put(f"{_KEPT}-{place}", out)
 
@@ -123,12 +125,13 @@ class BatchStep:
         place = self._place(stage, task, shards)
         file = ChangesFile(Path(self.folder), self.version)
         out = [_heard(names)]
-        for shard, messages in self._messages(names, place):
-            if shard == STOP:
-                return self._exchange.put(f"{_DONE}-{place}", [(STOP, ())])
-            is_keeper = shard < self.layout.keepers
-            report = self._keep(shard, messages, file)[0] if is_keeper else self._meet(shard, messages, file)
-            out.append((REPORT, (pickle.dumps(report),)))
+        with reused_pages():  # as one shard after the other merges what it has
+            for shard, messages in self._messages(names, place):
+                if shard == STOP:
+                    return self._exchange.put(f"{_DONE}-{place}", [(STOP, ())])
+                is_keeper = shard < self.layout.keepers
+                report = self._keep(shard, messages, file)[0] if is_keeper else self._meet(shard, messages, file)
+                out.append((REPORT, (pickle.dumps(report),)))
         file.write()
         return self._exchange.put(f"{_DONE}-{place}", out)
 
