@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 from refute.index.key_table import KeyTable
 from refute.live.arrivals import repeated
 from refute.live.columns import Columns, ReadRows
+from refute.relation.arrays import combined
 from refute.watching.pieces import Longs
 
 
@@ -39,3 +40,17 @@ class RowNumbers:
     def known(self, keys: pa.Table) -> Longs:
         """The number of each key, -1 where it has none."""
         return self._known.find(self._columns.key_lines(ReadRows(keys), extend=False)[0])
+
+
+def sides_of(table: pa.Table, key: Sequence[str]) -> list[str]:
+    """The sides of violations that rows stand on, by the keys of these: `s` and `t`, or `s` alone."""
+    return [side for side in ("s", "t") if f"{side}_{key[0]}" in table.column_names]
+
+
+def with_ids(table: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Violations by the keys of their rows, with the ids of these before them."""
+    ids = {}
+    for side in sides_of(table, key):
+        parts = [table.column(f"{side}_{name}") for name in key]
+        ids[side] = parts[0] if len(key) == 1 else pa.StructArray.from_arrays(map(combined, parts), list(key))
+    return pa.table({**ids, **dict(zip(table.column_names, table.columns, strict=True))})

@@ -19,12 +19,11 @@ from refute.language.rulebook import Rule
 from refute.live.engine import LiveEngine
 from refute.live.feed import net_changes
 from refute.live.state import State
-from refute.relation.arrays import combined
 from refute.watching.assembling import assembled, clashing
 from refute.watching.here import keys_of
 from refute.watching.intake import Intake, completed, fitted, read_by
 from refute.watching.ledger import Ledger
-from refute.watching.numbers import RowNumbers
+from refute.watching.numbers import RowNumbers, sides_of, with_ids
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
 from refute.watching.pieces import Longs, MarkSet
 from refute.watching.places import WatchPlaces
@@ -146,7 +145,7 @@ class RowsElsewhere:
                 listed.add(name)
                 if one.counts[0]:
                     table = pa.concat_tables(one.tables[0])
-                    fresh[name] = _with_ids(table, self.key), self._pair_numbers(table)
+                    fresh[name] = with_ids(table, self.key), self._pair_numbers(table)
         self.kept.counts = {rule.name: counts[rule.name] for rule in rules}
         self.kept.listed = listed
         return fresh
@@ -303,7 +302,7 @@ class RowsElsewhere:
         """The numbers of the rows of violations, of each side."""
         if table is None:
             return NOTHING, NOTHING
-        return tuple(self.find(table, side) for side in _sides(table, self.key))
+        return tuple(self.find(table, side) for side in sides_of(table, self.key))
 
     def find(self, lines: pa.Table, side: str) -> Longs:
         """The numbers of the rows on one side of some violations; -1 where there is none."""
@@ -368,20 +367,7 @@ def _some(table: pa.Table | None, which: Any, key: Sequence[str]) -> pa.Table:
     """Some violations, by the ids and keys of their rows."""
     if table is None:
         return pa.table({})
-    return _with_ids(table if which.all() else table.filter(pa.array(which)), key)
-
-
-def _sides(table: pa.Table, key: Sequence[str]) -> list[str]:
-    return [side for side in ("s", "t") if f"{side}_{key[0]}" in table.column_names]
-
-
-def _with_ids(table: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Violations by the keys of their rows, with the ids of these before them."""
-    ids = {}
-    for side in _sides(table, key):
-        parts = [table.column(f"{side}_{name}") for name in key]
-        ids[side] = parts[0] if len(key) == 1 else pa.StructArray.from_arrays(map(combined, parts), list(key))
-    return pa.table({**ids, **dict(zip(table.column_names, table.columns, strict=True))})
+    return with_ids(table if which.all() else table.filter(pa.array(which)), key)
 
 
 def _named(
