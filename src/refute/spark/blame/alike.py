@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from refute.spark.engine import SparkEngine
 
 TIMES = RESERVED + "times"
-_ALONE, _NUMBER = RESERVED + "alone", RESERVED + "number"
+_ALONE, _NUMBER, _LAST = (RESERVED + name for name in ("alone", "number", "last"))
+_FIRST = RESERVED + "first"
 _BLANK = {
     Family.STRING: "",
     Family.INTEGER: "0",
@@ -140,8 +141,9 @@ class Representatives:
         single = any_of(F.col(flag) for rule, flag in self.flags.items() if rule in alone)
         self._frame = self._marked.select(*values, *beside, F.when(single, F.col(ROW_COLUMN)).alias(_ALONE), ROW_COLUMN)
         self.keys.append(_ALONE)
-        counted = self._frame.groupBy(*self.keys).agg(F.count("*").alias(TIMES), F.min(ROW_COLUMN).alias(ROW_COLUMN))
-        self.groups = self._place.keep(counted)
+        ids = (F.min(ROW_COLUMN).alias(ROW_COLUMN), F.max(ROW_COLUMN).alias(_LAST))
+        self._counted = self._place.keep(self._frame.groupBy(*self.keys).agg(F.count("*").alias(TIMES), *ids))
+        self.groups = self._counted.drop(_LAST)
 
     def left_alone(self, rules: Sequence[str]) -> None:
         """Have the rows that these rules mark stand for themselves alone."""
@@ -204,22 +206,35 @@ class Representatives:
         return replace(rule, where=chosen if rule.where is None else And((rule.where, chosen)))
 
     def members(self, ids: pa.ChunkedArray, times: Longs, asked: Longs) -> tuple[Longs, pa.ChunkedArray]:
-        """All rows that some of these stand for: the number of the one that came, and the id of each."""
-        several = asked[times[asked] > 1]
-        own = ids.take(row_numbers(asked))
-        if len(several) == 0:
-            return asked, own
-        firsts = pa.table([row_numbers(several), ids.take(row_numbers(several))], names=[_NUMBER, "first"])
-        chosen = frame_of(firsts, self._frame.sparkSession)
-        groups = self.groups.join(F.broadcast(chosen), F.col(ROW_COLUMN) == F.col("first"))
+        """All rows that some of these stand for: the number of the one that came, and the id of each.
+
+        Of two rows that are alike the first and the last are known; more than two are looked for in the table.
+        """
+        parts = [(asked, ids.take(row_numbers(asked)))]
+        for chosen, members in ((times[asked] == 2, self._last), (times[asked] > 2, self._all_but_first)):
+            if chosen.any():
+                numbers = row_numbers(asked[chosen])
+                found = members(pa.table([numbers, ids.take(numbers)], names=[_NUMBER, _FIRST]))
+                parts.append((found.column(_NUMBER).to_numpy(), found.column(ROW_COLUMN).cast(ids.type)))
+        every = pa.chunked_array([chunk for _, part in parts for chunk in part.chunks], ids.type)
+        return np.concatenate([numbers for numbers, _ in parts]), every
+
+    def _last(self, firsts: pa.Table) -> pa.Table:
+        """The last of the rows that each stands for."""
+        known = self._counted.join(self._sent_out(firsts), F.col(ROW_COLUMN) == F.col(_FIRST))
+        return known.select(_NUMBER, F.col(_LAST).alias(ROW_COLUMN)).toArrow()
+
+    def _all_but_first(self, firsts: pa.Table) -> pa.Table:
+        """The rows that each stands for, without the first of them."""
+        groups = self.groups.join(self._sent_out(firsts), F.col(ROW_COLUMN) == F.col(_FIRST))
         keys = {name: f"{name}_of" for name in self.keys}
-        groups = groups.select(_NUMBER, *(F.col(name).alias(of) for name, of in keys.items()))
+        groups = groups.select(_NUMBER, _FIRST, *(F.col(name).alias(of) for name, of in keys.items()))
         matches = reduce(lambda a, b: a & b, (F.col(name).eqNullSafe(F.col(of)) for name, of in keys.items()))
-        found = self._frame.join(F.broadcast(groups), matches).select(_NUMBER, ROW_COLUMN).toArrow()
-        single = asked[times[asked] == 1]
-        numbers = np.concatenate([single, found.column(_NUMBER).to_numpy()])
-        every = [ids.take(row_numbers(single)), found.column(ROW_COLUMN).cast(own.type)]
-        return numbers, pa.chunked_array([chunk for part in every for chunk in part.chunks], own.type)
+        found = self._frame.join(F.broadcast(groups), matches & (F.col(ROW_COLUMN) != F.col(_FIRST)))
+        return found.select(_NUMBER, ROW_COLUMN).toArrow()
+
+    def _sent_out(self, firsts: pa.Table) -> DataFrame:
+        return F.broadcast(frame_of(firsts, self._frame.sparkSession))
 
 
 def any_of(flags: Iterable[SparkColumn]) -> SparkColumn:
