@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -173,3 +174,28 @@ def test_the_module_and_the_script_are_the_same_command(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "missing.yaml" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("close", "code"), [(True, 0), (False, 3)], ids=["closed", "left by its reader"])
+def test_an_output_that_nobody_reads_is_no_failed_rule(tmp_path: Path, close: bool, code: int) -> None:
+    (tmp_path / "rows.csv").write_text("a\n1\n", encoding="utf-8")
+    reader, writer = os.pipe()
+    os.close(reader)
+    redirect = "sys.stdout.close(); sys.stdout = None; " if close else ""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys; {redirect}from refute.cli.app import main; main()",
+            "check",
+            "rows.csv",
+            "unique(a)",
+        ],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "")

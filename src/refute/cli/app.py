@@ -142,10 +142,10 @@ def _answered(given: list[str]) -> int:
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted")
-    except BrokenPipeError:  # the reader of our output has left, as in `refute check ... | head`
-        return Exit.FAILED
+    except (BrokenPipeError, SystemExit):  # the reader of our output has left, as in `refute check ... | head`,
+        return Exit.FAILED  # for which click would leave with 1, as if a rule had failed
     except OSError as error:
-        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     except Exception as error:  # noqa: BLE001  a defect of ours must not look like a failed rule (exit code 1)
         if {"-v", "--verbose"} & set(given):
             say(traceback.format_exc(), err=True)
@@ -155,11 +155,16 @@ def _answered(given: list[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line and leave the process with its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: nobody is to read it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  for as long as we run
     code = run()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # and Python would write the rest once more on its way out
+    except OSError as error:  # and Python would write the rest once more on its way out
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            code = _failed(f"the output cannot be written: {error.strerror}")
     sys.exit(code)
 
 
