@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from refute.api.tables import on_spark
 from refute.errors import DataError, EngineError, OptionError
 
 SMALL = SizeLimits(text=28, packed=2000)
+needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed")
 
 
 @pytest.fixture
@@ -34,6 +36,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
 
 
+@needs_spark
 def test_small_files_are_answered_here_and_large_ones_on_spark(folder: Path) -> None:
     assert not answers_on_spark("a.csv", SMALL)
     assert answers_on_spark("b.csv", SMALL)
@@ -42,6 +45,7 @@ def test_small_files_are_answered_here_and_large_ones_on_spark(folder: Path) -> 
     assert not answers_on_spark("[ab].csv")
 
 
+@needs_spark
 def test_packed_files_are_large_sooner_and_arrow_files_are_for_this_process_alone(folder: Path) -> None:
     table = pa.table({"a": list(range(2000))})
     pyarrow.parquet.write_table(table, "a.parquet")
@@ -51,6 +55,7 @@ def test_packed_files_are_large_sooner_and_arrow_files_are_for_this_process_alon
     assert FileSize.of([Path("a.csv"), Path("a.parquet")]) == FileSize(28, Path("a.parquet").stat().st_size)
 
 
+@needs_spark
 def test_whatever_only_spark_can_know_is_for_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers_on_spark("s3://bucket/a.csv")
     assert answers_on_spark("sales.orders")

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import Future
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,10 @@ def test_a_page_that_cannot_be_written_does_not_end_the_demonstration(
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed")
 def test_where_spark_does_not_start_this_process_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pyspark")
 
     def no_java(*given: Any, **named: Any) -> Future[Any]:
         failed: Future[Any] = Future()
