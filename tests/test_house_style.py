@@ -30,7 +30,7 @@ def test_no_two_classes_have_one_name() -> None:
     homes = defaultdict(list)
     for file in FILES:
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            if isinstance(node, ast.ClassDef):
                 homes[node.name].append(file.relative_to(ROOT).as_posix())
     shared = {name: places for name, places in homes.items() if len(places) > 1}
     assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}

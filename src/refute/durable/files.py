@@ -132,10 +132,10 @@ def unlisted(table: pa.Table, name: str, dtype: Any) -> NDArray[Any]:
         return np.empty(0, dtype)
     found = np.frombuffer(buffer, dtype, len(values), values.offset * np.dtype(dtype).itemsize)
     address = found.__array_interface__ | {"data": (found.__array_interface__["data"][0], False)}
-    return np.asarray(_Held(address, buffer))
+    return np.asarray(_BufferMemory(address, buffer))
 
 
-class _Held:
+class _BufferMemory:
     """Memory of a buffer as an array, which keeps the buffer."""
 
     def __init__(self, interface: dict[str, Any], buffer: pa.Buffer) -> None:

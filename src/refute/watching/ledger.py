@@ -61,7 +61,7 @@ class Ledger:
         self._tuning = tuning or LedgerTuning()
         self.state: str | None = None  # the name of the folder that is the table
         self._pieces: dict[str, list[Piece]] = {OPEN: [], CLOSED: []}
-        self._next = _Draft(folder, "00000000")
+        self._next = _NextState(folder, "00000000")
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -118,7 +118,7 @@ class Ledger:
 
     def write(self, turn: Turn, schema: pa.Schema, find: Find) -> str:
         """Writes the state after a batch, which readers do not see yet; its name, the same one if nothing changes."""
-        self._next = _Draft(self._folder, f"{0 if self.state is None else int(self.state) + 1:08}")
+        self._next = _NextState(self._folder, f"{0 if self.state is None else int(self.state) + 1:08}")
         before = self._names
         closing = self._taken_out(turn, find)
         came = PairMarks.joined([marks for _, marks in turn.added])
@@ -251,7 +251,7 @@ class Ledger:
                         shutil.rmtree(path, ignore_errors=True)
 
 
-class _Draft:
+class _NextState:
     """The next state of the table while it is written, in a folder that readers pass over."""
 
     def __init__(self, folder: Path, state: str) -> None:

@@ -220,7 +220,7 @@ def is_file_like(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _NamelessRule:
     """A rule to be, whose name may still change."""
 
     name: str
@@ -228,11 +228,11 @@ class _Draft:
     make: Callable[[str], tuple[Entry, tuple[Rule, ...]]]
 
 
-def _drafts(item: object) -> list[_Draft]:
+def _drafts(item: object) -> list[_NamelessRule]:
     if isinstance(item, Rule):
-        return [_Draft(item.name, True, lambda _: (Entry.of(item), (item,)))]
+        return [_NamelessRule(item.name, True, lambda _: (Entry.of(item), (item,)))]
     if isinstance(item, DenialConstraint):
-        return [_Draft(suggest_name(item), False, lambda name: _of_constraint(item, name))]
+        return [_NamelessRule(suggest_name(item), False, lambda name: _of_constraint(item, name))]
     if isinstance(item, str) and not is_file_like(item):
         kind, source = classify(item)
         entry = Entry(name="rule", kind=kind, source=source)
@@ -241,10 +241,10 @@ def _drafts(item: object) -> list[_Draft]:
             return [draft for rule in rules for draft in _drafts(rule.constraint)]
         columns = dict.fromkeys(name for rule in rules for name in rule.constraint.columns)
         name = slug((*columns, kind.value)) if kind.adds else suggest_name(rules[0].constraint)
-        return [_Draft(name, False, lambda name: _of_entry(replace(entry, name=name)))]
+        return [_NamelessRule(name, False, lambda name: _of_entry(replace(entry, name=name)))]
     if isinstance(item, RuleBook | str | os.PathLike | Mapping):
         book = RuleBook.of(item)
-        return [_Draft(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
+        return [_NamelessRule(entry.name, True, _keep(entry, book.dataset.nulls)) for entry in book.entries]
     raise RuleError(f"expected a rule, its text or a rule file, not {type(item).__name__}", type=type(item).__name__)
 
 

@@ -11,7 +11,7 @@ from refute.detect.local import LocalEngine
 
 
 @dataclass(slots=True, eq=False)
-class _Held:
+class _HeldRows:
     rows: LocalEngine
     identified: bool
     users: int = 0
@@ -30,7 +30,7 @@ class Holding:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: list[_Held] = []  # what was asked about last, last
+        self._held: list[_HeldRows] = []  # what was asked about last, last
         self._changed = threading.Condition()
         self._coming = threading.Lock()
 
@@ -53,7 +53,7 @@ class Holding:
                 if held is None:
                     self._make_room(size)
                     rows = bring()
-                    held = None if rows is None else self._add(_Held(rows, identified, users=1))
+                    held = None if rows is None else self._add(_HeldRows(rows, identified, users=1))
         try:
             yield None if held is None else held.rows
         finally:
@@ -68,10 +68,10 @@ class Holding:
             self._held.clear()
             self._changed.notify_all()
 
-    def _found(self, names: Iterable[str], identified: bool) -> _Held | None:
+    def _found(self, names: Iterable[str], identified: bool) -> _HeldRows | None:
         return next((one for one in reversed(self._held) if one.has(names, identified)), None)
 
-    def _taken(self, names: Iterable[str], identified: bool) -> _Held | None:
+    def _taken(self, names: Iterable[str], identified: bool) -> _HeldRows | None:
         with self._changed:
             found = self._found(names, identified)
             if found is not None:
@@ -79,7 +79,7 @@ class Holding:
                 self._held.append(self._held.pop(self._held.index(found)))
             return found
 
-    def _add(self, held: _Held) -> _Held:
+    def _add(self, held: _HeldRows) -> _HeldRows:
         with self._changed:
             self._held.append(held)
             return held
