@@ -61,7 +61,7 @@ def propose(
     A rule is proposed where far fewer rows break it than would by chance. Rules have readable shapes (`kinds`): `key`,
     `functional dependency` with up to `max_left` columns on the left, `order rule` within groups, `no overlap`,
     `comparison` of two columns of a row, `domain`, `not null`. Within these shapes and limits the search is complete.
-    `tendencies` are those that too much speaks against. On Ctrl-C, or after `time_limit` seconds, the rules found so
+    `tendencies` are weaker: too many rows break them. On Ctrl-C, or after `time_limit` seconds, the rules found so
     far are returned, marked as partial. Tables on Spark of more than `driver_bytes` are searched where they are, with
     the same result. `progress` is as for `check`. For every minimal rule that holds exactly, see `discover`.
     """

@@ -218,7 +218,7 @@ class Tracker(Lasting[KeptTracker]):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which rows are known."""
+        """The columns that identify a row."""
         return self._state.key
 
     @property
@@ -314,13 +314,13 @@ class Tracker(Lasting[KeptTracker]):
             return self._changed(self._state.inserting(arrow_of(arrived(table), self._state.schema)))
 
     def delete(self, keys: Any) -> RuleChanges:
-        """Takes the rows of these keys away; keys come as `Monitor.delete` takes them."""
+        """Deletes the rows with these keys, which are given as for `Monitor.delete`."""
         with self._lock:
             self._in_use()
             return self._changed(self._state.deleting(named_rows(arrived(keys), self._state.known_schema(), self.key)))
 
     def update(self, table: Any) -> RuleChanges:
-        """Puts rows in the place of those that have their keys."""
+        """Replaces the rows that have the same keys."""
         with self._lock:
             self._in_use()
             if not self.key:
@@ -328,7 +328,7 @@ class Tracker(Lasting[KeptTracker]):
             return self._changed(self._state.updating(arrow_of(arrived(table), self._state.known_schema())))
 
     def apply(self, changes: Any, *, op: str = "op") -> RuleChanges:
-        """Carries a feed of changes out, in its order, as one change; the column `op` says what each row is.
+        """Applies a feed of changes in order, as a single change; the column `op` says what each row is.
 
         It is `insert`, `update` or `delete`; for the last only the key columns matter.
         """

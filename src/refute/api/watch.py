@@ -94,7 +94,7 @@ class Watch:
         self._ended()
 
     def stop(self) -> None:
-        """Stops the stream after the batch at hand, and lets the folder go."""
+        """Stops the stream after the current batch, and releases the folder."""
         if self._query is not None:
             from refute.spark.session.failures import plain_failures
 
@@ -152,11 +152,11 @@ class Watch:
 
     @property
     def batches(self) -> list[BatchRecord]:
-        """What each batch did, the newest last; of very many, those of late."""
+        """What each batch did, the newest last; of very many, only the most recent."""
         return read_history(self._view.places.history)
 
     def record(self, batch: int) -> BatchRecord | None:
-        """What one of the newest batches did; None for one that has not come. For listeners of Spark's progress."""
+        """What one of the newest batches did; None for one that has not arrived. For listeners of Spark's progress."""
         newest = read_history(self._view.places.history, _MOST_NEW)
         return next((one for one in reversed(newest) if one.batch == batch), None)
 
@@ -263,11 +263,11 @@ def watch(
 
     `state` is a folder that keeps rows, violations and Spark's checkpoint. Without an operation column, all rows are
     new. `op` names the column that holds `insert`, `update` or `delete`, or `update_preimage` and `update_postimage`;
-    several changes of one key in a batch need `order`, a column that puts them in order. `bootstrap` is a table that
-    was there before the stream. `once` takes what there is now and ends; `every` starts a batch every so many seconds.
-    `fail_on` ends the stream when a rule of that severity breaks: `error`, or `warn` for any. Rows and indexes of more
-    than `driver_bytes` (1 GB by default) are on the executors, which then need `state` under the same path; with 0, all
-    are.
+    several changes of one key in a batch need `order`, a column that puts them in order. `bootstrap` is a table of
+    rows that existed before the stream. `once` processes what is there now, then ends; `every` starts a batch every so
+    many seconds. `fail_on` ends the stream when a rule of that severity breaks: `error`, or `warn` for any. Rows and
+    indexes of more than `driver_bytes` (1 GB by default) are on the executors, which then need `state` under the same
+    path; with 0, all are.
     """
     check_driver_bytes(driver_bytes)
     if not is_spark(stream):

@@ -131,7 +131,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Proposals(Discovery):
-    """The rules that the data speaks for, best first; `tendencies` are those that too much speaks against."""
+    """The rules that the data speaks for, best first; `tendencies` are weaker: too many rows break them."""
 
     heads: Heads = field(repr=False)
     table: ProposedTable = field(repr=False)

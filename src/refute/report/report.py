@@ -83,7 +83,7 @@ class Report:
 
     @property
     def failing_first(self) -> list[RuleResult]:
-        """The results, those that need somebody first; otherwise in the order of the rules."""
+        """The results, those that need attention first; otherwise in the order of the rules."""
         states = list(Standing)
         return sorted(self.results, key=lambda result: states.index(result.state))
 
@@ -163,7 +163,7 @@ class Report:
         return Report(self.data, results, self._engine, self._discretion)
 
     def exhibits(self, clashes: int | None = None) -> Exhibits:
-        """What shows of the broken rules beside their numbers: some clashes of each, and the values in their groups.
+        """What is shown of broken rules besides their numbers: some clashes of each, and the values in their groups.
 
         By default few of each: of rows that stay on Spark, those that one job for each rule that fails brings.
         """

@@ -55,7 +55,7 @@ class Suspects:
     """A small set of rows whose removal leaves a table that obeys every rule: one line for each row and rule.
 
     `count` rows go; no fewer than `lower_bound` will do, which is proven. `shares` says what part of all rows each rule
-    blames: a rule that is wrong itself blames many. `notes` tell of tables on Spark how they were found.
+    blames: a rule that is wrong itself blames many. For tables on Spark, `notes` say how they were found.
     """
 
     def __init__(

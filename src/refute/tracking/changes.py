@@ -114,7 +114,7 @@ class RuleChanges:
     """The rules that a change of rows added and removed, and what else there is to say.
 
     Rules are put into words when they are first asked for: there may be thousands, of which most are never read.
-    `rows` tells how many rows the change was of.
+    `rows` says how many rows the change inserted, deleted and updated.
     """
 
     rows = RowCounts()
@@ -157,7 +157,7 @@ class RuleChanges:
 
     @property
     def removed(self) -> list[RemovedRule]:
-        """The rules that are none any more."""
+        """The rules that are no longer listed."""
         return self._told[1]
 
     @property

@@ -57,7 +57,7 @@ class RuleBook:
     def of(cls, rules: object, *, taken: Collection[str] = ()) -> RuleBook:
         """The rule book of a rule's text, a constraint, a rule, the path of a rule file, or a list of these.
 
-        Rules without a name get one that says what they are about, and is not among those that are taken.
+        Rules without a name get one that says what they are about and is not taken yet.
         """
         if isinstance(rules, RuleBook):
             return rules
@@ -174,7 +174,7 @@ class RuleBook:
         return replace(self, rules=chosen, entries=tuple(entries))
 
     def within(self, folder: str) -> RuleBook:
-        """The book with tables that its rules name sought in a folder: that of the file which it was read from."""
+        """The book that looks for the tables its rules name in a folder: that of the file it was read from."""
         if not any(entry.kind is RuleKind.REFERENCES for entry in self.entries):
             return self
         entries = tuple(replace(entry, folder=folder) for entry in self.entries)
