@@ -162,7 +162,7 @@ def suspects(
     driver_bytes: int | None = None,
     persist: bool = False,
 ) -> Suspects:
-    """The few rows to blame: removing them leaves a table that obeys every rule, with a proven bound on how few would do.
+    """The few rows to blame: removing them leaves a table that obeys every rule, with a proven bound on their number.
 
     For one rule that is a key, a dependency, about one row, about spans or about two orders, they are the fewest; for
     several, those that the rules together trust least. Rules that are broken within their tolerance blame nobody.
