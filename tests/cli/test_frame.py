@@ -84,7 +84,7 @@ def test_an_unknown_option_is_one_message(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_missing_argument_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "RULES" in failure(capsys, "check", "data.csv")
+    assert "'RULES'. These are a rule file, or a rule such as" in failure(capsys, "check", "data.csv")
 
 
 def test_two_places_for_spark_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,8 @@ def _answered(given: list[str]) -> int:
         said = error.format_message()
         if said.startswith("Got unexpected extra argument"):
             said += ": quote the glob so that the shell does not expand it."
+        if said == "Missing argument 'RULES'.":
+            said += " These are a rule file, or a rule such as 'zip -> city'; `refute init DATA` writes a first file."
         return _failed(f"{shortened(said)} See `{where} --help`.")
     except click.ClickException as error:
         return _failed(shortened(error.format_message()))
