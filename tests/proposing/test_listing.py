@@ -45,6 +45,20 @@ def test_keys_that_are_equal_are_one_and_each_equality_that_is_written_says_some
     assert equal == [("row(k0 = k1)", 1), ("row(k0 = k2)", 0)]
 
 
+def test_what_follows_from_an_equality_stands_under_it() -> None:
+    first = [place * 7 % 60 for place in range(600)]
+    other = [value if place % 40 else (value * 31 + 17) % 60 for place, value in enumerate(first)]
+    table = pa.table({"a": first, "b": other})
+    (equal,) = (one for one in rf.propose(table).rules if one.kind not in ("not null", "domain"))
+    assert equal.text == "row(a = b)"
+    assert {one.text for one in equal.members} == {"a -> b", "b -> a", "order(a asc, b asc)"}
+    assert all(one.score <= equal.score for one in equal.members)
+    for kinds, said in ((["comparison", "key"], {"row(a = b)"}), (["functional dependency", "no overlap"], {"b -> a"})):
+        found = rf.propose(table, kinds=kinds)
+        assert texts(found) == said
+        assert {one.kind for head in found.rules for one in (head, *head.members)} <= set(kinds)
+
+
 def test_a_column_that_is_named_twice_is_one() -> None:
     table = people(200)
     once, twice = (rf.propose(table, columns=names) for names in (["zip", "city"], ["zip", "city", "zip"]))

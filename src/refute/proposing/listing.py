@@ -39,7 +39,7 @@ def listed(candidates: Sequence[Candidate], n_rows: int) -> list[Head]:
             heads[key] = Head(one, ranks[one])
     under: dict[tuple[object, ...], tuple[object, ...]] = {}
     for key, head in heads.items():  # the strongest first, so what stands above is settled
-        above = _head_of(key, head, heads, classes)
+        above = _equality_of(head, heads) or _head_of(key, head, heads, classes)
         if above is not None:
             under[key] = top = under.get(above, above)
             heads[top].members += [head.candidate, *head.members]
@@ -104,6 +104,25 @@ class Equalities:
         self._first[both] = self._first.get(left) or self._first.get(right) or own
         self._sets |= dict.fromkeys(both, both)
         return own
+
+
+def _equality_of(head: Head, heads: dict[tuple[object, ...], Head]) -> tuple[object, ...] | None:
+    """The equality from which a head follows with all that stands under it, where it is no weaker."""
+    pairs = {_pair(one) for one in (head.candidate, *head.members)}
+    pair = next(iter(pairs))
+    if len(pairs) > 1 or pair is None:
+        return None
+    for key, other in heads.items():
+        if is_equality(other.candidate) and frozenset(other.candidate.right) == pair:
+            return key if other.candidate.figures.score >= head.candidate.figures.score else None
+    return None
+
+
+def _pair(one: Candidate) -> frozenset[str] | None:
+    """The two columns of a dependency, or of an order in which both rise: what follows where they are equal."""
+    if one.shape is RuleShape.DEPENDENCY and len(one.left) == 1:
+        return frozenset(one.columns)
+    return frozenset(one.right) if one.shape is RuleShape.ORDER and one.form == "rises" else None
 
 
 class Classes:

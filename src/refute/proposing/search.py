@@ -99,7 +99,11 @@ def heads_of(
     """The list of what a search found since its watch was started."""
     few = () if limits.can_tell(n_rows) else (few_note(n_rows, limits),)
     stopped = () if complete else ("the search was stopped; there may be more rules in what it had not examined",)
-    heads = [head for head in listed(found, n_rows) if head.candidate.shape in shapes]
+    compares = RuleShape.COMPARISON in shapes  # else nothing stands under what is not shown
+    heads = listed([one for one in found if compares or one.shape is not RuleShape.COMPARISON], n_rows)
+    heads = [head for head in heads if head.candidate.shape in shapes]
+    for head in heads:
+        head.members = [one for one in head.members if one.shape in shapes]
     rules = tuple(head for head in heads if _is_rule(head, limits))
     tendencies = tuple(head for head in heads if not _is_rule(head, limits))
     return Heads(rules, tendencies, complete, (*notes, *few, *stopped), watch.seconds, n_rows)
