@@ -51,6 +51,24 @@ def test_pages_of_large_arrays_are_used_again_only_where_that_is_asked_for() -> 
     assert (view == 7).all()
 
 
+def test_pages_of_an_array_serve_larger_ones_and_those_of_one_are_kept() -> None:
+    with reused_pages():
+        other = paged((1 << 19, 9), np.int64)
+        other.fill(5)
+        for rows in (1 << 19, 3 << 18, 1 << 20, 1 << 21, 1 << 19):
+            array = paged((rows, 2), np.int64)
+            array.fill(rows)
+            view = array[1:, 1]
+            del array
+            assert (view == rows).all()
+            del view
+    with reused_pages():
+        again = paged((1 << 19, 2), np.int64)
+        again.fill(3)
+    assert (other == 5).all()
+    assert (again == 3).all()
+
+
 def test_arrays_of_many_threads_share_nothing() -> None:
     wrong = []
 

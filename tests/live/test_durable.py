@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import refute as rf
-from committing import MORE, RULES, carry_out, check_whole
+from committing import MORE, RULES, carry_out, check_whole, table_of
 from refute.durable import directory
 from refute.errors import DataError, EngineError, OptionError, RefuteError
 from refute.live.overview import described
@@ -214,6 +214,32 @@ def test_a_state_that_cannot_be_written_is_told_and_tried_again(
     monitor.close()
     assert len(list(folder.glob("log-*"))) == 1
     assert check_whole(folder, 3) == 3
+
+
+def test_a_commit_of_most_of_what_there_is_is_written_once(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a state, and not in a log first. Where that fails, nothing is committed, and it is tried again."""
+
+    def copied(name: str) -> rf.Monitor:
+        return rf.Monitor.open(Path(shutil.copytree(folder, tmp_path / name)))
+
+    monitor = rf.Monitor.open(folder, list(RULES), key="id", log_rows=100)
+    monitor.insert(table_of([(n, n % 9, f"city {n % 7}", n, n % 3) for n in range(500)]))
+    with monkeypatch.context() as patched:
+        patched.setattr(directory, "write_manifest", full)
+        with pytest.raises(EngineError, match="No space left"):
+            monitor.commit()
+    with copied("before") as copy:
+        assert copy.schema is None
+    for number in (1, 2):
+        monitor.commit()
+        assert (sum(path.stat().st_size for path in folder.glob("log-*")) < 100) == (number == 1)
+        with copied(f"after {number}") as copy:
+            assert copy.table().equals(monitor.table())
+            assert copy.counts == monitor.counts
+        monitor.insert(table_of([(-number, 0, "", 0, 0)]))
+    monitor.close()
 
 
 def test_a_commit_stands_where_no_thread_can_be_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

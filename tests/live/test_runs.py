@@ -100,6 +100,41 @@ def test_a_run_finds_by_groups_and_zones_what_a_look_at_all_rows_finds(
             assert sum(part.counts(asking, built.lines).sum() for part in parts) == len(expected) + selves
 
 
+@pytest.mark.parametrize("wrong", [0, 3, 40])
+@pytest.mark.parametrize("values", [20, 10**6])
+@pytest.mark.parametrize("ops", [(Operator.LT, Operator.GT), (Operator.GE, Operator.LT)])
+def test_points_find_what_others_of_their_group_did_not_ask_for(
+    ops: tuple[Operator, Operator], values: int, wrong: int
+) -> None:
+    """One axis rises with the other, but in a few rows, so a point mostly finds what the one before it found."""
+    shape, n = RunShape(1, 2), 900
+    random = np.random.default_rng(values + wrong)
+    first = random.integers(0, values, n)
+    second = first // 3
+    second[random.integers(0, n, wrong)] = random.integers(-values, 2 * values, wrong)
+    columns = [random.integers(0, 3, n), first, second]
+    lines, slots = lines_of(shape, columns, np.arange(n)), np.arange(n)
+    below: list[Bound] = [(axis, op, 1 + axis) for axis, op in enumerate(ops)]
+    above: list[Bound] = [(axis, op.mirrored, 1 + axis) for axis, op in enumerate(ops)]
+    both = Asking.of(shape, below).with_other(Asking.of(shape, above))
+    assert both is not None
+    expected = naive(columns, below, shape, slots)
+    expected_above = {(row, point) for point, row in naive(columns, above, shape, slots)}
+    for points in (Run.of(shape, lines).lines, random.permutation(lines)):
+        held = Run.of(shape, lines)
+        total, pairs = held.pairs(both, points, EVERYBODY, 1 << 40)
+        found = list(zip(*pairs.tolist(), strict=True))
+        assert total == len(found) == len(expected) + len(expected_above)
+        assert set(found) == expected | expected_above
+        alive = EVERYBODY.copy()
+        alive[::2] = 0
+        assert held.pairs(both, points, alive, 1 << 40)[0] == sum(
+            1 for way, turned in ((expected, 1), (expected_above, 0)) for pair in way if alive[pair[turned]]
+        )
+        selves = sum(n for op in (ops, [op.mirrored for op in ops]) if all(one.accepts(0) for one in op))
+        assert held.counts(both, points).sum() == total + selves
+
+
 @pytest.mark.parametrize("groups", [1, 7, 400])
 @pytest.mark.parametrize("values", [2, 10**6])
 @pytest.mark.parametrize("shape", [RunShape(0, 1), RunShape(1, 0), RunShape(1, 2), RunShape(2, 1)], ids=str)

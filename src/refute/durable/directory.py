@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from refute.durable.lock import Lock, cannot_keep, locked
 from refute.durable.log import START, Commit, Log, Logged, Tail, read_log, sync_folder
 from refute.durable.manifest import NAME as MANIFEST
-from refute.durable.manifest import read_manifest, write_manifest
+from refute.durable.manifest import bytes_of, entries_of, read_manifest, write_manifest
 from refute.durable.shelf import Entry, Moment, Shelf
 from refute.errors import DataError, EngineError, OptionError
 
@@ -132,7 +132,7 @@ class Directory(Generic[Held]):
             for number, frames, end in _read_logs(folder, sort, body):
                 for frame in frames:
                     kept.replay(frame)
-                    rows += sum(len(change.gone) + len(change.table) for change in frame.changes)
+                    rows += sum(change.rows for change in frame.changes)
                     commits = frame.number
                 newest, size = number, size + end
             kept.committed()
@@ -163,21 +163,24 @@ class Directory(Generic[Held]):
         changes = [change for version, change in self._pending if version > tail.version]
         if kept.version != tail.version:
             beside = kept.beside() if len(changes) == kept.version - tail.version else None
-            if beside is None:  # something else has changed than rows, or an interrupt kept a change from us
+            rows, size = sum(one.rows for one in changes), sum(one.table.nbytes for one in changes)
+            if beside is None or self._is_most(rows, size):  # or other things have changed, or it was kept from us
                 self._write_whole(kept)
             else:
                 self._bytes += self._log.append(kept.version, kept.facts, changes, beside)
-                self._rows += sum(len(change.gone) + len(change.table) for change in changes)
+                self._rows += rows
             kept.committed()
         self._pending = []
-        if self._is_due and self._writer is None:
+        if self._writer is None and self._is_due(self._rows, self._bytes):
             self._start(kept)
 
-    @property
-    def _is_due(self) -> bool:
-        """Whether logs have grown such that the state should be written; a large one is not for every few batches."""
-        large = self._bytes > LOGGED_BYTES and 2 * self._bytes > sum(one["bytes"] for one in entries_of(self._body))
-        return self._rows > self._log_rows or bool(large)
+    def _is_due(self, rows: int, size: int) -> bool:
+        """Whether logs of so much are due to be written as a state; a large one is not for every few batches."""
+        return rows > self._log_rows or (size > LOGGED_BYTES and 2 * size > bytes_of(self._body))
+
+    def _is_most(self, rows: int, size: int) -> bool:
+        """Whether a state is due with changes that are more than all that is written: in a log, they would be twice."""
+        return self._is_due(self._rows + rows, self._bytes + size) and size > bytes_of(self._body) + self._bytes
 
     def close(self) -> None:
         """Waits for what is being written, and lets the folder go. What was not committed is gone."""
@@ -323,17 +326,6 @@ def last_told(folder: Path, sort: Sort[Any]) -> tuple[Entry, Entry, int, int]:
     for frame in frames[-1:]:
         facts, commits = frame.facts, frame.number
     return body, facts, commits, len(frames)
-
-
-def entries_of(part: Any) -> Iterator[Entry]:
-    """What a manifest says of each file."""
-    if isinstance(part, dict):
-        if isinstance(part.get("file"), str):
-            yield part
-        part = list(part.values())
-    if isinstance(part, list):
-        for inner in part:
-            yield from entries_of(inner)
 
 
 def _log_name(number: int) -> str:

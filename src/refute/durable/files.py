@@ -44,6 +44,7 @@ class _Summed:
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
+        self._room = bytearray()
         self.size = self.crc = 0
         self.closed = False
 
@@ -53,10 +54,12 @@ class _Summed:
         They are copied first: Arrow pads a column with what lies behind it in memory, which others may be filling.
         """
         whole = memoryview(data).cast("B")
+        if len(self._room) < min(_CHUNK, len(whole)):
+            self._room = bytearray(min(_CHUNK, len(whole)))
         for start in range(0, len(whole), _CHUNK):
-            part = bytes(whole[start : start + _CHUNK])
-            self.crc = zlib.crc32(part, self.crc)
-            left = memoryview(part)
+            left = memoryview(self._room)[: min(_CHUNK, len(whole) - start)]
+            left[:] = whole[start : start + _CHUNK]
+            self.crc = zlib.crc32(left, self.crc)
             while left:
                 left = left[os.write(self._handle, left) :]
         self.size += len(whole)

@@ -38,6 +38,11 @@ class Logged:
     gone: Longs
     table: pa.Table
 
+    @property
+    def rows(self) -> int:
+        """How many rows go and come."""
+        return len(self.gone) + len(self.table)
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,22 @@ def read_manifest(folder: Path, noun: str) -> dict[str, Any]:
         told = f"{folder} holds a {other}, not a {noun}; open it with refute.{how}"
         raise DataError(told, path=str(folder), expected=noun)
     return body
+
+
+def entries_of(part: Any) -> Iterator[dict[str, Any]]:
+    """What a manifest says of each file."""
+    if isinstance(part, dict):
+        if isinstance(part.get("file"), str):
+            yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from entries_of(inner)
+
+
+def bytes_of(body: Any) -> int:
+    """The bytes of all files that a manifest names."""
+    return sum(entry["bytes"] for entry in entries_of(body))
 
 
 def _checksum(text: str) -> int:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from refute.durable.directory import entries_of, last_told
+from refute.durable.directory import last_told
 from refute.durable.files import VERSION, checksum
-from refute.durable.manifest import read_manifest
+from refute.durable.manifest import entries_of, read_manifest
 from refute.errors import DataError
 from refute.language.rulebook import Rule, RuleBook
 from refute.live.saved import MONITOR

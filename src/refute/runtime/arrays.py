@@ -21,6 +21,7 @@ _SMALL = 1 << 16  # bytes; what the C library keeps by itself
 _LARGE = 1 << 20  # bytes; arrays beyond this are not kept
 _MOST_KEPT = 4 << 20  # bytes of each size
 _PAGED = 1 << 22  # bytes from which an array has pages of its own
+_MOST_SPARE = 1 << 26  # bytes of pages that are kept from one work to the next
 _MANY = 1 << 18  # rows
 
 # Buffers that no array uses any more, by size. Lists are safe to use from many threads, and from a destructor that runs
@@ -97,14 +98,8 @@ class _Paged:
 
     def __init__(self, shape: tuple[int, ...], kind: np.dtype[Any], size: int) -> None:
         room = 1 << (size - 1).bit_length()  # of which what is not used takes no memory
-        try:
-            self._pages = _spare[room].pop()
-        except (KeyError, IndexError):
-            self._pages = _pages(size, room)
-        else:
-            used = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-            if hasattr(mmap, "MADV_DONTNEED") and used < room:
-                self._pages.madvise(mmap.MADV_DONTNEED, used, room - used)
+        spare = _spared(size, room)
+        self._pages = _pages(size, room) if spare is None else spare
         start = np.frombuffer(self._pages, np.uint8).__array_interface__["data"][0]
         self.__array_interface__ = {"version": 3, "shape": shape, "typestr": kind.str, "data": (start, False)}
 
@@ -123,14 +118,49 @@ def paged(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 @contextlib.contextmanager
 def reused_pages() -> Iterator[None]:
-    """Within it, large arrays get the pages of those that went: to fetch new ones takes longer than to fill them."""
+    """Within it, large arrays get the pages of those that went: to fetch new ones takes longer than to fill them.
+
+    Those of one array are kept for the next time.
+    """
     _reusing.append(None)
     try:
         yield
     finally:
         _reusing.pop()
         if not _reusing:
-            _spare.clear()
+            _keep_one()
+
+
+def _keep_one() -> None:
+    """Lets pages that are spare go, but those of one array."""
+    largest: mmap.mmap | None = None
+    for room in sorted(_spare, reverse=True):
+        with contextlib.suppress(KeyError, IndexError):
+            while True:
+                pages = _spare[room].pop()
+                if largest is None and room <= _MOST_SPARE:
+                    largest = pages
+    if largest is not None:
+        _spare.setdefault(len(largest), []).append(largest)
+
+
+def _spared(size: int, room: int) -> mmap.mmap | None:
+    """Pages that no array has any more: as many as asked for, or fewer, to which the system adds some."""
+    for kept in sorted(_spare, reverse=True):
+        if kept > room or (kept < room and (4 * kept < room or not hasattr(mmap, "MADV_HUGEPAGE"))):
+            continue
+        with contextlib.suppress(KeyError, IndexError, OSError):
+            pages = _spare[kept].pop()
+            if kept < room:
+                pages.madvise(mmap.MADV_HUGEPAGE)  # all alike, as only such can be moved, which does not copy them
+                pages.resize(room)
+            else:
+                _in_large_ones(pages, size)
+            used = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            if hasattr(mmap, "MADV_DONTNEED") and used < kept:
+                pages.madvise(mmap.MADV_DONTNEED, used, room - used)
+            return pages
+    return None
 
 
 def _pages(size: int, room: int = 0) -> mmap.mmap:
@@ -140,10 +170,15 @@ def _pages(size: int, room: int = 0) -> mmap.mmap:
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return mmap.mmap(-1, room)
     found = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    _in_large_ones(found, size)
+    return found
+
+
+def _in_large_ones(pages: mmap.mmap, size: int) -> None:
+    """Has the system use large pages for so many bytes, and not beyond, where the last would be more than is used."""
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a system without them
-            found.madvise(mmap.MADV_HUGEPAGE, 0, size)  # not beyond, where the last would be more than is used
-    return found
+            pages.madvise(mmap.MADV_HUGEPAGE, 0, size)
 
 
 def give_back(rows: int) -> None:
@@ -153,4 +188,6 @@ def give_back(rows: int) -> None:
     """
     if rows >= _MANY:
         _kept.clear()
+        if not _reusing:
+            _spare.clear()
         pa.default_memory_pool().release_unused()

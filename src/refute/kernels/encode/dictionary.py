@@ -8,11 +8,14 @@ An empty `valid` means that every row is valid.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.encode.strings import Bytes, Ints, word_at
+from refute.kernels.runs.borrowed import borrowed
 
 Words = NDArray[np.uint64]
 Longs = NDArray[np.int64]
@@ -23,6 +26,23 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
+
+
+class _Texts(NamedTuple):
+    """A column of strings."""
+
+    data: Bytes
+    offsets: Ints
+    valid: Bytes
+
+
+class _Known(NamedTuple):
+    """The arrays of a dictionary."""
+
+    slots: Words
+    old: Words
+    held: Bytes
+    starts: Longs
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +61,15 @@ def add_strings(
 
     There must be room for all strings in `held` and `starts`, and for half as many more in `slots`. O(bytes) expected.
     """
-    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    kept = _Known(slots, old, held, starts)
+    return _add(_Texts(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), known, out)
+
+
+@njit(cache=True, nogil=True)
+def _add(kept_texts: _Texts, kept_table: _Known, kept_room: Words, known: int, kept_out: Longs) -> int:
+    """As `add_strings`, by arrays that its caller keeps, with room for two words of each string of a block."""
+    (data, offsets, valid), (slots, old, held, starts) = _lent_texts(kept_texts), _lent(kept_table)
+    tags, seen, out = borrowed(kept_room[0]), borrowed(kept_room[1]), borrowed(kept_out)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         hash_block(data, offsets, begin, end, tags)
@@ -70,8 +98,16 @@ def find_strings(
     data: Bytes, offsets: Ints, valid: Bytes, slots: Words, old: Words, held: Bytes, starts: Longs, out: Longs
 ) -> int:
     """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
+    kept = _Known(slots, old, held, starts)
+    return _find(_Texts(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), out)
+
+
+@njit(cache=True, nogil=True)
+def _find(kept_texts: _Texts, kept_table: _Known, kept_room: Words, kept_out: Longs) -> int:
+    """As `find_strings`, by arrays that its caller keeps, with room for two words of each string of a block."""
+    (data, offsets, valid), (slots, old, held, starts) = _lent_texts(kept_texts), _lent(kept_table)
+    tags, seen, out = borrowed(kept_room[0]), borrowed(kept_room[1]), borrowed(kept_out)
     unknown = 0
-    tags, seen = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for begin in range(0, len(offsets) - 1, BLOCK):
         end = min(begin + BLOCK, len(offsets) - 1)
         hash_block(data, offsets, begin, end, tags)
@@ -88,6 +124,16 @@ def find_strings(
             if number < 0:
                 unknown += 1
     return unknown
+
+
+@njit(cache=True, nogil=True)
+def _lent_texts(texts: _Texts) -> _Texts:
+    return _Texts(borrowed(texts.data), borrowed(texts.offsets), borrowed(texts.valid))
+
+
+@njit(cache=True, nogil=True)
+def _lent(table: _Known) -> _Known:
+    return _Known(borrowed(table.slots), borrowed(table.old), borrowed(table.held), borrowed(table.starts))
 
 
 @njit(cache=True, nogil=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from refute.kernels.compiled import njit
+from refute.kernels.runs.borrowed import borrowed
 from refute.kernels.runs.rows import Lines, Longs, hashed
 
 NO_SLOT = -1
@@ -18,6 +19,13 @@ NO_SLOT = -1
 @njit(cache=True, nogil=True)
 def find(lines: Lines, old: Lines, keys: Lines, slots: Longs) -> None:
     """Fills `slots` with the slot of each key, NO_SLOT where there is none. O(keys) expected."""
+    _find(lines, old, keys, slots)
+
+
+@njit(cache=True, nogil=True)
+def _find(kept_lines: Lines, kept_old: Lines, kept_keys: Lines, kept_slots: Longs) -> None:
+    """As `find`, by arrays that its caller keeps."""
+    lines, old, keys, slots = borrowed(kept_lines), borrowed(kept_old), borrowed(kept_keys), borrowed(kept_slots)
     _places(lines, keys, slots)
     for i in range(len(keys)):
         at, there = _found(lines, keys, i, int(slots[i]))
@@ -31,6 +39,13 @@ def find(lines: Lines, old: Lines, keys: Lines, slots: Longs) -> None:
 @njit(cache=True, nogil=True)
 def put(lines: Lines, keys: Lines, slots: Longs, places: Longs) -> None:
     """Takes keys in that are different and not there, with their slots; `places` is as long. There must be room."""
+    _put_all(lines, keys, slots, places)
+
+
+@njit(cache=True, nogil=True)
+def _put_all(kept_lines: Lines, kept_keys: Lines, kept_slots: Longs, kept_places: Longs) -> None:
+    """As `put`, by arrays that its caller keeps."""
+    lines, keys, slots, places = borrowed(kept_lines), borrowed(kept_keys), borrowed(kept_slots), borrowed(kept_places)
     _places(lines, keys, places)
     for i in range(len(keys)):
         _put(lines, keys, i, int(places[i]), int(slots[i]) + 1)

@@ -1,22 +1,39 @@
 """Points against a run: which rows of a point's group lie within its bounds on every axis.
 
-A group is found by its hash; a bound on the first axis by binary search; others by zones, which are passed over where
+A group is found by its hash; a bound on the first axis by search; others by zones, which are passed over where
 no row can lie within the bounds, taken whole where all do, and looked through otherwise.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.runs.borrowed import borrowed
+from refute.kernels.runs.known import (
+    ABOVE,
+    BELOW,
+    HIGH,
+    LISTED,
+    LOW,
+    MOST_LISTED,
+    NUMBER,
+    PAUSE,
+    START,
+    STOP,
+    forget,
+    look_at_listed,
+    remember,
+)
 from refute.kernels.runs.places import Places, run_at
 from refute.kernels.runs.query import Query, asked, lent
-from refute.kernels.runs.rows import BLOCK_BITS, FAN_BITS, Arrays, Lines, Longs, hashed
+from refute.kernels.runs.rows import Arrays, Lines, Longs, hashed
+from refute.kernels.runs.zones import FEW, told, visit, within
 
-FEW = 12  # lines that are looked through one by one
-RULED_OUT, CERTAIN, OPEN = 0, 1, 2
+MANY = 64  # lines from which it pays to remember what was found among them
 
 
 @njit(cache=True, nogil=True)
@@ -26,9 +43,16 @@ def count(runs: Places, newest: Lines, points: Lines, n_equal: int, asking: Line
     Rows are in runs and, the newest of them, lines in no order. `asking` is as `asked` takes it.
     """
     query = asked(points, asking)
-    spans = np.empty((2, len(query.lines)), np.int64)
+    room = _Room(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
     nobody, nowhere = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
-    _count(runs, newest, query, spans, n_equal, counts, nobody, nowhere)
+    _count(runs, newest, query, room, n_equal, counts, nobody, nowhere)
+
+
+class _Room(NamedTuple):
+    """Arrays for looking points up: the lines that share a start, and what is remembered of a group."""
+
+    spans: Lines
+    known: Longs
 
 
 @njit(cache=True, nogil=True)
@@ -36,23 +60,24 @@ def _count(
     runs: Places,
     kept_newest: Lines,
     kept_query: Query,
-    kept_spans: Lines,
+    kept_room: _Room,
     n_equal: int,
     counts: Longs,
     kept_nobody: NDArray[np.uint8],
     kept_nowhere: Lines,
 ) -> None:
     """As `count`, by arrays that its caller keeps."""
-    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_spans)
-    nobody, nowhere = borrowed(kept_nobody), borrowed(kept_nowhere)
+    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_room.spans)
+    nobody, nowhere, known = borrowed(kept_nobody), borrowed(kept_nowhere), borrowed(kept_room.known)
     for k in range(len(runs)):
         run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
         _look_ahead(run, query.lines, spans)
         for p in range(len(query.lines)):
             if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
                 group = _group(run, query.lines, p, spans)
+                forget(known)
             if group[0] < group[1]:
-                counts[p] += _visit_group(run, query, p, group, nobody, nowhere, 0)
+                counts[p] += _visit_group(run, query, p, group, known, nobody, nowhere, 0)
     if len(newest):
         for p in range(len(query.lines)):
             counts[p] += _look_through(newest, n_equal, query, p, nobody, nowhere, 0)
@@ -75,8 +100,8 @@ def pairs(
     more than `most`.
     """
     query = asked(points, asking)
-    spans = np.empty((2, len(query.lines)), np.int64)
-    return _pairs(runs, newest, query, spans, n_equal, alive, most, out)
+    room = _Room(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
+    return _pairs(runs, newest, query, room, n_equal, alive, most, out)
 
 
 @njit(cache=True, nogil=True)
@@ -84,15 +109,15 @@ def _pairs(
     runs: Places,
     kept_newest: Lines,
     kept_query: Query,
-    kept_spans: Lines,
+    kept_room: _Room,
     n_equal: int,
     kept_alive: NDArray[np.uint8],
     most: int,
     kept_out: Lines,
 ) -> int:
     """As `pairs`, by arrays that its caller keeps."""
-    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_spans)
-    alive, out = borrowed(kept_alive), borrowed(kept_out)
+    newest, query, spans = borrowed(kept_newest), lent(kept_query), borrowed(kept_room.spans)
+    alive, out, known = borrowed(kept_alive), borrowed(kept_out), borrowed(kept_room.known)
     total = 0
     for k in range(len(runs)):
         run, group = run_at(runs, k, n_equal, newest.shape[1]), (0, 0)
@@ -100,8 +125,9 @@ def _pairs(
         for p in range(len(query.lines)):
             if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
                 group = _group(run, query.lines, p, spans)
+                forget(known)
             if group[0] < group[1]:
-                total += _visit_group(run, query, p, group, alive, out, total)
+                total += _visit_group(run, query, p, group, known, alive, out, total)
                 if total > most:
                     return total
     if len(newest):
@@ -202,14 +228,45 @@ def _first(lines: Lines, start: int, stop: int, column: int, bound: int, above: 
     return start
 
 
+@njit(cache=True, nogil=True)
+def _first_near(lines: Lines, start: int, stop: int, column: int, bound: int, above: bool, near: int) -> int:
+    """As `_first`, from a line on that is probably not far: points of a group mostly ascend, and so do their bounds."""
+    if near < start or near > stop:
+        return _first(lines, start, stop, column, bound, above)
+    step = 1
+    if near < stop and (lines[near, column] < bound or (above and lines[near, column] == bound)):
+        near += 1
+        while near + step < stop:
+            cell = lines[near + step, column]
+            if cell > bound or (cell == bound and not above):
+                return _first(lines, near, near + step, column, bound, above)
+            near += step + 1
+            step *= 4
+        return _first(lines, near, stop, column, bound, above)
+    while near - step >= start:
+        cell = lines[near - step, column]
+        if cell < bound or (above and cell == bound):
+            return _first(lines, near - step + 1, near, column, bound, above)
+        near -= step
+        step *= 4
+    return _first(lines, start, near, column, bound, above)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _visit_group(
-    run: Arrays, query: Query, p: int, group: tuple[int, int], alive: NDArray[np.uint8], out: Lines, filled: int
+    run: Arrays,
+    query: Query,
+    p: int,
+    group: tuple[int, int],
+    known: Longs,
+    alive: NDArray[np.uint8],
+    out: Lines,
+    filled: int,
 ) -> int:
     """How many lines of its group lie within a point's bounds.
 
-    Bounds for the first axis, by which lines ascend, come first in a query and are met by binary search; the last of
-    them may ask for a difference, which leaves two stretches.
+    Bounds for the first axis, by which lines ascend, come first in a query and are met by search; the last of them may
+    ask for a difference, which leaves two stretches.
     """
     start, stop = group
     lines, axis = run.lines, run.n_equal
@@ -221,108 +278,27 @@ def _visit_group(
             right = stop if lines[stop - 1, axis] == bound else _first(lines, left, stop, axis, bound, True)
             total = 0
             if start < left:
-                total = _visit(run, query, p, (start, left, b + 1), alive, out, filled)
+                total = visit(run, query, p, (start, left, b + 1), alive, out, filled)
             if right < stop:
-                total += _visit(run, query, p, (right, stop, b + 1), alive, out, filled + total)
+                total += visit(run, query, p, (right, stop, b + 1), alive, out, filled + total)
             return total
         if lines[start, axis] < query.low[p, b]:  # the ends are known already, and mostly one of them is not bound
-            start = _first(lines, start, stop, axis, query.low[p, b], False)
+            start = known[ABOVE] = _first_near(lines, start, stop, axis, query.low[p, b], False, known[ABOVE])
         if start < stop and lines[stop - 1, axis] > query.high[p, b]:
-            stop = _first(lines, start, stop, axis, query.high[p, b], True)
+            stop = known[BELOW] = _first_near(lines, start, stop, axis, query.high[p, b], True, known[BELOW])
         b += 1
-    return _visit(run, query, p, (start, stop, b), alive, out, filled) if start < stop else 0
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _visit(
-    run: Arrays, query: Query, p: int, span: tuple[int, int, int], alive: NDArray[np.uint8], out: Lines, filled: int
-) -> int:
-    """How many of these lines lie within a point's bounds, the first of which are met.
-
-    With `alive`, those of alive rows alone, which are put out too.
-    """
-    i, stop, met = span
-    if met == len(query.columns):
-        return _look(run, query, p, (i, stop, met), alive, out, filled)
-    total = 0
-    block = 1 << BLOCK_BITS
-    top = len(run.levels) - 2
-    one = met == len(query.columns) - 1 and not query.differs[met]  # the usual case, for which boxes are judged here
-    axis, other = query.columns[met] - run.n_equal, query.columns[met] - run.n_equal + run.zones.shape[1] // 2
-    low, high = query.low[p, met], query.high[p, met]
-    while i < stop:
-        end = min((i | (block - 1)) + 1, stop)
-        verdict = OPEN
-        if end - i > FEW:
-            level = 0
-            if i & (block - 1) == 0:
-                while level < top:
-                    size = block << (FAN_BITS * (level + 1))
-                    if i & (size - 1) or i + size > stop:
-                        break
-                    level += 1
-            while True:
-                box = run.levels[level] + (i >> (BLOCK_BITS + FAN_BITS * level))
-                if not one:
-                    verdict = _judge(run, query, p, met, box)
-                elif run.zones[box, other] < low or run.zones[box, axis] > high:
-                    verdict = RULED_OUT
-                else:
-                    verdict = CERTAIN if run.zones[box, axis] >= low and run.zones[box, other] <= high else OPEN
-                if verdict != OPEN or level == 0:
-                    break
-                level -= 1
-            if level:
-                end = i + (block << (FAN_BITS * level))
-        if verdict != RULED_OUT:
-            left = len(query.columns) if verdict == CERTAIN else met
-            total += _look(run, query, p, (i, end, left), alive, out, filled + total)
-        i = end
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _judge(run: Arrays, query: Query, p: int, met: int, box: int) -> int:
-    """Whether no row, every row, or perhaps some row of a box lies within a point's bounds."""
-    axes = run.zones.shape[1] // 2
-    verdict = CERTAIN
-    for b in range(met, len(query.columns)):
-        axis = query.columns[b] - run.n_equal
-        least, greatest = run.zones[box, axis], run.zones[box, axes + axis]
-        low, high = query.low[p, b], query.high[p, b]
-        if query.differs[b]:
-            if least == greatest and least == low:
-                return RULED_OUT
-            if least <= low and low <= greatest:
-                verdict = OPEN
-        elif greatest < low or least > high:
-            return RULED_OUT
-        elif least < low or greatest > high:
-            verdict = OPEN
-    return verdict
-
-
-@njit(cache=True, nogil=True)
-def _look(
-    run: Arrays, query: Query, p: int, span: tuple[int, int, int], alive: NDArray[np.uint8], out: Lines, filled: int
-) -> int:
-    """As `_visit`, line by line."""
-    start, stop, met = span
-    last = run.lines.shape[1] - 1
-    if met == len(query.columns) and len(alive) == 0:
-        return int(run.nets[stop] - run.nets[start]) if len(run.nets) else stop - start
-    total = 0
-    own = query.lines[p, query.lines.shape[1] - 1]
-    one = met == len(query.columns) - 1 and not query.differs[met]
-    column, low, high = 0, np.int64(0), np.int64(0)
-    if one:
-        column, low, high = query.columns[met], query.low[p, met], query.high[p, met]
-        met += 1
-    for i in range(start, stop):
-        held = not one or (low <= run.lines[i, column] and run.lines[i, column] <= high)
-        if held and _within(run.lines, i, query, p, met):
-            total += _told(run.lines[i, last], own, p >= query.turned, alive, out, filled + total)
-    return total
+    if start >= stop:
+        return 0
+    if stop - start > MANY and b == len(query.columns) - 1 and not query.differs[b]:
+        bound = known[LOW] <= query.low[p, b] and query.high[p, b] <= known[HIGH]
+        if not (bound and known[START] <= start and stop <= known[STOP]):
+            known[PAUSE] -= 1
+            if known[PAUSE] >= 0 or not remember(run, query, p, (start, stop), known):
+                return visit(run, query, p, (start, stop, b), alive, out, filled)
+        if known[NUMBER] == 0:
+            return 0
+        return look_at_listed(run, query, p, (start, stop), known, alive, out, filled)
+    return visit(run, query, p, (start, stop, b), alive, out, filled)
 
 
 @njit(cache=True, nogil=True)
@@ -335,32 +311,6 @@ def _look_through(
     for i in range(len(newest)):
         if n_equal and newest[i, 0] != first:  # as most lines, so this is all that is read of them
             continue
-        if _same_group(newest, i, query.lines, p, n_equal) and _within(newest, i, query, p, 0):
-            total += _told(newest[i, last], own, p >= query.turned, alive, out, filled + total)
+        if _same_group(newest, i, query.lines, p, n_equal) and within(newest, i, query, p, 0):
+            total += told(newest[i, last], own, p >= query.turned, alive, out, filled + total)
     return total
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _within(lines: Lines, i: int, query: Query, p: int, met: int) -> bool:
-    """Whether a line lies within a point's bounds, the first of which are met."""
-    held = True
-    for b in range(met, len(query.columns)):
-        cell = lines[i, query.columns[b]]
-        if query.differs[b]:
-            held = held and cell != query.low[p, b]
-        else:
-            held = held and query.low[p, b] <= cell and cell <= query.high[p, b]
-    return held
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _told(slot: int, own: int, turned: bool, alive: NDArray[np.uint8], out: Lines, place: int) -> int:
-    """What a line of this slot adds to a number; with `alive`, its pair with a point is put out, if there is room."""
-    if len(alive) == 0:
-        return 1 if slot >= 0 else -1
-    if slot < 0 or slot == own or alive[slot] == 0:
-        return 0
-    if place < out.shape[1]:
-        out[0, place] = slot if turned else own
-        out[1, place] = own if turned else slot
-    return 1

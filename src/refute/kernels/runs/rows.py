@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
+from refute.kernels.runs.borrowed import borrowed
 
 Longs = NDArray[np.int64]
 Lines = NDArray[np.int64]  # (rows, width)
@@ -72,13 +73,31 @@ def arrange(lines: Lines, n_equal: int, leading: int, order: Longs, spare: Longs
     Lines are dealt by the first bits of their hashes, about one to a bucket; those of a bucket are sorted by insertion
     or, where they are many, by merging. `spare` is as long.
     """
-    n = len(lines)
-    hashes = np.empty(n, np.uint64)
-    bits = 1
+    n, bits = len(lines), 1
     while (1 << bits) < n and bits < 20:
         bits += 1
-    shift = np.uint64(64 - bits)
-    ends = np.zeros(1 << bits, np.int64)
+    room = _Room(np.empty(n, np.uint64), np.zeros(1 << bits, np.int64), np.empty((2, n), np.int64), 64 - bits)
+    _arrange(lines, n_equal, leading, order, spare, room)
+
+
+class _Room(NamedTuple):
+    """Arrays that arranging lines needs: a hash of each, where buckets begin, and two cells of each."""
+
+    hashes: NDArray[np.uint64]
+    ends: Longs
+    cells: Lines
+    shift: int
+
+
+@njit(cache=True, nogil=True)
+def _arrange(
+    kept_lines: Lines, n_equal: int, leading: int, kept_order: Longs, kept_spare: Longs, kept_room: _Room
+) -> None:
+    """As `arrange`, by arrays that its caller keeps."""
+    lines, order, spare = borrowed(kept_lines), borrowed(kept_order), borrowed(kept_spare)
+    hashes, ends, shift = borrowed(kept_room.hashes), borrowed(kept_room.ends), np.uint64(kept_room.shift)
+    cells, others = borrowed(kept_room.cells[0]), borrowed(kept_room.cells[1])
+    n = len(lines)
     for i in range(n):
         hashes[i] = hashed(lines, i, n_equal)
         ends[hashes[i] >> shift] += 1
@@ -90,7 +109,6 @@ def arrange(lines: Lines, n_equal: int, leading: int, order: Longs, spare: Longs
         bucket = hashes[i] >> shift
         ends[bucket] -= 1
         order[ends[bucket]] = i
-    cells, others = np.empty(n, np.int64), np.empty(n, np.int64)
     for bucket in range(len(ends)):
         first, last = ends[bucket], ends[bucket + 1] if bucket + 1 < len(ends) else n
         if last - first > _SOME and _is_one_group(lines, n_equal, order[first:last]):

@@ -15,6 +15,7 @@ from refute.relation.arrays import ALL_VALID, Bytes, numbers, read_only, row_num
 from refute.relation.encode.string_order import StringOrder
 from refute.relation.encode.strings import Strings
 from refute.relation.keys.state import VERSION, EncodingState, Facts
+from refute.runtime.arrays import zeros
 
 Longs = NDArray[np.int64]
 
@@ -23,6 +24,7 @@ _ROWS = 1 << 16  # strings for which room is made at once
 _STEP = 1 << 14  # slots that are moved to a larger table with each batch
 _PER_STRING = 8  # slots that are moved for each string of a batch, if that is more: all are, long before it is full
 _NO_SLOTS: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+_PAGE = 1 << 9  # slots of a page of memory
 _MOST = 2**31 - 1  # strings; numbers and hashes share a word
 
 
@@ -45,7 +47,7 @@ class Dictionary:
         self._old: NDArray[np.uint64] = _NO_SLOTS  # a smaller table, of which not all has been moved
         self._moved = 0  # slots of it
         self._next: NDArray[np.uint64] = _NO_SLOTS  # a larger table that will soon be needed
-        self._cleared = 0  # slots of it
+        self._touched = 0  # slots of it, in memory that the system has given
         self._order = StringOrder(span)
 
     @classmethod
@@ -155,12 +157,12 @@ class Dictionary:
             self._move(max(self._step, self._per_string * strings))
 
     def _prepare(self, size: int, share: float) -> None:
-        """Clears a share of what is left of the next table: fresh memory for all of it would hold one batch up."""
+        """Touches a share of what is left of the next table: fresh memory for all of it would hold one batch up."""
         if len(self._next) != size:
-            self._next, self._cleared = np.empty(size, dtype=np.uint64), 0
-        end = self._cleared + ceil(share * (size - self._cleared))
-        self._next[self._cleared : end] = 0
-        self._cleared = end
+            self._next, self._touched = zeros(size, np.uint64), 0
+        end = self._touched + ceil(share * (size - self._touched))
+        self._next[self._touched : end : _PAGE] = 0
+        self._touched = end
 
     def _move(self, slots: int) -> None:
         """Goes on with the move to a larger table, which would take too long for one batch."""
