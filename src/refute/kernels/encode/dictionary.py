@@ -28,7 +28,7 @@ _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 
 
-class _Texts(NamedTuple):
+class _TextColumn(NamedTuple):
     """A column of strings."""
 
     data: Bytes
@@ -36,7 +36,7 @@ class _Texts(NamedTuple):
     valid: Bytes
 
 
-class _Known(NamedTuple):
+class _DictionaryArrays(NamedTuple):
     """The arrays of a dictionary."""
 
     slots: Words
@@ -61,12 +61,12 @@ def add_strings(
 
     There must be room for all strings in `held` and `starts`, and for half as many more in `slots`. O(bytes) expected.
     """
-    kept = _Known(slots, old, held, starts)
-    return _add(_Texts(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), known, out)
+    kept = _DictionaryArrays(slots, old, held, starts)
+    return _add(_TextColumn(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), known, out)
 
 
 @njit(cache=True, nogil=True)
-def _add(kept_texts: _Texts, kept_table: _Known, kept_room: Words, known: int, kept_out: Longs) -> int:
+def _add(kept_texts: _TextColumn, kept_table: _DictionaryArrays, kept_room: Words, known: int, kept_out: Longs) -> int:
     """As `add_strings`, by arrays that its caller keeps, with room for two words of each string of a block."""
     (data, offsets, valid), (slots, old, held, starts) = _lent_texts(kept_texts), _lent(kept_table)
     tags, seen, out = borrowed(kept_room[0]), borrowed(kept_room[1]), borrowed(kept_out)
@@ -98,12 +98,12 @@ def find_strings(
     data: Bytes, offsets: Ints, valid: Bytes, slots: Words, old: Words, held: Bytes, starts: Longs, out: Longs
 ) -> int:
     """Fills `out` with the numbers of strings, -1 where invalid; how many are not known and got UNKNOWN. O(bytes)."""
-    kept = _Known(slots, old, held, starts)
-    return _find(_Texts(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), out)
+    kept = _DictionaryArrays(slots, old, held, starts)
+    return _find(_TextColumn(data, offsets, valid), kept, np.empty((2, BLOCK), np.uint64), out)
 
 
 @njit(cache=True, nogil=True)
-def _find(kept_texts: _Texts, kept_table: _Known, kept_room: Words, kept_out: Longs) -> int:
+def _find(kept_texts: _TextColumn, kept_table: _DictionaryArrays, kept_room: Words, kept_out: Longs) -> int:
     """As `find_strings`, by arrays that its caller keeps, with room for two words of each string of a block."""
     (data, offsets, valid), (slots, old, held, starts) = _lent_texts(kept_texts), _lent(kept_table)
     tags, seen, out = borrowed(kept_room[0]), borrowed(kept_room[1]), borrowed(kept_out)
@@ -127,13 +127,13 @@ def _find(kept_texts: _Texts, kept_table: _Known, kept_room: Words, kept_out: Lo
 
 
 @njit(cache=True, nogil=True)
-def _lent_texts(texts: _Texts) -> _Texts:
-    return _Texts(borrowed(texts.data), borrowed(texts.offsets), borrowed(texts.valid))
+def _lent_texts(texts: _TextColumn) -> _TextColumn:
+    return _TextColumn(borrowed(texts.data), borrowed(texts.offsets), borrowed(texts.valid))
 
 
 @njit(cache=True, nogil=True)
-def _lent(table: _Known) -> _Known:
-    return _Known(borrowed(table.slots), borrowed(table.old), borrowed(table.held), borrowed(table.starts))
+def _lent(table: _DictionaryArrays) -> _DictionaryArrays:
+    return _DictionaryArrays(borrowed(table.slots), borrowed(table.old), borrowed(table.held), borrowed(table.starts))
 
 
 @njit(cache=True, nogil=True)

@@ -43,12 +43,12 @@ def count(runs: Places, newest: Lines, points: Lines, n_equal: int, asking: Line
     Rows are in runs and, the newest of them, lines in no order. `asking` is as `asked` takes it.
     """
     query = asked(points, asking)
-    room = _Room(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
+    room = _ProbeRoom(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
     nobody, nowhere = np.empty(0, np.uint8), np.empty((2, 0), np.int64)
     _count(runs, newest, query, room, n_equal, counts, nobody, nowhere)
 
 
-class _Room(NamedTuple):
+class _ProbeRoom(NamedTuple):
     """Arrays for looking points up: the lines that share a start, and what is remembered of a group."""
 
     spans: Lines
@@ -60,7 +60,7 @@ def _count(
     runs: Places,
     kept_newest: Lines,
     kept_query: Query,
-    kept_room: _Room,
+    kept_room: _ProbeRoom,
     n_equal: int,
     counts: Longs,
     kept_nobody: NDArray[np.uint8],
@@ -100,7 +100,7 @@ def pairs(
     more than `most`.
     """
     query = asked(points, asking)
-    room = _Room(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
+    room = _ProbeRoom(np.empty((2, len(query.lines)), np.int64), np.empty(LISTED + 2 * MOST_LISTED, np.int64))
     return _pairs(runs, newest, query, room, n_equal, alive, most, out)
 
 
@@ -109,7 +109,7 @@ def _pairs(
     runs: Places,
     kept_newest: Lines,
     kept_query: Query,
-    kept_room: _Room,
+    kept_room: _ProbeRoom,
     n_equal: int,
     kept_alive: NDArray[np.uint8],
     most: int,

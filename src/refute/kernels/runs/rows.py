@@ -76,11 +76,11 @@ def arrange(lines: Lines, n_equal: int, leading: int, order: Longs, spare: Longs
     n, bits = len(lines), 1
     while (1 << bits) < n and bits < 20:
         bits += 1
-    room = _Room(np.empty(n, np.uint64), np.zeros(1 << bits, np.int64), np.empty((2, n), np.int64), 64 - bits)
+    room = _ArrangeRoom(np.empty(n, np.uint64), np.zeros(1 << bits, np.int64), np.empty((2, n), np.int64), 64 - bits)
     _arrange(lines, n_equal, leading, order, spare, room)
 
 
-class _Room(NamedTuple):
+class _ArrangeRoom(NamedTuple):
     """Arrays that arranging lines needs: a hash of each, where buckets begin, and two cells of each."""
 
     hashes: NDArray[np.uint64]
@@ -91,7 +91,7 @@ class _Room(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _arrange(
-    kept_lines: Lines, n_equal: int, leading: int, kept_order: Longs, kept_spare: Longs, kept_room: _Room
+    kept_lines: Lines, n_equal: int, leading: int, kept_order: Longs, kept_spare: Longs, kept_room: _ArrangeRoom
 ) -> None:
     """As `arrange`, by arrays that its caller keeps."""
     lines, order, spare = borrowed(kept_lines), borrowed(kept_order), borrowed(kept_spare)
