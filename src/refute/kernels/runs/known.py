@@ -16,14 +16,20 @@ from refute.kernels.runs.zones import RULED_OUT, step, told, within
 ABOVE, BELOW, START, STOP, LOW, HIGH, NUMBER, PAUSE, NEXT_PAUSE, LISTED = range(10)
 MOST_LISTED = 16
 MOST_PAUSE = 256
+FEW_POINTS = 1 << 13
+NEVER = 1 << 62
 
 
 @njit(cache=True, nogil=True, inline="always")
-def forget(known: Longs) -> None:
-    """Begins with a group of which nothing is known. Its first point remembers nothing: it may be the only one."""
+def forget(known: Longs, points: int) -> None:
+    """Begins with a group of which nothing is known. Its first point remembers nothing: it may be the only one.
+
+    Few points are mostly of different groups, or ask for different lines, and remember nothing at all.
+    """
     known[ABOVE] = known[BELOW] = -1
     known[START] = known[STOP] = 0
-    known[PAUSE] = known[NEXT_PAUSE] = 1
+    known[PAUSE] = 1 if points > FEW_POINTS else NEVER
+    known[NEXT_PAUSE] = 1
 
 
 @njit(cache=True, nogil=True)

@@ -75,7 +75,7 @@ def _count(
         for p in range(len(query.lines)):
             if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
                 group = _group(run, query.lines, p, spans)
-                forget(known)
+                forget(known, len(query.lines))
             if group[0] < group[1]:
                 counts[p] += _visit_group(run, query, p, group, known, nobody, nowhere, 0)
     if len(newest):
@@ -125,7 +125,7 @@ def _pairs(
         for p in range(len(query.lines)):
             if p == 0 or not _same_group(query.lines, p, query.lines, p - 1, n_equal):
                 group = _group(run, query.lines, p, spans)
-                forget(known)
+                forget(known, len(query.lines))
             if group[0] < group[1]:
                 total += _visit_group(run, query, p, group, known, alive, out, total)
                 if total > most:
