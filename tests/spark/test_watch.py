@@ -125,7 +125,7 @@ def test_what_a_batch_raises_ends_the_stream_and_is_raised(spark_kind: SparkSess
     elsewhere = {"rules": [{"name": "known", "references": "city -> none.csv(id)"}]}
     with pytest.raises(OptionError, match=r"'known' refers to another table, .* so a watch cannot keep it current"):
         rf.watch(stream_of(spark_kind, source), elsewhere, state=tmp_path / "other")
-    with pytest.raises(OptionError, match="order needs op"):
+    with pytest.raises(OptionError, match="order= needs op="):
         rf.watch(stream_of(spark_kind, source), RULES, state=tmp_path / "other", key="id", order="tax")
     with pytest.raises(OptionError, match="a feed of changes needs a key"):
         rf.watch(stream_of(spark_kind, source), RULES, state=tmp_path / "other", op="city")
