@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,18 @@ def test_a_monitor_keeps_what_a_check_finds(seed: int, cut: int) -> None:
     assert pairs(monitor, monitor.rules[0]) == case.truth
     monitor.delete(list(range(0, 14, 3)))
     assert pairs(monitor, monitor.rules[0]) == [one for one in case.truth if one[0] % 3 and one[1] % 3]
+
+
+@examples(8, deadline=None)
+@given(seed=st.integers(0, 2**32), logged=st.sampled_from([0, 100]))
+def test_a_monitor_on_disk_goes_on_with_it(seed: int, logged: int) -> None:
+    case = arithmetic_case(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        with rf.Monitor.open(Path(folder) / "kept", case.rule, key="id", log_rows=logged) as monitor:
+            monitor.insert(case.table.slice(7))
+        with rf.Monitor.open(Path(folder) / "kept", log_rows=logged) as monitor:
+            monitor.insert(case.table.slice(0, 7))
+            assert pairs(monitor, monitor.rules[0]) == case.truth
 
 
 def test_rows_rules_conditions_and_short_forms() -> None:

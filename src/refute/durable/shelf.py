@@ -96,7 +96,7 @@ class Shelf:
         return {"columns": list(names), "parts": entries}
 
     def read_encoding(
-        self, what: str, entry: Entry, types: dict[str, pa.DataType], *, verify: bool
+        self, what: str, entry: Entry, type_of: Callable[[str], pa.DataType], *, verify: bool
     ) -> tuple[tuple[str, ...], Encoding]:
         """The columns of an encoding that was written, and itself; raises DataError that names a damaged file."""
         names = tuple(entry["columns"])
@@ -105,7 +105,7 @@ class Shelf:
             table, facts = read_file(self.folder / part["file"], part, verify=verify)
             strings, labels = (table.column(name).chunk(0).values for name in ("strings", "labels"))
             states.append(EncodingState(strings, labels, facts["facts"]))
-        found = Encoding.restored([types[name] for name in names], *states)
+        found = Encoding.restored(map(type_of, names), *states)
         self._encodings[_named(what, names)] = SavedEncoding(found, entry["parts"], states[-1].facts)
         return names, found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -90,9 +90,9 @@ class Columns:
         self._numbers: dict[KeyColumn, int] = {}
         self.nullable = set(nullable)  # columns that have had a null
         groups = _compared_groups(rules, key)
-        kind_of = Relation.of(pa.schema(list(types.items())).empty_table()).type_of
+        type_of = types_of(types)
         self.encodings: dict[tuple[str, ...], Encoding] = {
-            names: (encodings or {}).get(names) or Encoding(kind_of(name).arrow_type for name in names)
+            names: (encodings or {}).get(names) or Encoding(map(type_of, names))
             for names in dict.fromkeys(groups.values())
         }
         self._encoding_of = {name: self.encodings[group] for name, group in groups.items()}
@@ -256,6 +256,12 @@ class Columns:
             masks += [present[name].view(np.bool_) for name in what.barred if name in present]
             known[what, nulls] = np.logical_and.reduce(masks) if masks else None
         return known[what, nulls]
+
+
+def types_of(types: Mapping[str, pa.DataType]) -> Callable[[str], pa.DataType]:
+    """What gives the type of a column, or of a formula over such."""
+    relation = Relation.of(pa.schema(list(types.items())).empty_table())
+    return lambda name: relation.type_of(name).arrow_type
 
 
 def _valid(relation: Relation, name: str) -> Bytes:

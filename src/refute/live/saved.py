@@ -19,7 +19,7 @@ from refute.errors import DataError
 from refute.index.run import Run, RunShape
 from refute.kernels.runs.rows import Arrays
 from refute.language.rulebook import RuleBook
-from refute.live.columns import Columns
+from refute.live.columns import Columns, types_of
 from refute.live.frame import Frame, FrameParts
 from refute.live.rows import Rows, Segment
 from refute.live.state import Change, State
@@ -218,7 +218,8 @@ def state_of(body: Entry, shelf: Shelf, verify: bool) -> State:
     state.rows = Rows(schema, segments)
     held = body["frame"]
     types = {field.name: field.type for field in schema}
-    encodings = dict(shelf.read_encoding("values", entry, types, verify=verify) for entry in held["encodings"])
+    type_of = types_of(types)
+    encodings = dict(shelf.read_encoding("values", entry, type_of, verify=verify) for entry in held["encodings"])
 
     def runs_of(entries: Sequence[Entry]) -> list[Run]:
         found = []

@@ -117,7 +117,7 @@ class KeptTracker:
         state = state_of(body, shelf, verify)
         found = cls(state, Asked.of_json(body["asked"]), space_of_json(body["space"]), body["refits"])
         types = {field.name: field.type for field in state.known_schema()}
-        told = [shelf.read_encoding(_ENCODED, entry, types, verify=verify) for entry in body["encodings"]]
+        told = [shelf.read_encoding(_ENCODED, entry, types.__getitem__, verify=verify) for entry in body["encodings"]]
         sets = tuple(frozenset(chosen) for chosen in body["sets"])
         known = read_knowledge(shelf.folder, body["known"], verify=verify)
         found._saved = SavedTracking(known, sets, body["planned"], body["moved"], body["work"], dict(told))
