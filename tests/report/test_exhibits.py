@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -132,6 +133,15 @@ def test_values_of_a_group_are_shortened_around_what_differs() -> None:
     assert any(line.strip() == "^" for line in str(turned).splitlines()), "a sign where something is missing"
 
 
+def test_a_value_of_a_group_that_differs_further_on_is_cut_there() -> None:
+    same = "x" * 100
+    table = pa.table({"a": [1] * 4, "b": [f"{same}A{same}", f"{same}A{same}", f"{same}B{same}", f"{same}A{same} "]})
+    (line,) = (line for line in str(rf.check(table, "a -> b")).splitlines() if "2 rows, " in line)
+    values = [part.rsplit(" ", 2)[0] for part in line.split(": ", 1)[1].split(", ")]
+    cut = "…" + "x" * 10
+    assert values == [f"{cut}A{'x' * 19}…", f"{cut}B{'x' * 19}…", f"{cut}␣"]
+
+
 def test_suggestions_are_shortened_around_what_differs() -> None:
     same = "x" * 300
     table = pa.table({"a": [1] * 9 + [2, 2], "b": [f"{same}GGGG{same}"] * 8 + [f"{same}BBB{same}", "y", "y"]})
@@ -175,6 +185,17 @@ def test_the_json_fits_the_schema_that_ships(clashes: int | None) -> None:
             jsonschema.validate(found, SCHEMA, jsonschema.Draft202012Validator)
 
 
+def test_suspects_of_many_broken_rules_are_not_looked_for_unasked() -> None:
+    names = [f"c{i}" for i in range(22)]
+    rng = np.random.default_rng(1)
+    table = pa.table({name: rng.integers(0, 2, 20) for name in names})
+    rules = [f"{left} -> {right}" for left in names for right in names if left != right]
+    report = rf.check(table, rules)
+    assert sum(not one.passed for one in report) > 400
+    assert report.first_suspects is None
+    assert rf.check(table, rules[:60]).first_suspects is not None
+
+
 def test_a_page_of_hundreds_of_broken_rules_is_not_larger() -> None:
     table = pa.table({f"c{i}": [0, 0, i] for i in range(1, 21)})
     rules = [f"c{i} -> c{j}" for i in range(1, 21) for j in range(1, 21) if i != j]
@@ -202,4 +223,8 @@ def test_a_page_of_thousands_of_rules_lists_the_last_in_a_table_and_stays_small(
 
 def test_values_that_need_escapes_leave_a_page_small() -> None:
     table = pa.table({"id": range(4000), "a": [1] * 4000, "b": [f"{'<&>' * 200}{k % 40}" for k in range(4000)]})
-    assert len(rf.check(table, "a -> b", key="id").to_html(clashes=10_000).encode()) < 2_000_000
+    report = rf.check(table, "a -> b", key="id")
+    page = report.to_html(clashes=10_000)
+    assert len(page.encode()) < 2_000_000
+    assert " pairs of 7,800,000; more would make the page too large" in page
+    assert "too large" not in report.to_html(clashes=10)

@@ -137,6 +137,11 @@ class _Naming:
         self._groups: list[GroupSayings] = [group for _, group in judged]
         rights = [(rule.right, np.maximum(cells[rule.right], 0)) for rule in known.rules]
         self._rare = np.stack([1 - known.common(place, own) / known.n_rows for place, own in rights])
+        self._confirmed = np.zeros(cells.shape)  # how far the rules that a row satisfies confirm each of its cells
+        for f, rule in enumerate(known.rules):
+            satisfied = self._status[f] == SATISFIED
+            for place in rule.columns:
+                self._confirmed[place] += np.where(satisfied, 1 if place == rule.right else self._rare[f], 0)
 
     def best(self, done: Flags) -> _Choice:
         """The best cell of each row, where there is one."""
@@ -148,9 +153,7 @@ class _Naming:
             broken = self._status[reading] == VIOLATED
             open_rows = broken.any(axis=0) & ~done[column]
             on_right = (self._status[right] == VIOLATED).any(axis=0) & open_rows
-            confirmed = np.zeros(self._cells.shape[1])
-            for f in reading:
-                confirmed += np.where(self._status[f] == SATISFIED, 1 if f in right else self._rare[f], 0)
+            confirmed = self._confirmed[column]
             ways = ((on_right, self._from_right, right), (open_rows & ~on_right, self._from_left, left))
             for flags, make, rules in ways:
                 at = np.flatnonzero(flags)
@@ -208,12 +211,7 @@ class _Naming:
         sure: Flags = (self._known.staying(column, np.maximum(own, 0)) == 0) | (broken > 1)
         left = np.ones(len(at), np.bool_)
         for place in rule.left:
-            said = np.zeros(len(at))
-            for f, other in enumerate(self._known.rules):
-                if place in other.columns:
-                    weight = 1 if other.right == place else self._rare[f][at]
-                    said += np.where(self._status[f][at] == SATISFIED, weight, 0)
-            left &= said >= CONFIRMED
+            left &= self._confirmed[place][at] >= CONFIRMED
         return sure | left
 
     def _from_left(self, column: int, at: Longs, rules: list[int], confirmed: np.ndarray) -> _Choice:
@@ -235,16 +233,23 @@ class _Naming:
 
     def _right_confirmed(self, column: int, at: Longs, rules: list[int]) -> Flags:
         """Whether a rule that does not read this column confirms the cell on the right of one that the row breaks."""
-        found = np.zeros(len(at), np.bool_)
+        broken: dict[int, Flags] = {}  # by the column on the right, which many rules may share
         for f in rules:
+            flags = self._status[f][at] == VIOLATED
             right = self._known.rules[f].right
+            broken[right] = broken[right] | flags if right in broken else flags
+        found = np.zeros(len(at), np.bool_)
+        for right, flags in broken.items():
             for other, rule in enumerate(self._known.rules):
                 if column in rule.columns or right not in rule.columns:
                     continue
+                still = flags & ~found
+                if not still.any():
+                    break
                 says = self._status[other][at] == SATISFIED
                 if rule.right != right:
                     says &= self._rare[other][at] > 0.5
-                found |= says & (self._status[f][at] == VIOLATED)
+                found |= says & still
         return found
 
     def _look(self, offer: _Choice, column: int, at: Longs, asked: Longs, broken: list[Dependency]) -> None:

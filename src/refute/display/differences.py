@@ -48,7 +48,8 @@ def marked_pair(first: str, second: str, width: int) -> tuple[Marked, Marked]:
 
 
 def marked_among(first: str, others: Sequence[str], width: int) -> tuple[Marked, list[Marked]]:
-    """A text and others that differ from it, likewise; all are cut at the same place, before the first difference."""
+    """A text and others that differ from it, likewise; all are cut at the same place, before the first difference,
+    but for those whose own difference would be out of sight there."""
     pairs = [_parted(first, other) for other in others if other != first]
     if not pairs:
         same = Marked(shortened(in_one_line(first), width))
@@ -57,7 +58,7 @@ def marked_among(first: str, others: Sequence[str], width: int) -> tuple[Marked,
     begin = 0
     if max(map(len, forms)) > width:
         begin = max(min(len(one.before) for one in forms) - width // _BEFORE, 0)
-    mine, *rest = (_window(one, begin, width) for one in forms)
+    mine, *rest = (_window(one, _seen_from(one, begin, width), width) for one in forms)
     alike_ones = Marked(mine.text)
     places = iter(rest)
     return mine, [alike_ones if other == first else next(places) for other in others]
@@ -107,6 +108,13 @@ def _common(first: str, second: str) -> int:
     return next(
         (at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )
+
+
+def _seen_from(parts: _Parts, begin: int, width: int) -> int:
+    """The place to cut at: `begin`, unless the difference would then be past the end of what is shown."""
+    place, room = len(parts.before), width - (len(_CUT) if begin else 0)
+    shows = len(parts) - begin <= room or place - begin < room - len(_CUT)
+    return begin if shows else place - width // _BEFORE
 
 
 def _window(parts: _Parts, begin: int, width: int) -> Marked:

@@ -119,7 +119,8 @@ class Report:
     def _is_cheap(self) -> bool:
         """Whether looking at all rows for each rule takes about a second, as they are in this process."""
         rules = [result.rule for result in self.results]
-        return cost(rules, self.data.rows) <= LOOKS and self._engine.holds(rules)
+        broken = {result.name for result in self.results if not result.finding.holds}
+        return cost(rules, self.data.rows, broken) <= LOOKS and self._engine.holds(rules)
 
     def split(self, blame: str = "suspects") -> tuple[Any, Any]:
         """The rows that stay, and the suspects with one more column `refute` that says why each is one.

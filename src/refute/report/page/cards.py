@@ -73,20 +73,21 @@ def card_of(
         "columns": result.columns,
         "clashes": shown,
         "data": data,
-        "caption": _caption(result, len(data) if room is not None else len(shown)),
+        "caption": _caption(result, len(data) if room is not None else len(shown), full=0 < len(data) < len(clashes)),
         "formula": result.rule.logic,
         "details": list(_details(result)),
     }
 
 
-def _caption(result: RuleResult, number: int) -> str:
+def _caption(result: RuleResult, number: int, *, full: bool) -> str:
+    """How many clashes are shown; `full` says that more were asked for than a page has room for."""
     what = "row" if result.rule.constraint.is_single_row else "pair"
     total = result.finding.violations
     if total is not None and result.rule.constraint.is_symmetric:  # each pair is two violations
         total //= 2
     if total is None or total <= number:
         return "Rows that break the rule" if what == "row" else "Pairs of rows that clash"
-    return f"{plural(number, what)} of {total:,}"
+    return f"{plural(number, what)} of {total:,}{'; more would make the page too large' if full else ''}"
 
 
 def _remarks(result: RuleResult, n_rows: int) -> list[str]:
