@@ -205,6 +205,13 @@ def test_boxes_are_cut_first_along_an_order_that_another_falls_against() -> None
     assert leading_order(points_of(x, -x)) is None  # two orders are swept
 
 
+def test_a_leading_order_is_found_where_it_saves_more_than_the_search_for_it_costs() -> None:
+    random = np.random.default_rng(2)
+    x, y, z = random.random((3, 16_384))
+    trees = dual_tree(points_of(y, x, z, -x))
+    assert trees.count(3 * len(trees.s.nodes)) == 0  # as no box meets more than its neighbours
+
+
 def test_boxes_are_cut_in_turn_where_neighbours_do_not_follow_an_order_that_others_follow() -> None:
     random = np.random.default_rng(2)
     x, y, z = random.random((3, 200_000))
@@ -218,4 +225,4 @@ def test_a_side_without_neighbours_has_no_leading_order_to_fear() -> None:
     far = [np.full(5_000, rank.max(), np.int32) for rank in ranks]
     order = tuple(Comparison(rank, other, 6_000) for rank, other in zip(ranks, far, strict=True))
     points = Points.of(Problem(ProblemSide(6_000), ProblemSide(5_000), (), order, (), False))
-    assert dual_tree(points, leading=1).count() == dual_tree(points).count()
+    assert dual_tree(points, leading=1).count() == dual_tree(points, leading=len(x) + 1).count()

@@ -9,17 +9,17 @@ import numpy as np
 
 from refute.detect.sweep.points import INT32, Points
 from refute.detect.sweep.reduce import ranked
+from refute.detect.sweep.tuning import DEFAULT
 from refute.index.dual_tree import DualTree
 from refute.index.forest import LEAF, Forest
 from refute.plan.problem import Comparison
 from refute.runtime.threads import together
 
-LEADING = 1 << 17  # points of either side from which a leading order is looked for
 SAMPLED = 1 << 11  # points of a side by which that is judged
 IN_TURN, ALONE = 5, 3  # pairs of boxes per box: fewer are no reason to look for a leading order; at most so many in it
 
 
-def dual_tree(points: Points, *, leaf: int = LEAF, threads: int = 1, leading: int = LEADING) -> DualTree:
+def dual_tree(points: Points, *, leaf: int = LEAF, threads: int = 1, leading: int = DEFAULT.leading) -> DualTree:
     """Both sides as forests; a side that equals the other, or is one above it in some orders, is built once.
 
     Sides of at least `leading` points are cut along one order first, where that pays.

@@ -30,7 +30,7 @@ class Tuning:
     few: int = 160
     packed: int = 32
     leaf: int = 12
-    leading: int = 1 << 17
+    leading: int = 1 << 14
     tree_steps: int = 400
     brute: int = 1 << 20
     divided: int = 1 << 14
