@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from committing_watch import OPTIONS, Taking
 from killing import serve
-from refute.watching.shards.layout import ShardTuning
+from refute.watching.shards.shard_layout import ShardTuning
 from spreading import TasksHere
 
 

@@ -16,7 +16,7 @@ from killing import serve
 from refute.language.rulebook import RuleBook
 from refute.watching.ledger import LedgerTuning
 from refute.watching.records import read_history
-from refute.watching.shards.running import Runner
+from refute.watching.shards.runner import Runner
 from refute.watching.watcher import Watcher, WatchOptions
 
 QUERY = "a stream"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from refute.watching.shards.step import BatchStep
+from refute.watching.shards.tasks import BatchStep
 
 
 @dataclass

@@ -20,6 +20,17 @@ SHARED_NAMES = {
     "Tuning": "what a method, or a search, goes by: always named with its module, as in `sweep.Tuning`",
 }
 
+# Names that files of several folders may have, as each means the same everywhere: in another layer, of another subject.
+_SHARED = """
+approximate arrays blocks boxes calling cells changes choice clashes closure columns csv cube dependencies
+dictionary discovery engine excerpts files floats forest formulas frames giving_back groups hashing implied
+index integers jobs json json_text kept key_table local marking methods monitor nested options orders outcome
+packed pairs places points progress proposing range_tree rehearsal repeats result rounds rows rule saved scenes
+schema search searching shape shapes sides source spans sql state string_order strings summary suspects table
+tables tasks testimony threads tracking tree trees tuning types violations ways weighted words
+"""
+SHARED_FILES = set(_SHARED.split())
+
 
 def lines_of(file: Path) -> int:
     """How many lines a file has."""
@@ -35,6 +46,16 @@ def test_no_two_classes_have_one_name() -> None:
     shared = {name: places for name, places in homes.items() if len(places) > 1}
     assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}
     assert set(shared) == set(SHARED_NAMES), "names that are no longer shared need no exception"
+
+
+def test_no_two_files_have_one_name_that_means_two_things() -> None:
+    homes = defaultdict(list)
+    for file in FILES:
+        if file.name != "__init__.py":
+            homes[file.stem].append(file.relative_to(ROOT).as_posix())
+    shared = {name: places for name, places in homes.items() if len(places) > 1}
+    assert not {name: places for name, places in shared.items() if name not in SHARED_FILES}
+    assert set(shared) == SHARED_FILES, "names that are no longer shared need no exception"
 
 
 def test_no_file_is_too_long_and_most_are_short() -> None:

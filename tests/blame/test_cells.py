@@ -136,18 +136,12 @@ def _within(value: int, support: str) -> bool:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=20), st.data())
 def test_tuples_are_found_by_their_values(drawn: list[tuple[int, int, int]], data: st.DataObject) -> None:
-    from refute.blame import tuples
-
-    before, tuples._LARGEST = tuples._LARGEST, data.draw(st.sampled_from([2**62, 5]))
-    try:
-        distinct = list(dict.fromkeys(drawn))
-        columns = [np.array(side, np.int32) for side in zip(*distinct, strict=True)]
-        index = TupleIndex.of(columns, [3, 4, 3])
-        asked = [data.draw(st.tuples(*[st.integers(-1, 4)] * 3)) for _ in range(5)] + distinct
-        found = index.look_up([np.array(side, np.int64) for side in zip(*asked, strict=True)])
-        assert found.tolist() == [distinct.index(one) if one in distinct else -1 for one in asked]
-    finally:
-        tuples._LARGEST = before
+    distinct = list(dict.fromkeys(drawn))
+    columns = [np.array(side, np.int32) for side in zip(*distinct, strict=True)]
+    index = TupleIndex.of(columns, [3, 4, 3], largest=data.draw(st.sampled_from([2**62, 5])))
+    asked = [data.draw(st.tuples(*[st.integers(-1, 4)] * 3)) for _ in range(5)] + distinct
+    found = index.look_up([np.array(side, np.int64) for side in zip(*asked, strict=True)])
+    assert found.tolist() == [distinct.index(one) if one in distinct else -1 for one in asked]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20), st.data())

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covers import covers, fewest, violations_of
-from refute.blame.binding import contest_of
 from refute.blame.contest import Chain, Longs, OneValue, Spans
-from refute.blame.loose import Loose
+from refute.blame.giving_back import spared
+from refute.blame.rounds import Loose
 from refute.blame.rows import Blame, find_blame
+from refute.blame.shapes import contest_of
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls
 from refute.language.parser import parse_condition
 from refute.language.rulebook import Rule, RuleBook
+from refute.plan.compile import compile_rule
 from refute.plan.problem import Problem
 from refute.relation import Relation
 from strategies import Case, cases, rules, tables
@@ -202,17 +204,17 @@ def test_rows_with_one_key_and_no_other_evidence_are_either() -> None:
 
 
 def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
-    from refute.blame import sparing
-
     generator = np.random.default_rng(5)
-    table = pa.table({name: generator.integers(0, 40, 600) for name in "abc"})
-    rules = list(RuleBook.of(["not (s.a < t.a and s.b < t.b and s.c < t.c)", "not (s.a = t.a and s.b != t.b)"]))
-    whole = blame_of(table, rules)
-    before, sparing.BLOCK = sparing.BLOCK, 7
-    try:
-        assert blame_of(table, rules).rows.tolist() == whole.rows.tolist()
-    finally:
-        sparing.BLOCK = before
+    relation = Relation.of(pa.table({name: generator.integers(0, 40, 600) for name in "abc"}))
+    contests = []
+    for rule in RuleBook.of(["not (s.a < t.a and s.b < t.b and s.c < t.c)", "not (s.a = t.a and s.b != t.b)"]):
+        problem = compile_rule(relation, rule).problem
+        assert problem is not None
+        contests.append(contest_of(rule, problem, partners, 600))
+    none, every, priority = np.zeros(600, np.bool_), np.ones(600, np.bool_), generator.integers(0, 9, 600)
+    at_once, in_blocks = (spared(contests, none, every, priority, block_rows=size) for size in (600, 7))
+    assert 7 < np.count_nonzero(at_once) < 600
+    assert in_blocks.tolist() == at_once.tolist()
 
 
 def test_two_rows_that_agree_outweigh_one_however_rare_their_other_values_are() -> None:

@@ -23,7 +23,7 @@ from refute.discovery.options import Options, SearchMethod
 from refute.discovery.pairs import Pairs
 from refute.discovery.result.outcome import Search
 from refute.discovery.search import search
-from refute.discovery.space.layout import layout_of
+from refute.discovery.space.clue_layout import layout_of
 from refute.discovery.space.predicates import predicate_space
 from refute.discovery.space.slots import PredicateSpace
 from refute.discovery.space.states import kind_of

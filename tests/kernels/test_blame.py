@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refute.kernels.blame.giving_back import LESS, OTHER, SAME, give_back
 from refute.kernels.blame.groups import (
     group_weights,
     heaviest_pairs,
@@ -20,7 +21,6 @@ from refute.kernels.blame.groups import (
     use_matched,
 )
 from refute.kernels.blame.orders import clashing_weights, heaviest_chain, heaviest_spans
-from refute.kernels.blame.sparing import LESS, OTHER, SAME, give_back
 
 Points = list[tuple[int, int, int]]
 points_of = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8)

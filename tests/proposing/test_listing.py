@@ -11,8 +11,8 @@ import refute as rf
 from refute.cli.app import run
 from refute.cli.exits import Exit
 from refute.proposing.candidates import Candidate, RuleShape
-from refute.proposing.listing import listed
 from refute.proposing.scores import Figures
+from refute.proposing.short_list import listed
 from speaking_tables import people
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import refute as rf
 from refute.detect.local import LocalEngine
-from refute.display.differences import columns_of, marked_pair, padded
+from refute.display.contrast import columns_of, marked_pair, padded
 from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule
 from refute.report.as_json import shipped_schema

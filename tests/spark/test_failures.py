@@ -19,8 +19,8 @@ from refute.report.violations import Violations
 from refute.spark.budget import SparkBudget
 from refute.spark.engine import SparkEngine
 from refute.spark.session import failures
+from refute.spark.session.executor_python import NEEDED, Worker, found_wanting, sentence
 from refute.spark.session.failures import explained, plain_failures
-from refute.spark.session.probe import NEEDED, Worker, found_wanting, sentence
 from refute.spark.session.warning import calm
 
 OURS = ".".join(platform.python_version_tuple()[:2])

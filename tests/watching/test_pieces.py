@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from refute.watching.pieces import GoingRows, MarkSet, PairMarks, lines_of, lines_schema, repeated_text, write_parquet
+from refute.watching.table_parts import (
+    GoingRows,
+    MarkSet,
+    PairMarks,
+    lines_of,
+    lines_schema,
+    repeated_text,
+    write_parquet,
+)
 
 KINDS = {
     "long": pa.int64(),

@@ -20,8 +20,8 @@ from refute.watching import reading
 from refute.watching.records import DRIVER, EXECUTORS
 from refute.watching.shards.exchange import Exchange
 from refute.watching.shards.hashing import hashes
-from refute.watching.shards.layout import GONE, RowsInMotion, ShardTuning
-from refute.watching.shards.step import BatchStep
+from refute.watching.shards.shard_layout import GONE, RowsInMotion, ShardTuning
+from refute.watching.shards.tasks import BatchStep
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 

@@ -25,7 +25,7 @@ from refute.language.nulls import Nulls
 from refute.language.rulebook import Rule, RuleBook
 from refute.watching.ledger import LedgerTuning
 from refute.watching.records import BatchRecord, read_history
-from refute.watching.shards.layout import ShardTuning
+from refute.watching.shards.shard_layout import ShardTuning
 from refute.watching.watcher import Watcher, WatchOptions
 from spreading import TasksHere
 from strategies import rules, tables

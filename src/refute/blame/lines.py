@@ -13,8 +13,8 @@ from refute.blame.cells import name_cells
 from refute.blame.contest import Chain, Contest, Flags, Longs, Partners
 from refute.blame.dependencies import Dependencies
 from refute.blame.fitting import fitting
-from refute.blame.loose import Loose
 from refute.blame.repairs import TableRival, in_lines, without_harm
+from refute.blame.rounds import Loose
 from refute.blame.rows import Blame, RuleBlame, find_blame
 from refute.blame.sayings import CELL, CellSayings, OwnCells
 from refute.language.form import Form

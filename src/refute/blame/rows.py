@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from refute.blame.binding import contest_of
 from refute.blame.contest import Contest, Flags, Longs, OneValue, Partners
-from refute.blame.loose import Loose
+from refute.blame.giving_back import spared
 from refute.blame.playing import playing
-from refute.blame.sparing import spared
+from refute.blame.rounds import Loose
+from refute.blame.shapes import contest_of
 from refute.blame.trust import FULL, prior_trust, trust
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule

@@ -21,8 +21,11 @@ class TupleIndex:
     numbers: Longs  # of each sorted key of the last step
 
     @classmethod
-    def of(cls, columns: Sequence[Ids], sizes: Sequence[int]) -> TupleIndex:
-        """The index of distinct tuples, numbered as they come; each column has integers in `[0, size)`."""
+    def of(cls, columns: Sequence[Ids], sizes: Sequence[int], *, largest: int = _LARGEST) -> TupleIndex:
+        """The index of distinct tuples, numbered as they come; each column has integers in `[0, size)`.
+
+        One step takes as many columns as have at most `largest` tuples in all.
+        """
         n = len(columns[0])
         steps = []
         keys, found, taken = np.zeros(n, np.int64), 1, []
@@ -31,7 +34,7 @@ class TupleIndex:
             found *= size
             taken.append(size)
             is_last = at + 1 == len(columns)
-            if is_last or found * sizes[at + 1] > _LARGEST:
+            if is_last or found * sizes[at + 1] > largest:
                 distinct, keys = np.unique(keys, return_inverse=True)
                 steps.append((tuple(taken), distinct))
                 found, taken = len(distinct) + 1, []

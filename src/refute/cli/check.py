@@ -12,8 +12,8 @@ from refute.cli.exits import Exit
 from refute.cli.options import SharedOptions, shared
 from refute.cli.output.again import again
 from refute.cli.output.apart import require_apart
+from refute.cli.output.clash_files import require_violations, write_violations
 from refute.cli.output.hiding import hiding_options, names_of, require_discreet
-from refute.cli.output.listing import require_violations, write_violations
 from refute.cli.output.since import Since, since_options
 from refute.cli.places import Place, as_file, as_folder, as_folder_or_table, on_spark_alone, require_all
 from refute.cli.progress import counting, waiting

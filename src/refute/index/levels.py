@@ -9,8 +9,8 @@ from operator import attrgetter
 import numpy as np
 
 from refute.index.run import Few, Held, Run, RunShape, room_for, with_nets
-from refute.kernels.runs import places, rows
-from refute.kernels.runs.places import Places
+from refute.kernels.runs import pointers, rows
+from refute.kernels.runs.pointers import Places
 from refute.kernels.runs.rows import Arrays, Lines
 
 
@@ -106,7 +106,7 @@ class Levels(Held):
         """Where all runs lie, and the newest rows."""
         if self._places is None:
             found = np.array([run.place for run in self.runs], np.int64)
-            self._places = found.reshape(-1, places.WIDTH)
+            self._places = found.reshape(-1, pointers.WIDTH)
         return self._places, self._newest[: self._n_newest]
 
     def of(self, lines: Lines) -> Few | Run:

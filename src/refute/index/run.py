@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.kernels.runs import places, probe, query, rows
-from refute.kernels.runs.places import Places
+from refute.kernels.runs import pointers, probe, query, rows
+from refute.kernels.runs.pointers import Places
 from refute.kernels.runs.rows import Arrays, Lines, Longs
 from refute.language.operators import Operator
 from refute.runtime.arrays import paged
@@ -25,7 +25,7 @@ _MANY = 1 << 16  # lines of a run that is made little by little
 _ROOM = 2  # pairs for each point for which there is room at first
 _LEAST_ROOM = 32  # pairs beside
 _NO_NETS = np.empty(0, np.int64)
-_NO_RUNS: Places = np.empty((0, places.WIDTH), np.int64)
+_NO_RUNS: Places = np.empty((0, pointers.WIDTH), np.int64)
 _KINDS = {
     Operator.LT: query.BELOW,
     Operator.LE: query.AT_MOST,
@@ -150,7 +150,7 @@ class Run(Held):
     @cached_property
     def place(self) -> list[int]:
         """Where it lies, as long as it lives."""
-        return places.place_of(self.arrays)
+        return pointers.place_of(self.arrays)
 
     def held(self) -> tuple[Places, Lines]:
         """The run alone."""

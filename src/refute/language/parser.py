@@ -19,8 +19,8 @@ from refute.language.arithmetic import Formula
 from refute.language.column_rules import AllowedValues, Patterns, References
 from refute.language.conditions import Condition
 from refute.language.constraint import DenialConstraint
+from refute.language.meaning import Reader
 from refute.language.predicate import Constant
-from refute.language.reading import Reader
 from refute.language.sugar import Key, NotNull, RowRule, Sugar
 from refute.language.syntax import RuleSyntaxError, in_words, listed
 

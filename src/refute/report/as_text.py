@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import Marked, columns_of, marked_among, marked_pair, padded, shortened
+from refute.display.contrast import Marked, columns_of, marked_among, marked_pair, padded, shortened
 from refute.display.spelling import revealed
 from refute.display.tones import Line, Span, Tone, line, without_tones
 from refute.relation.shown import id_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import marked_pair, shortened
+from refute.display.contrast import marked_pair, shortened
 from refute.display.spelling import revealed
 from refute.report.numbers import percent, plural
 

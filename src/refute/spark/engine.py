@@ -31,7 +31,7 @@ from refute.spark.answer.gathering import Gathering
 from refute.spark.answer.single import chosen_rows
 from refute.spark.blame.alike import all_columns_read
 from refute.spark.blame.fewest import fewest_here, fewest_of_groups
-from refute.spark.blame.listing import SparkSuspects
+from refute.spark.blame.suspect_listing import SparkSuspects
 from refute.spark.budget import SparkBudget
 from refute.spark.checking import measure
 from refute.spark.clashes import SparkClashes

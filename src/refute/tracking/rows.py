@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
-from refute.discovery.space.layout import ClueLayout, layout_of, row_key
+from refute.discovery.space.clue_layout import ClueLayout, layout_of, row_key
 from refute.discovery.space.slots import PredicateSpace, Slot
 from refute.kernels.evidence.clues import STRETCH, Facts
 from refute.kernels.evidence.members import KeptRows

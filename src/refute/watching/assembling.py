@@ -16,8 +16,8 @@ from refute.live.store import Violated
 from refute.relation.arrays import row_numbers
 from refute.watching.here import keys_of
 from refute.watching.kept import STREAM
-from refute.watching.numbers import RowNumbers
 from refute.watching.places import WatchPlaces
+from refute.watching.row_numbers import RowNumbers
 from refute.watching.shards.kept import KeptShards
 from refute.watching.shards.state import opened
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from refute.durable.log import sync_folder
 from refute.live.store import SlotMoves
 from refute.watching.outcome import BatchOutcome
-from refute.watching.pieces import Longs, repeated_text, write_parquet
 from refute.watching.places import WatchPlaces
+from refute.watching.table_parts import Longs, repeated_text, write_parquet
 
 ADDED, RESOLVED = "added", "resolved"
 _OWN = ("batch", "rule", ADDED, RESOLVED)  # columns of the feed of rows, which columns of a key do not replace

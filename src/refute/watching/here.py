@@ -21,7 +21,7 @@ from refute.watching.intake import Intake, fitted
 from refute.watching.kept import WATCH
 from refute.watching.ledger import Ledger
 from refute.watching.outcome import NOTHING, BatchOutcome
-from refute.watching.pieces import Longs
+from refute.watching.table_parts import Longs
 
 
 class RowsHere:

@@ -22,7 +22,7 @@ from pyarrow import parquet
 from refute.durable.log import sync_folder
 from refute.errors import DataError
 from refute.live.store import SlotMoves
-from refute.watching.pieces import Find, GoingRows, Longs, MarkSet, PairMarks, Piece, picked, with_until
+from refute.watching.table_parts import Find, GoingRows, Longs, MarkSet, PairMarks, Piece, picked, with_until
 
 OPEN, CLOSED = "open", "closed"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from refute.watching.ledger import Turn
-from refute.watching.pieces import Longs, PairMarks, lines_of
+from refute.watching.table_parts import Longs, PairMarks, lines_of
 
 Clashes = dict[str, tuple[pa.Table, pa.Table]]  # by rule
 NOTHING: Longs = np.empty(0, np.int64)

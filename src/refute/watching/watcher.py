@@ -23,21 +23,21 @@ from refute.live.engine import LiveEngine
 from refute.live.saved import KeptState
 from refute.live.state import State
 from refute.watching.assembling import assembled
+from refute.watching.elsewhere import RowsElsewhere
 from refute.watching.feeds import Feeds
 from refute.watching.here import RowsHere
 from refute.watching.intake import Intake, read_by, refuse_lost
 from refute.watching.kept import STREAM, WATCH, Kept
 from refute.watching.ledger import Ledger, LedgerTuning, Turn
 from refute.watching.outcome import NOTHING, BatchOutcome, marks_of
-from refute.watching.pieces import PairMarks, lines_of, lines_schema
 from refute.watching.places import WatchPlaces
 from refute.watching.records import DRIVER, EXECUTORS, BatchHistory, BatchRecord, RuleRecord
 from refute.watching.refusals import foreign, refuse_others, refuse_remains
 from refute.watching.shards.files import not_shared
 from refute.watching.shards.kept import KeptShards, swept
-from refute.watching.shards.layout import ShardTuning
-from refute.watching.shards.running import Runner
-from refute.watching.spread import RowsElsewhere
+from refute.watching.shards.runner import Runner
+from refute.watching.shards.shard_layout import ShardTuning
+from refute.watching.table_parts import PairMarks, lines_of, lines_schema
 
 LOGGED_ROWS = 1 << 20  # rows in logs from which a state is written: batches are large
 DRIVER_BYTES = 1 << 30  # of rows and indexes that are here, unless another limit is given

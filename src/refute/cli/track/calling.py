@@ -87,7 +87,7 @@ def command(
     only follows from others is not.
     """
     from refute.cli.track import words  # with the loops that a tracker runs, which help does not need
-    from refute.cli.track.reading import read
+    from refute.cli.track.versions import read
     from refute.relation.read.csv_options import CsvOptions
     from refute.relation.read.schema import Schema
 
@@ -152,7 +152,7 @@ def _changed(
     tracker: refute.Tracker, data: str, given: Schema | None, written: CsvOptions, op: str | None, append: bool
 ) -> refute.RuleChanges:
     """What a version of the table, new rows, or a list of changes (with the column `op`) does to the rules."""
-    from refute.cli.track.reading import read, read_like
+    from refute.cli.track.versions import read, read_like
 
     table = read_like(data, tracker.schema, op, written) if given is None else read(data, given, written)
     if op is not None:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.detect.refine.collect import Partners, Total
+from refute.detect.refine.dtypes import prepared
+from refute.detect.refine.execution import Collection, stream
 from refute.detect.refine.order import plan
-from refute.detect.refine.prepare import prepared
-from refute.detect.refine.run import Collection, stream
 from refute.detect.refine.stages import Purpose
 from refute.detect.refine.tuning import DEFAULT, Tuning
 from refute.kernels.refinement.sides import fill_pairs, first_distinct

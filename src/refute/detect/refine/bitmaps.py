@@ -17,7 +17,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from refute.detect.refine.batch import ClusterPairs, all_pairs
-from refute.detect.refine.operators import refine
+from refute.detect.refine.refinements import refine
 from refute.detect.refine.stages import Algorithm, Kind, Purpose, Stage
 from refute.detect.refine.tuning import Tuning
 from refute.kernels.refinement.sides import Ids, Int64s, Side

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refute.discovery.space.layout import ClueLayout, Clues, PairField, layout_of, row_key
+from refute.discovery.space.clue_layout import ClueLayout, Clues, PairField, layout_of, row_key
 from refute.discovery.space.slots import PredicateSpace, Slot, States, Words
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.kernels.evidence.clues import Facts

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import Codebook
-from refute.discovery.space.layout import unchecked
+from refute.discovery.space.clue_layout import unchecked
 from refute.discovery.space.slots import PredicateSpace, States, Words
 from refute.kernels.evidence.coverage import weights_inside
 from refute.kernels.evidence.points import distinct_points

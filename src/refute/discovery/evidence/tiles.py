@@ -20,7 +20,7 @@ from refute.discovery.evidence.counted import (
     turned_pairs,
     unpacked_pairs,
 )
-from refute.discovery.space.layout import Clues
+from refute.discovery.space.clue_layout import Clues
 from refute.discovery.work import Budget, Crew, TimeIsUpError
 from refute.kernels.evidence.clues import Cells, Facts, count_clues
 from refute.kernels.evidence.members import KeptRows, count_members, count_members_wide

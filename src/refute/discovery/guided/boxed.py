@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refute.discovery.evidence.codebook import row_states
-from refute.discovery.space.layout import row_key
+from refute.discovery.space.clue_layout import row_key
 from refute.discovery.space.slots import PredicateSpace, Slot, States
 from refute.discovery.space.states import BOTH_NULL, EQUAL, GREATER, LESS, ONE_NULL
 from refute.language.operators import Operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
-from refute.display.differences import shortened
+from refute.display.contrast import shortened
 from refute.version import __version__
 
 if TYPE_CHECKING:

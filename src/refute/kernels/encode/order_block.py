@@ -1,4 +1,4 @@
-"""A block of strings in order, and what its row of the directory says: see `order.py`, which is made of these."""
+"""A block of strings in order, and what its row of the directory says (`string_order.py` is made of these)."""
 
 from __future__ import annotations
 

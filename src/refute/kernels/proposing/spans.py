@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.proposing.chance import drawn, mixed
-from refute.kernels.sort.parts import sort_part
+from refute.kernels.sort.in_place import sort_part
 
 Ids = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from refute.kernels.compiled import njit
 from refute.kernels.runs.borrowed import borrowed
-from refute.kernels.runs.known import (
+from refute.kernels.runs.pointers import Places, run_at
+from refute.kernels.runs.query import Query, asked, lent
+from refute.kernels.runs.remembered import (
     ABOVE,
     BELOW,
     HIGH,
@@ -28,8 +30,6 @@ from refute.kernels.runs.known import (
     look_at_listed,
     remember,
 )
-from refute.kernels.runs.places import Places, run_at
-from refute.kernels.runs.query import Query, asked, lent
 from refute.kernels.runs.rows import Arrays, Lines, Longs, hashed
 from refute.kernels.runs.zones import FEW, told, visit, within
 

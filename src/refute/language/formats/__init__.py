@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refute.errors import OptionError
 from refute.faults import unknown_choice
-from refute.language.formats import dbt, desbordante, holoclean, metanome, nadeef, native, sql, weever
+from refute.language.formats import dbt, desbordante, holoclean, metanome, nadeef, own, sql, weever
 from refute.language.formats.format import Format, FormatError, TableFacts
 from refute.language.rulebook import RuleBook, RuleBookError, RuleMistake
 
@@ -23,13 +23,13 @@ __all__ = [
 FORMATS = {
     item.name: item
     for item in (
-        native.YAML,
+        own.YAML,
         nadeef.FORMAT,
         weever.FORMAT,
         holoclean.FORMAT,
         desbordante.FORMAT,
         metanome.FORMAT,
-        native.TEXT,
+        own.TEXT,
         sql.ANSI,
         sql.SPARK,
         dbt.FORMAT,

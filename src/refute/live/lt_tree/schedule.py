@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from refute.live.index import Compared, Watched
 from refute.live.lt_tree.operands import OperandSides
-from refute.live.lt_tree.ordering import PredicateOrdering
+from refute.live.lt_tree.predicate_order import PredicateOrdering
 from refute.live.lt_tree.prefixes import Plan, Prefix, common_prefixes
 from refute.live.lt_tree.tuning import PredicateOrder, Scheduling, Tuning
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from refute.kernels.encode import order as kernel
+from refute.kernels.encode import string_order as kernel
 from refute.kernels.encode.order_block import BLOCK, LINE, WIDTH
 from refute.relation.arrays import Bytes
 from refute.relation.encode.pieces import Pieces

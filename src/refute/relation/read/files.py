@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from refute.errors import DataError
 from refute.faults import empty_path, missing_file, mixed_files, unmatched_glob
+from refute.relation.column_case import check_spelling
 from refute.relation.read.csv import column_type, read_csv
 from refute.relation.read.csv_options import USUAL, CsvOptions, not_csv
 from refute.relation.read.formats import FileFormat, common_format, format_of, in_order
@@ -18,7 +19,6 @@ from refute.relation.read.json import read_json
 from refute.relation.read.partitions import partition_values
 from refute.relation.read.schema import Schema, types_of_their_own
 from refute.relation.read.unreadable import reading
-from refute.relation.spelling import check_spelling
 
 
 def read_local(path: str | Path, schema: Schema | None = None, csv: CsvOptions = USUAL) -> pa.Table:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from refute.display import in_one_line
-from refute.display.differences import shortened
+from refute.display.contrast import shortened
 from refute.display.markup import size_in_script
 from refute.language.render import render_condition
 from refute.report.as_text import clash_cells, text_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from refute.display import markup
-from refute.display.differences import Marked, marked_pair, shortened
+from refute.display.contrast import Marked, marked_pair, shortened
 from refute.display.spelling import revealed
 from refute.relation.shown import id_text
 from refute.report.numbers import counted, percent, plural

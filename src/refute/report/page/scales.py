@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from refute.display import in_one_line
-from refute.display.differences import shortened
+from refute.display.contrast import shortened
 
 _LABEL = 18
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
-from refute.blame.binding import contest_of
 from refute.blame.contest import Flags, Longs
+from refute.blame.shapes import contest_of
 from refute.detect.sweep import partners
 from refute.language.rulebook import Rule
 from refute.plan.compile import compile_rule

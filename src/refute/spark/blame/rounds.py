@@ -1,4 +1,4 @@
-"""Rules of any shape as contests on Spark: the rounds of partner counts of `blame.loose`, where the rows are.
+"""Rules of any shape as contests on Spark: the rounds of partner counts of `blame.rounds`, where the rows are.
 So what goes is not always the fewest."""
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class SparkRounds(SparkContest):
 
 
 def _covering(degrees: DataFrame) -> tuple[int, int]:
-    """What `blame.loose.covering` says of degrees, which are above 0."""
+    """What `blame.rounds.covering` says of degrees, which are above 0."""
     sizes = (
         degrees.groupBy(_DEGREE)
         .agg(F.count("*").alias("rows"))

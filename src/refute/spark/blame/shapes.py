@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column as SparkColumn
 
-from refute.blame.binding import spans_at
+from refute.blame.shapes import spans_at
 from refute.language.form import Form
 from refute.language.predicate import Predicate
 from refute.language.rulebook import Rule

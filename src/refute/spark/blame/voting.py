@@ -16,8 +16,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from refute.blame.binding import contest_of
-from refute.blame.sparing import spared
+from refute.blame.giving_back import spared
+from refute.blame.shapes import contest_of
 from refute.blame.trust import FULL, HALF, LITTLE, ROUNDS, STILL
 from refute.detect.sweep import partners
 from refute.language.nulls import Nulls

@@ -23,10 +23,10 @@ from refute.discovery.work import Budget
 from refute.errors import OptionError
 from refute.relation import Relation
 from refute.spark.blocks import PACKED, packed
+from refute.spark.discovery.agreeing import keys_of
 from refute.spark.discovery.asking import KeptBlocks
 from refute.spark.discovery.blocks import Packing
 from refute.spark.discovery.coding import Coding, coding_of
-from refute.spark.discovery.keys import keys_of
 from refute.spark.discovery.looking import (
     FOUND,
     NUMBER,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from refute.language.form import operands
 from refute.relation.mixing import Bits
+from refute.spark.grid.balancing import Places
 from refute.spark.grid.cuts import Cuts
 from refute.spark.grid.groups import NO_GROUP, Groups, hashes, missing
-from refute.spark.grid.placing import Places
 from refute.spark.grid.shape import GridShape, Mask
 
 Ints = NDArray[np.int64]

@@ -24,7 +24,7 @@ from refute.faults import (
     unknown_column,
     unreadable,
 )
-from refute.spark.session.probe import found_wanting, remedy
+from refute.spark.session.executor_python import found_wanting, remedy
 from refute.spark.session.warning import calm
 
 # A user may meet this text in an error of Spark, long after Refute has made the DataFrame that raises it.

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from refute.faults import empty_file, without_columns
+from refute.relation.column_case import check_spelling
 from refute.relation.read.schema import Schema, without_header
-from refute.relation.spelling import check_spelling
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
 from refute.spark.source.cells import Scan, announce, cast, check_text, checked, unread

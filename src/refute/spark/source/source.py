@@ -30,10 +30,10 @@ from refute.relation.shown import shown_row
 from refute.spark.expressions import quoted
 from refute.spark.formulas import formula_expression
 from refute.spark.session.failures import plain_failures
+from refute.spark.source.column_names import Naming, spelled, with_fields
 from refute.spark.source.files import glimpse_of_files, rows_by_footers
 from refute.spark.source.keeping import Kept
 from refute.spark.source.lineage import lineages_of, materialised, scanned_format
-from refute.spark.source.naming import Naming, spelled, with_fields
 from refute.spark.source.positions import FileLayout, layout_of, with_positions, with_row_numbers
 from refute.spark.source.renaming import is_collated
 from refute.spark.source.types import empty_relation

@@ -24,7 +24,7 @@ from refute.spark.session.failures import plain_failures
 from refute.spark.session.warning import calm
 from refute.spark.source.renaming import by_place
 from refute.spark.source.types import arrow_type
-from refute.watching.shards.step import BatchStep
+from refute.watching.shards.tasks import BatchStep
 
 FILE = "file"
 _LEFT = StructType([StructField(FILE, StringType())])  # not as text, which Java would have to parse for each job

@@ -17,7 +17,7 @@ from refute.language.rulebook import Rule
 from refute.relation.binding import check_rules
 from refute.spark.expressions import quoted
 from refute.spark.session.failures import plain_failures
-from refute.spark.source.naming import Naming, spelled, with_fields
+from refute.spark.source.column_names import Naming, spelled, with_fields
 from refute.spark.source.renaming import by_code_point, renamed
 from refute.spark.source.types import empty_relation
 from refute.spark.watch.batches import BatchTaker

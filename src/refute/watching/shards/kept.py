@@ -16,8 +16,8 @@ from refute.language.rulebook import Rule
 from refute.live.saved import read_rules, schema_of, schema_text, write_rules
 from refute.watching.shards.exchange import SUFFIX as STEP
 from refute.watching.shards.files import SUFFIX, ShardFiles, not_written
-from refute.watching.shards.layout import ShardLayout, ShardShape
-from refute.watching.shards.step import ShardReport
+from refute.watching.shards.shard_layout import ShardLayout, ShardShape
+from refute.watching.shards.tasks import ShardReport
 
 SHARDS = "shards"
 _OLD = 8  # commits for which files are kept that no commit since has named: for readers, and for tasks that still run

@@ -27,7 +27,7 @@ from refute.live.state import ALL, NOTHING, NOTHING_FOUND, Change, State
 from refute.live.store import Passing
 from refute.relation.arrays import row_numbers
 from refute.watching.shards.files import KeyedChange, ShardFiles, read_region
-from refute.watching.shards.layout import GONE, HOME
+from refute.watching.shards.shard_layout import GONE, HOME
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refute.watching.shards.step import BatchStep
+from refute.watching.shards.tasks import BatchStep
 
 
 class Runner(Protocol):

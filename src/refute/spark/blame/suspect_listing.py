@@ -16,8 +16,8 @@ from refute.detect.local import LocalEngine
 from refute.language.rulebook import Rule
 from refute.relation.arrays import row_numbers
 from refute.spark.blame.alike import Representatives, all_columns_read, id_order, in_order
+from refute.spark.blame.cells import SparkNaming
 from refute.spark.blame.deciding import DecidedSuspects
-from refute.spark.blame.naming import SparkNaming
 from refute.spark.blame.shapes import BlameShape
 from refute.spark.blame.voted import VotedBlame
 from refute.spark.expressions import quoted

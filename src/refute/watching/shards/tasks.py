@@ -20,7 +20,7 @@ from refute.runtime.threads import available_cores
 from refute.watching.intake import fitted
 from refute.watching.shards.exchange import Exchange, Message, sender_of
 from refute.watching.shards.files import ChangesFile, Region, ShardFiles, bytes_of, change_parts, packed, unpacked
-from refute.watching.shards.layout import RowsInMotion, ShardLayout, ShardTuning
+from refute.watching.shards.shard_layout import RowsInMotion, ShardLayout, ShardTuning
 from refute.watching.shards.state import OpenedShards, RuleFound, ShardState, opened, tell
 
 REPORT = -1  # in the place of a shard: the driver

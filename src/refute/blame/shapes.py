@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refute.blame.contest import Chain, Contest, GroupedRows, Ids, Longs, OneValue, Partners, Spans
-from refute.blame.loose import Loose
+from refute.blame.rounds import Loose
 from refute.blame.tuples import tallied
 from refute.kernels.sort.distinct import mix, numbered
 from refute.kernels.sort.sorting import sorted_positions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from refute.errors import RuleError, did_you_mean
 from refute.language.arithmetic import Formula, formula_of
-from refute.language.arithmetic.operands import OperandReader
+from refute.language.arithmetic.sides import OperandReader
 from refute.language.conditions import And, Compare, Condition, IsNull, Matches, Not, Or
 from refute.language.constraint import DenialConstraint
 from refute.language.operators import Operator

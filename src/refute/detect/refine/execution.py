@@ -10,8 +10,8 @@ from refute.detect.refine.batch import ClusterPairs, all_pairs
 from refute.detect.refine.bitmaps import bitmap_steps, bitmaps_pay, clusters_of, refine_bitmaps
 from refute.detect.refine.collect import Collector, Total, self_pairs
 from refute.detect.refine.nested import cut_small, gathered, listed
-from refute.detect.refine.operators import count_last, iejoin_orders, refine
 from refute.detect.refine.order import plan
+from refute.detect.refine.refinements import count_last, iejoin_orders, refine
 from refute.detect.refine.stages import Algorithm, Kind, Pipeline, Purpose
 from refute.detect.refine.tuning import Tuning
 from refute.plan.problem import Problem

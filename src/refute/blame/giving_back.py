@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from refute.blame.contest import Contest, Flags, Longs, OneValue
-from refute.kernels.blame.sparing import LESS, OTHER, SAME, give_back
+from refute.kernels.blame.giving_back import LESS, OTHER, SAME, give_back
 from refute.plan.problem import Comparison
 
 BLOCK = 1 << 12  # candidates that are held against each other at once
 
 
-def spared(contests: Sequence[Contest], kept: Flags, candidates: Flags, priority: Longs) -> Flags:
+def spared(
+    contests: Sequence[Contest], kept: Flags, candidates: Flags, priority: Longs, *, block_rows: int = BLOCK
+) -> Flags:
     """The kept rows and the candidates that can join them, taken by falling priority, then in the order of rows.
 
     The set that is kept only grows, so a candidate that is refused clashes with it in the end: none is left that could
@@ -32,8 +34,8 @@ def spared(contests: Sequence[Contest], kept: Flags, candidates: Flags, priority
         points = np.flatnonzero(kept[groups.rows])
         held[offset + groups.pair_groups[groups.pairs[points]]] = groups.pairs[points]
     back = np.zeros(len(kept), np.bool_)
-    for first in range(0, len(rows), BLOCK):
-        block = rows[first : first + BLOCK]
+    for first in range(0, len(rows), block_rows):
+        block = rows[first : first + block_rows]
         if back.any():
             for contest in by_pair:
                 block = block[contest.violations(block, back) == 0]
