@@ -205,3 +205,28 @@ def test_the_work_of_the_start_and_how_much_moved_since_are_known_when_opened(tm
             tracking = tracker._ready()
             assert isinstance(tracking, Tracking)
             assert (tracking.moved, tracking.work) == (3 * batch, work)
+
+
+def test_first_nulls_that_make_points_wider_are_kept(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(18)]
+
+    def rows(first: int, last: int, *, nulls: bool = False) -> pa.Table:
+        cells = {
+            name: pa.array(
+                [None if nulls and row % 2 else row * (at + 3) % 9 for row in range(first, last)], pa.int64()
+            )
+            for at, name in enumerate(names)
+        }
+        return pa.table({"id": range(first, last), **cells})
+
+    folder = tmp_path / "tracker"
+    few: dict[str, Any] = {"columns": names, "cross_columns": False, "max_predicates": 2}
+    with rf.Tracker.open(folder, rows(0, 30), key="id", **few) as tracker:
+        tracker.commit()
+        tracker.insert(rows(30, 31))
+        tracker.commit()
+        tracker.insert(rows(31, 35, nulls=True))  # so each column has a state more, and points have two words
+        tracker.commit()
+        rules = [str(rule.constraint) for rule in tracker.rules]
+    with rf.Tracker.open(folder) as tracker:
+        assert [str(rule.constraint) for rule in tracker.rules] == rules
