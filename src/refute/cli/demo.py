@@ -38,7 +38,7 @@ _FEW_ROWS = {
 }
 _NEXT = """\
 Next, with data of your own:
-  refute discover sales.csv --out rules.yaml     rules that the rows speak for, as a file to edit
+  refute discover sales.csv --out rules.yaml     rules that the rows support, as a file to edit
   refute check sales.csv rules.yaml              the rows that break them, and the few to blame
   refute check 'sales/*.parquet' rules.yaml --html report.html --quarantine apart/"""
 

@@ -29,7 +29,7 @@ _OVER = 0.5  # seconds by which they may go over a limit that is nearly used up,
 _LEAST = 0.2  # that they have after a search that took more
 _SHARE = 0.1  # of a time limit, which is left for them
 _LONGEST = 4  # predicates
-_SOUGHT = "the search was stopped before it verified any rule; given are"
+_SOUGHT = "the search was stopped before it verified any rule; these are"
 
 
 @dataclass(frozen=True, slots=True)
