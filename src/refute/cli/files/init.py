@@ -1,4 +1,4 @@
-"""`refute init`: a first rule file for a table, with the rules that its rows speak for, to be edited."""
+"""`refute init`: a first rule file for a table, with the rules that its rows support, to be edited."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(
     csv: dict[str, Any] | None,
     driver_bytes: int | None,
 ) -> Exit:
-    """Write a rule file for DATA: the rules that its rows speak for, as proposals to keep or drop.
+    """Write a rule file for DATA: the rules that its rows support, as proposals to keep or drop.
 
     `refute check` passes on the same rows, as each rule has the tolerance that they need. Proposed rules only warn
     until `status: proposed` is deleted. The first line leads YAML editors to the schema.
