@@ -199,10 +199,19 @@ def test_references_compare_by_value_and_by_several_columns(tmp_path: Path) -> N
     assert broken(pa.table({"y": pa.nulls(2)}), rule(references=f"{path}(y)")) == []
 
 
-def test_a_missing_table_is_named_with_the_columns_that_refer_to_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="references of n: there is no file or folder") as caught:
+def test_a_missing_table_is_named_with_the_rule_and_the_columns_that_refer_to_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^rule 'r': references of n: there is no file or folder") as caught:
         rf.count(ROWS, rule(references=f"n -> {tmp_path}/none.csv(id)"))
     assert caught.value.facts["columns"] == ("n",)
+    assert caught.value.facts["rule"] == "r"
+
+
+@pytest.mark.parametrize("column", ["idd", "name"])
+def test_a_wrong_column_of_another_table_is_named_with_the_rule(tmp_path: Path, column: str) -> None:
+    (tmp_path / "other.csv").write_text("id,name\n1,Ulm\n")
+    with pytest.raises(SchemaError, match=rf"^rule 'r': .*'{column}'.* of .*other\.csv") as caught:
+        rf.check(ROWS, rule(references=f"n -> {tmp_path}/other.csv({column})"))
+    assert caught.value.facts["rule"] == "r"
 
 
 @pytest.mark.parametrize(

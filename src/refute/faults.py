@@ -160,6 +160,15 @@ def in_references(error: RefuteError, names: Sequence[str]) -> RefuteError:
     return type(error)(f"references of {', '.join(names)}: {said}", **facts)
 
 
+@contextmanager
+def naming_rule(name: str) -> Iterator[None]:
+    """Puts the rule before errors about another table, of which one book of rules may name many."""
+    try:
+        yield
+    except RefuteError as error:
+        raise type(error)(f"rule {name!r}: {error}", **{**error.facts, "rule": name}) from error
+
+
 def csv_advice(option: str, value: str) -> str:
     """How to say that CSV files are written in another way than the usual one."""
     given = "\\t" if value == "\t" else value

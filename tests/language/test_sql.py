@@ -66,6 +66,16 @@ def test_the_list_query_without_a_key_numbers_the_rows(case: Case) -> None:
     assert [tuple(row - 1 for row in rows) for rows in found] == violations(case.table, case.rule, case.nulls)
 
 
+def test_a_rule_about_the_key_itself_lists_rows_that_share_it() -> None:
+    table = pa.table({"number": [1, 2, 2, 2, 3], "part": [1, 1, 1, 2, 1]})
+    by_number = writer(table, keyed=True)
+    by_both = SqlWriter(table="data", key=("number", "part"))
+    assert run(table, by_number.list_query(Rule.of("unique(number)"))) == [(2, 2)] * 6
+    assert run(table, by_number.list_query(Rule.of("unique(number, part)"))) == [(2, 2)] * 2
+    assert run(table, by_both.list_query(Rule.of("unique(part, number)"))) == [(2, 1, 2, 1)] * 2
+    assert "numbered" not in by_both.list_query(Rule.of("unique(part)")), "the key tells the rows apart"
+
+
 @examples(60)
 @given(
     st.lists(st.tuples(st.none() | st.integers(0, 3), st.none() | st.floats(0, 2, width=16) | st.just(float("nan")))),

@@ -24,6 +24,9 @@ UNCLOSED = {
     'a,b\n1,"x\n""\n': 2,
     'a\n1\n"2\n3\n': 3,
     'a,b\n1,5" pipe\n2,"x\n3,7" pipe\n4,"y\n5,z\n': 5,
+    'a,b\n1,x\n"2,y\n3,z\n': 3,  # the row then lacks cells
+    'a,b,c\r\n"1\r\n1",x,"\r\n"\r\n"2\r\n2","y,\r\n3,z,\r\n': 6,
+    'a,b\n1,x\n"2,y\n' + "3,z\n" * 40_000: 3,  # a cell that is longer than Python's reader takes
 }
 CLOSED = ('a,b\n1,"x\ny"\n', 'a,b\n1,"x\ny"', 'a,b\n1,"\n"\n', 'a,b\n1,"\n\n"\n\n', 'a,b\n1,"x\n"""\n', 'a,b\n1,5"\n')
 
@@ -43,6 +46,12 @@ def test_the_line_of_an_unclosed_quote_is_named(tmp_path: Path, text: str, packe
 def test_line_breaks_in_closed_quotes_are_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "data.csv").write_text(text)
     assert len(read_local(tmp_path / "data.csv")) == 1
+
+
+def test_a_row_that_lacks_cells_before_an_unclosed_quote_is_named_itself(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text('a,b\n1,"x\ny"\n2\n3,z\n"4,z\n')
+    with pytest.raises(DataError, match=r"data\.csv:4: this row has 1 cell instead of 2: '2'"):
+        rf.count(str(tmp_path / "data.csv"), "unique(a)", engine="local")
 
 
 def test_without_quotes_nothing_is_unclosed(tmp_path: Path) -> None:

@@ -49,6 +49,14 @@ def test_what_was_written_is_read(
         assert list(zip(*(column.to_pylist() for column in found.columns), strict=True)) == wanted
 
 
+def test_a_file_that_begins_with_the_mark_of_utf8_is_not_read_in_another_encoding(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,ort\n1,Köln\n", encoding="utf-8-sig")
+    assert rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local") == 0
+    for encoding in ("cp1252", "koi8-r"):
+        with pytest.raises(DataError, match=r"begins with the mark of UTF-8, and .* was named: leave the encoding out"):
+            rf.count(str(tmp_path / "t.csv"), "unique(id)", engine="local", csv={"encoding": encoding})
+
+
 def test_options_reach_every_question(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_bytes("ort;n\nKöln;1\nKöln;NA\n'a;b';2\n".encode("cp1252"))

@@ -86,6 +86,16 @@ FILES: dict[str, tuple[dict[str, bytes], str, dict[str, Any]]] = {
         {"csv": {"delimiter": ";", "encoding": "cp1252", "quote": "'"}},
     ),
     "quote that is never closed in a header": ({"t.csv": b'id,"zip\n1,a\n2,b\n'}, "t.csv", {}),
+    "quote that is never closed in a row that then lacks cells": (
+        {"t.csv": b'id,zip\n1,"a\nb"\n"2,b\n3,c\n'},
+        "t.csv",
+        {},
+    ),
+    "UTF-8 with a mark in another encoding": (
+        {"t.csv": b"\xef\xbb\xbfid,zip\n1,a\n"},
+        "t.csv",
+        {"csv": {"encoding": "cp1252"}},
+    ),
     "UTF-16 without a mark": ({"t.csv": "id,zip\n1,a\n".encode("utf-16-le")}, "t.csv", {}),
     "name that is too long": ({"t.csv": b"id," + b"z" * 200_000 + b"\n1,a\n"}, "t.csv", {}),
     "row with too many cells for a schema": (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refute.faults import naming_rule
 from refute.language.arithmetic import shown_column
+from refute.language.conditions import InTable
 from refute.language.form import Form, RowFilter, operands
 from refute.language.nulls import Nulls
 from refute.language.operators import Operator
@@ -52,7 +55,8 @@ def compile_rule(relation: Relation, rule: Rule, *, threads: int = 1) -> Compile
     form = Form.of(rule)
     skipped = skipped_nulls(relation, form)
     if rule.constraint.is_single_row:
-        found = _filtered(relation, form.side(Row.S), rule.nulls)
+        with naming_rule(rule.name) if isinstance(rule.added, InTable) else nullcontext():
+            found = _filtered(relation, form.side(Row.S), rule.nulls)
         assert found is not None
         return Compiled(None, _positions(found), skipped)
     if not form.possible:

@@ -16,7 +16,7 @@ from refute.detect.excerpts import Excerpt
 from refute.detect.results import Timed, Verdict
 from refute.detect.scenes import Scene, ValueTally
 from refute.errors import SchemaError
-from refute.faults import no_row_ids
+from refute.faults import naming_rule, no_row_ids
 from refute.language.arithmetic import refuse_formulas
 from refute.language.conditions import Condition, InTable
 from refute.language.form import Form
@@ -367,7 +367,8 @@ class SparkEngine:
         (fitted,) = self.fitted([rule])
         bind(self.types, fitted)
         if isinstance(fitted.added, InTable):
-            self.others.check(fitted.added, self.types)
+            with naming_rule(fitted.name):
+                self.others.check(fitted.added, self.types)
         return SparkRule(self, fitted, renamed(fitted, self.names))
 
     def asked(self, what: str, ask: Callable[[], Answer]) -> Answer:

@@ -39,8 +39,9 @@ class Dialect(Enum):
 class SqlWriter:
     """Writes queries over one table.
 
-    `table` is a name, or its parts (schema and name). `key` names the columns that identify rows; without it,
-    listings number the rows. `floats` names the columns that may hold NaN, which counts as null.
+    `table` is a name, or its parts (schema and name). `key` names the columns that identify rows; without it, and for a
+    rule that asks for rows with one key, listings number the rows. `floats` names the columns that may hold NaN, which
+    counts as null.
     """
 
     table: str | tuple[str, ...]
@@ -65,13 +66,15 @@ class SqlWriter:
     def list_query(self, rule: Rule) -> str:
         """A query that gives one line for each violation: the key of `s`, and that of `t` in a rule about two rows."""
         constraint = rule.constraint
-        key = self.key or (_fresh("refute_row", constraint.columns),)
+        number = _fresh("refute_row", (*constraint.columns, *self.key))
+        numbered = not self.key or _equates(rule, self.key)
+        key, telling = self.key or (number,), (number,) if numbered else self.key
         head = (
-            ""
-            if self.key
-            else f"WITH numbered AS (SELECT *, {self._row_number()} AS {self._name(key[0])} FROM {self._table()})\n"
+            f"WITH numbered AS (SELECT *, {self._row_number()} AS {self._name(number)} FROM {self._table()})\n"
+            if numbered
+            else ""
         )
-        source = self._source(self._table() if self.key else "numbered", rule.where)
+        source = self._source("numbered" if numbered else self._table(), rule.where)
         shown = ", ".join(
             f"{row.value}.{self._name(name)} AS {self._name(f'{row.value}_{name}')}"
             for row in sorted(constraint.rows, key=lambda row: row.value)
@@ -81,7 +84,7 @@ class SqlWriter:
             return f"{head}SELECT {shown}\nFROM {source} AS s\nWHERE {self._all(rule)}"
         apart = ""
         if Form.of(rule).self_pairs:
-            same = " AND ".join(f"s.{self._name(name)} = t.{self._name(name)}" for name in key)
+            same = " AND ".join(f"s.{self._name(name)} = t.{self._name(name)}" for name in telling)
             apart = f"\n AND NOT ({same})"
         return f"{head}SELECT {shown}\nFROM {source} AS s\nJOIN {source} AS t\n  ON {self._all(rule)}{apart}"
 
@@ -191,6 +194,14 @@ _UNSAID = {
     Matches: "databases differ in what their regular expressions mean",
     InTable: "it reads another table, which the database may not have",
 }
+
+
+def _equates(rule: Rule, key: Collection[str]) -> bool:
+    """Whether a rule is about rows with one key, which the key then does not tell apart."""
+    if rule.constraint.is_single_row:
+        return False
+    plain = [one for one in Form.of(rule).equal if not one.is_cross_column]
+    return set(key) <= {one.left.name for one in plain}
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:

@@ -37,6 +37,7 @@ _MEANT = (
     (r"directive|%YAML|version", "rule files have no lines that begin with %"),
 )
 _DEEPER = "this line is indented deeper than the key before it: indent keys alike, with a blank behind each -"
+_BEHIND = "the value before this has ended: remove what follows it, or put all of it in quotes"
 _KEY = re.compile(r"\s*(?:-\s+)*[\w-]+")
 _OTHERWISE = "it cannot be read from here on: check quotes, colons, brackets and indentation"
 
@@ -47,6 +48,8 @@ def explained(error: YAMLError, text: str) -> str:
         return _said(str(error), "")
     if _is_key_too_deep(error, text):
         return _DEEPER
+    if _is_behind_a_value(error, text):
+        return _BEHIND
     if error.context is None and error.problem is not None and error.problem.startswith(("this ", "the aliases")):
         return str(error.problem)
     begin = error.context_mark
@@ -59,6 +62,15 @@ def _is_key_too_deep(error: MarkedYAMLError, text: str) -> bool:
     if mark is None or "mapping values are not allowed" not in str(error.problem):
         return False
     return _KEY.fullmatch(text[: mark.index].rpartition("\n")[2]) is not None
+
+
+def _is_behind_a_value(error: MarkedYAMLError, text: str) -> bool:
+    """Whether something follows in a line, or closes no bracket, where the value before it has ended."""
+    mark = error.problem_mark
+    if mark is None or "expected <block end>" not in str(error.problem):
+        return False
+    before = text[: mark.index].rpartition("\n")[2]
+    return text[mark.index : mark.index + 1] in "}]" or before.strip(" -") != ""
 
 
 def _said(text: str, begin: str) -> str:

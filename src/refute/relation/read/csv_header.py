@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ def header_of(lines: Iterable[str], delimiter: str, file: str, options: CsvOptio
     try:
         for cells in csv.reader(_kept(lines, taken), delimiter=delimiter, **rules):
             if cells:
-                _check_header(cells, taken, quote, file)
+                _check_header(cells, taken, options, file)
                 return column_names(cells, file)
     except csv.Error as error:
         most = csv.field_size_limit()
@@ -34,10 +35,18 @@ def _kept(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def _check_header(cells: Sequence[str], taken: Sequence[str], quote: str | None, file: str) -> None:
+def _check_header(cells: Sequence[str], taken: Sequence[str], options: CsvOptions, file: str) -> None:
     """Raises DataError for a header of another encoding, or whose last quote is never closed."""
     if any("\0" in cell for cell in cells):
         raise wide_letters(file)
+    if not options.is_utf8 and cells[0].startswith(codecs.BOM_UTF8.decode(options.encoding, "replace")):
+        raise DataError(
+            f"{file!r} begins with the mark of UTF-8, and {options.encoding} was named: leave the encoding out",
+            path=file,
+            option="encoding",
+            value=options.encoding,
+        )
+    quote = options.quote
     if quote is None or not any(end in cells[-1] for end in "\r\n"):
         return
     written = quote + cells[-1].replace(quote, quote * 2)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from refute.detect.local import LocalEngine
 from refute.detect.results import Witness
+from refute.faults import naming_rule
 from refute.language.conditions import InTable
 from refute.language.form import Form
 from refute.language.rulebook import Rule
@@ -72,7 +73,8 @@ class RuleRows:
         types, added = self._engine.plain_types, self._plain.added
         if isinstance(added, InTable):
             present = violating_rows(frame, types, within_the_table(self._plain))
-            return self._engine.others.lacking(present, types, added)
+            with naming_rule(self._plain.name):
+                return self._engine.others.lacking(present, types, added)
         return violating_rows(frame, types, self._plain)
 
     def count_violating(self) -> tuple[int, Clash | None]:
