@@ -80,8 +80,10 @@ def test_both_bounds_of_a_column_have_their_own_tolerance() -> None:
 
 def test_a_rare_short_code_is_a_code_and_not_a_slip() -> None:
     codes = pa.table({"code": ["m"] * 400 + ["f"] * 300 + ["x"] * 12 + ["M"] * 6})
+    longer = pa.table({"code": ["mark"] * 400 + ["folk"] * 300 + ["marz"] * 12})
     words = pa.table({"word": ["single"] * 400 + ["married"] * 300 + ["singel"] * 5 + ["maried"] * 6})
     assert texts(rf.propose(codes, kinds="domain")) == {"row(code in ('f', 'm', 'x'))"}
+    assert texts(rf.propose(longer, kinds="domain")) == {"row(code in ('folk', 'mark'))"}  # four letters are a word
     assert "maried" not in str(texts(rf.propose(words, kinds="domain")))
 
 
