@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import refute
 
 ROOT = Path(refute.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
+PAGE = ROOT.parents[1] / "ARCHITECTURE.md"
 
 # From the bottom up; layers in one row do not import each other. A layer imports only rows above it in this table.
 ROWS = (
@@ -88,3 +90,25 @@ def test_only_the_spark_layer_imports_pyspark(file: Path) -> None:
 
 def test_every_folder_and_module_has_a_place_in_the_table() -> None:
     assert {layer_of(file) for file in FILES} <= set(HEIGHT)
+
+
+def test_the_picture_of_the_layers_is_true() -> None:
+    picture = PAGE.read_text(encoding="utf-8").split("```")[1]
+    shown: dict[str, set[str]] = {}
+    for line in picture.strip("\n").splitlines():
+        if line.startswith("  |"):
+            shown[next(reversed(shown))] = set(line[3:].split())
+        else:
+            shown |= {layer: set() for layer in line[2:29].split()}
+    folders = {
+        layer: {file.relative_to(ROOT / layer).parts[0] for file in (ROOT / layer).rglob("*.py")} for layer in shown
+    }
+    assert set(shown) == set(HEIGHT) - {"__init__", "__main__"}
+    assert shown == {layer: {part for part in parts if not part.endswith(".py")} for layer, parts in folders.items()}
+
+
+def test_files_that_the_page_on_architecture_names_exist() -> None:
+    named = re.findall(r"`([a-z_/]+\.py)`", PAGE.read_text(encoding="utf-8"))
+    there = [f"/{file.as_posix()}" for folder in (ROOT, PAGE.parent / "tests") for file in folder.rglob("*.py")]
+    assert len(named) > 100
+    assert not [name for name in named if not any(path.endswith(f"/{name}") for path in there)]
