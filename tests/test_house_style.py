@@ -1,9 +1,10 @@
-"""How large files and folders may grow, that a class name means one thing, and that threads come from one place."""
+"""Files and folders stay small, a name means one thing, threads have one source, and tests patch no constant."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -75,3 +76,24 @@ def test_no_folder_has_too_many_modules() -> None:
 def test_pools_of_threads_are_made_in_one_place() -> None:
     makers = [file for file in FILES if "ThreadPoolExecutor" in file.read_text(encoding="utf-8")]
     assert [file.relative_to(ROOT).as_posix() for file in makers] == ["runtime/threads.py"]
+
+
+def patched(file: Path) -> Iterator[str]:
+    """The names that the tests of a file assign to attributes, or patch."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                yield from (part.attr for part in parts if isinstance(part, ast.Attribute))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "setattr":
+            texts = [part.value for part in node.args[:2] if isinstance(part, ast.Constant)]
+            yield from (text.rpartition(".")[2] for text in texts[:1] if isinstance(text, str))
+
+
+def test_tests_patch_no_constant() -> None:
+    allowed = {"CACHE_DIR", "COMPILING"}  # a setting of Numba, and an object that counts
+    tests = sorted(Path(__file__).parent.rglob("*.py"))
+    found = {
+        f"{file.name}: {name}" for file in tests for name in patched(file) if name.isupper() and name not in allowed
+    }
+    assert not found, "give the size or price as an argument"

@@ -113,9 +113,10 @@ def test_a_reader_that_crashes_is_told_from_one_that_says_why(tmp_path: Path, mo
     file.write_bytes(b"nothing of ORC")
     with pytest.raises(DataError, match=r"cannot read '.*t\.orc': .*ORC"):
         read_local(file)
-    monkeypatch.setattr(
-        "refute.relation.read.isolated._READ_ORC", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    )
+    crashing = tmp_path / "python"
+    crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crashing.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(crashing))
     with pytest.raises(DataError, match=r"cannot read '.*t\.orc': the file is damaged"):
         read_local(file)
 
