@@ -280,6 +280,34 @@ def test_a_writer_leaves_the_draft_of_another_that_is_alive(tmp_path: Path) -> N
     assert not leftovers(tmp_path)
 
 
+def test_a_folder_of_a_writer_that_was_killed_before_it_wrote_goes(tmp_path: Path) -> None:
+    (tmp_path / ".folder-0123456789abcdef.part").mkdir()
+    with replacing_folder(tmp_path / "folder") as draft:
+        draft.mkdir()
+    assert not leftovers(tmp_path)
+
+
+def test_a_writer_whose_folder_was_swept_before_it_was_locked_takes_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept: list[Path] = []
+    locked = writing._locked
+
+    def late(folder: Path, *, wait: bool = False) -> int | None:
+        if not swept:
+            swept.append(folder)
+            writing._sweep(tmp_path / "folder")
+        return locked(folder, wait=wait)
+
+    monkeypatch.setattr(writing, "_locked", late)
+    with replacing_folder(tmp_path / "folder") as draft:
+        assert not swept[0].exists()
+        draft.mkdir()
+        (draft / "file").touch()
+    assert [file.name for file in (tmp_path / "folder").iterdir()] == ["file"]
+    assert not leftovers(tmp_path)
+
+
 def _killed_at(step: int, target: Path) -> None:
     """Replace a folder by one of two files; the process is killed before its given step that touches a file."""
     left = step

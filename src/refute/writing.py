@@ -68,9 +68,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)
-        workplace = _beside(target)
-        workplace.mkdir()
-        lock = _locked(workplace, wait=True)
+        workplace, lock = _workplace(target)
         draft, former = workplace / _DRAFT, workplace / _FORMER
         try:
             yield draft
@@ -92,6 +90,18 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.close(lock)
 
 
+def _workplace(target: Path) -> tuple[Path, int | None]:
+    """A hidden folder to work in, and the handle by which others leave it alone."""
+    while True:
+        workplace = _beside(target)
+        workplace.mkdir()
+        lock = _locked(workplace, wait=True)
+        if workplace.exists():
+            return workplace, lock
+        if lock is not None:  # one that swept was faster, as nobody had the handle yet
+            os.close(lock)
+
+
 def _sweep(target: Path) -> None:
     """Remove what writers of a folder left that were killed; a folder that one of them had put aside stays as long as
     nothing is in its place."""
@@ -99,8 +109,8 @@ def _sweep(target: Path) -> None:
         if left.is_symlink() or not left.is_dir() or (lock := _locked(left)) is None:
             continue
         with contextlib.suppress(FileNotFoundError):  # its writer has just finished
-            names = set(os.listdir(left))  # none where another begins
-            if names and names <= {_DRAFT, _FORMER} and (_FORMER not in names or os.path.lexists(target)):
+            names = set(os.listdir(left))
+            if names <= {_DRAFT, _FORMER} and (_FORMER not in names or os.path.lexists(target)):
                 shutil.rmtree(left, ignore_errors=True)
         os.close(lock)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -211,10 +213,26 @@ def test_many_rows_given_back_in_blocks_still_leave_nothing() -> None:
         problem = compile_rule(relation, rule).problem
         assert problem is not None
         contests.append(contest_of(rule, problem, partners, 600))
-    none, every, priority = np.zeros(600, np.bool_), np.ones(600, np.bool_), generator.integers(0, 9, 600)
-    at_once, in_blocks = (spared(contests, none, every, priority, block_rows=size) for size in (600, 7))
+    none, every = np.zeros(600, np.bool_), np.ones(600, np.bool_)
+    trust, busy = (generator.integers(0, 9, 600) for _ in range(2))
+    at_once, in_blocks = (spared(contests, none, every, trust, busy, block_rows=size) for size in (600, 7))
     assert 7 < np.count_nonzero(at_once) < 600
     assert in_blocks.tolist() == at_once.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rules", "columns"),
+    [
+        (["not (s.a = t.b)"], {"a": [2, 1, 1, 2, 1], "b": [2, 3, 2, 1, 2]}),
+        (["a -> b", "not (s.b = t.c)"], {"a": [3, 0, 0, 0], "b": [2, 1, 2, 1], "c": [1, 2, 1, 1]}),
+    ],
+)
+def test_how_many_can_be_given_back_does_not_depend_on_the_order_of_rows(
+    rules: list[str], columns: dict[str, list[int]]
+) -> None:
+    table, book = pa.table(columns), list(RuleBook.of(rules))
+    sizes = {len(blame_of(table.take(order), book).rows) for order in permutations(range(table.num_rows))}
+    assert sizes == {2}  # two must go
 
 
 def test_two_rows_that_agree_outweigh_one_however_rare_their_other_values_are() -> None:

@@ -90,7 +90,7 @@ class Contest(ABC):
         found = self._known.get(asked)
         if found is None:
             found = self._degrees(alive)
-            if len(self._known) < 2:  # all rows, and all that are not forced
+            if len(self._known) < 3:  # all rows, all that are not forced, and those that rounds leave
                 self._known[asked] = found
         return found
 

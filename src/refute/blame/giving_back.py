@@ -14,9 +14,18 @@ BLOCK = 1 << 12  # candidates that are held against each other at once
 
 
 def spared(
-    contests: Sequence[Contest], kept: Flags, candidates: Flags, priority: Longs, *, block_rows: int = BLOCK
+    contests: Sequence[Contest],
+    kept: Flags,
+    candidates: Flags,
+    trust: Longs,
+    busy: Longs,
+    *,
+    block_rows: int = BLOCK,
 ) -> Flags:
-    """The kept rows and the candidates that can join them, taken by falling priority, then in the order of rows.
+    """The kept rows and the candidates that can join them, the most trusted first.
+
+    Of equals those come first that clash with the fewest others that could come, then those in the fewest violations
+    (`busy`), then the first of them: so more can come, and how many depends little on the order of rows.
 
     The set that is kept only grows, so a candidate that is refused clashes with it in the end: none is left that could
     be given back. Groups show at a glance whether a row fits; other rules are asked for each block of candidates at
@@ -27,7 +36,7 @@ def spared(
     rows = np.flatnonzero(candidates & ~kept)
     for contest in contests:
         rows = rows[contest.violations(rows, kept) == 0]
-    rows = rows[np.argsort(-priority[rows], kind="stable")]
+    rows = rows[np.lexsort((busy[rows], _rivals(contests, rows, len(kept)), -trust[rows]))]
     offsets = np.cumsum([0] + [one.groups.count for one in by_group])
     held = np.full(int(offsets[-1]), -1, np.int32)
     for offset, groups in zip(offsets, (one.groups for one in by_group), strict=False):
@@ -58,6 +67,16 @@ def spared(
         )
         back[block[taken]] = True
     return kept | back
+
+
+def _rivals(contests: Sequence[Contest], rows: Longs, n_rows: int) -> Longs:
+    """In how many violations each of some rows is with the others."""
+    asked = np.zeros(n_rows, np.bool_)
+    asked[rows] = True
+    found = np.zeros(len(rows), np.int64)
+    for contest in contests if len(rows) > 1 else ():
+        found += contest.degrees(asked)[rows]
+    return found
 
 
 def _grouped(contest: OneValue, offset: int, rows: Longs) -> tuple[Longs, Longs]:

@@ -95,16 +95,17 @@ def find_blame(
     unweighed = [(contest, contest.keep(even, alive)) for contest in in_play]
     unweighed = [(contest, kept) for contest, kept in unweighed if not np.array_equal(kept, alive)]
     broken = [contest for contest, _ in unweighed]
+    busy = _busy(broken, alive)
     if len(broken) == 1:
         kept = unweighed[0][1]
         if not broken[0].exact:
-            kept = spared(broken, kept, alive, -broken[0].degrees(alive))
+            kept = spared(broken, kept, alive, even, busy)
     elif broken:
         weights = trust(unweighed, prior_trust(relation, rules, contests, times, lifts), alive)
         kept = alive.copy()
         for contest, known in unweighed:
             kept &= contest.keep(weights, alive) if contest.exact else known
-        kept = spared(broken, kept, alive, weights)
+        kept = spared(broken, kept, alive, weights, busy)
     else:
         kept = alive
     _recount(broken, kept)
@@ -117,7 +118,7 @@ def find_blame(
     order = {id(rule): place for place, rule in enumerate(rules)}
     by_rule.sort(key=lambda one: order[id(one.rule)])
     must = int(np.count_nonzero(forced) if times is None else times[forced].sum())
-    bound = must + _fewest(broken, alive, kept)
+    bound = must + _fewest(broken, alive, kept, busy)
     return Blame(suspects, bound, tuple(by_rule), tuple(contests), times)
 
 
@@ -132,9 +133,10 @@ def fewest_to_blame(relation: Relation, rule: Rule, partners: Partners) -> int:
         contest = playing(contest_of(rule, compiled.problem, partners, relation.n_rows))
     if contest is None:
         return 0
-    kept = contest.keep(np.full(relation.n_rows, FULL, np.int64), everyone)
+    even = np.full(relation.n_rows, FULL, np.int64)
+    kept = contest.keep(even, everyone)
     if not contest.exact:
-        kept = spared([contest], kept, everyone, -contest.degrees(everyone))
+        kept = spared([contest], kept, everyone, even, contest.degrees(everyone))
     return int(np.count_nonzero(~kept))
 
 
@@ -173,14 +175,19 @@ def _twins(contest: OneValue, rows: Longs, kept: Flags) -> Longs:
     return groups.rows[marked[groups.pair_groups[groups.pairs]] & kept[groups.rows]]
 
 
-def _fewest(contests: Sequence[Contest], alive: Flags, kept: Flags) -> int:
+def _busy(contests: Sequence[Contest], alive: Flags) -> Longs:
+    """In how many violations each row is under all rules together."""
+    found = np.zeros(len(alive), np.int64)
+    for contest in contests:
+        found += contest.degrees(alive)
+    return found
+
+
+def _fewest(contests: Sequence[Contest], alive: Flags, kept: Flags, busy: Longs) -> int:
     """A number of rows that no choice can do with less than: the sum over pieces of the table that share no row.
 
     Groups first, as their proofs leave most rows of a large group to other rules; and no less than any rule by itself.
     """
-    busy = np.zeros(len(alive), np.int64)
-    for contest in contests:
-        busy += contest.degrees(alive)
     if not contests:
         return 0
     whole = contests[0].counted(alive)

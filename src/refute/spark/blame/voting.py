@@ -90,13 +90,12 @@ class Voting:
             self._weigh(broken)
         kept = [F.col(f"{_KEPT}_{number}") for number, _ in broken]
         self._set({_NOW: all_of([F.col(_ALIVE), *kept])})
+        if broken:
+            self._add_busy(broken)
         if len(broken) > 1:
             self._spare(broken, F.col(_TRUST))
         elif broken and not broken[0][1].exact:
-            self._frame = broken[0][1].violations(self._frame, _ALIVE, _BUSY)
-            self._evaluate()
-            self._spare(broken, -F.col(_BUSY))
-            self._frame = self._frame.drop(_BUSY)
+            self._spare(broken, F.lit(FULL))
         self._count()
         found = self._frame.withColumn(SUSPECT, ~F.col(_NOW)).localCheckpoint()
         return Verdicts(found, self._bound(broken, gone), self._n_rows)
@@ -174,8 +173,17 @@ class Voting:
                 frame = _settled(contest.keep(frame.drop(kept), _WEIGHT, kept), at)
         self._frame = frame
 
-    def _spare(self, broken: Sequence[tuple[int, SparkContest]], priority: SparkColumn) -> None:
-        """Give rows back that clash with none that stays, by falling priority, then in the order of rows.
+    def _add_busy(self, broken: Sequence[tuple[int, SparkContest]]) -> None:
+        """Count the violations of each row under all contests together."""
+        frame = self._frame.withColumn(_BUSY, F.lit(0).cast("bigint"))
+        for at, (_, contest) in enumerate(_counting_first(broken)):
+            frame = contest.violations(frame, _ALIVE, _OTHER)
+            busy = F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)
+            frame = _settled(frame.withColumn(_BUSY, busy).drop(_OTHER), at, contest)
+        self._frame = frame.localCheckpoint()
+
+    def _spare(self, broken: Sequence[tuple[int, SparkContest]], trust: SparkColumn) -> None:
+        """Give rows back that clash with none that stays, in the order of `blame.sparing`.
 
         They are suspects, which come here in any case, and clash with nothing but each other.
         """
@@ -184,20 +192,20 @@ class Voting:
             frame = _settled(contest.violations(frame, _NOW, f"{_OTHER}_{number}"), at, contest)
         free = all_of([F.col(_ALIVE), ~F.col(_NOW), *(F.col(name) == 0 for name in clashes)])
         names, flags = self._alike.names, [contest.flag for _, contest in broken]
-        asked = frame.where(free).select(*names, *flags, priority.alias(_SHARE), ROW_COLUMN)
+        asked = frame.where(free).select(*names, *flags, trust.alias(_TRUST), _BUSY, TIMES, ROW_COLUMN)
         table = in_order(asked.toArrow())
         if table.num_rows == 0:
             return
         relation = Relation.of(table.select([*names, *flags]))
+        weights, busy, times = (table.column(name).to_numpy().astype(np.int64) for name in (_TRUST, _BUSY, TIMES))
         contests = []
         for _, contest in broken:
             rule = self._alike.marked(self._alike.plain[contest.rule.name])
             problem = compile_rule(relation, rule).problem
             if problem is not None:
-                contests.append(contest_of(rule, problem, partners, table.num_rows))
-        weights = table.column(_SHARE).to_numpy().astype(np.int64)
+                contests.append(contest_of(rule, problem, partners, table.num_rows, times))
         everyone = np.ones(table.num_rows, np.bool_)
-        back = np.flatnonzero(spared(contests, ~everyone, everyone, weights))
+        back = np.flatnonzero(spared(contests, ~everyone, everyone, weights, busy))
         ids = table.column(ROW_COLUMN).take(row_numbers(back))
         given = frame_of(pa.table([ids], names=[_OTHER]), self._frame.sparkSession)
         joined = self._frame.join(given, F.col(ROW_COLUMN) == F.col(_OTHER), "left")
@@ -236,12 +244,7 @@ class Voting:
         ((must,),) = self._frame.agg(F.coalesce(F.sum(forced), F.lit(0))).collect()
         if not broken:
             return int(must)
-        frame = self._frame.withColumn(_BUSY, F.lit(0).cast("bigint"))
-        for at, (_, contest) in enumerate(_counting_first(broken)):
-            frame = contest.violations(frame, _ALIVE, _OTHER)
-            busy = F.col(_BUSY) + F.when(F.col(_ALIVE), F.col(_OTHER)).otherwise(0)
-            frame = _settled(frame.withColumn(_BUSY, busy).drop(_OTHER), at, contest)
-        frame = frame.withColumn(_FREE, F.when(F.col(_ALIVE), F.col(TIMES)).otherwise(F.lit(0)).cast("bigint"))
+        frame = self._frame.withColumn(_FREE, F.when(F.col(_ALIVE), F.col(TIMES)).otherwise(F.lit(0)).cast("bigint"))
         whole = frame = frame.localCheckpoint()
         total, most, sums = 0, 0, []
         for at, (number, contest) in enumerate(sorted(broken, key=lambda one: not isinstance(one[1], SparkOneValue))):
