@@ -23,6 +23,13 @@ rules:
 """
 
 
+def test_the_help_has_no_options_about_data(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["lint", "--help"])
+    said = capsys.readouterr().out
+    assert "--header" in said
+    assert not {"--master", "--remote", "--conf", "--py-files"} & set(said.split())
+
+
 def test_five_mistakes_show_five_messages_with_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

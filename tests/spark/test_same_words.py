@@ -143,12 +143,14 @@ def test_both_engines_refuse_a_table_or_a_rule_in_the_same_words(name: str, spar
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_both_engines_refuse_a_file_in_the_same_words(name: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_both_engines_refuse_a_file_in_the_same_words(
+    name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files, path, options = FILES[name]
     for file, content in files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(content)
-    place = f"{tmp_path}/{path}"
-    here = refused(lambda: rf.count(place, "unique(id)", engine="local", **options))
-    assert here == refused(lambda: rf.count(place, "unique(id)", engine="spark", **options))
+    monkeypatch.chdir(tmp_path)  # so that a message which shows another path than the given one is seen
+    here = refused(lambda: rf.count(path, "unique(id)", engine="local", **options))
+    assert here == refused(lambda: rf.count(path, "unique(id)", engine="spark", **options))
     assert here[2], "an error without facts"

@@ -33,6 +33,11 @@ def command(options: SharedOptions, rules: tuple[Path, ...], source_format: str 
     return lint(rules, source_format=source_format, header=names, nulls=options.nulls, quiet=options.quiet)
 
 
+for _option in command.params:  # which every command takes, and this one, which reads no data, has no use for
+    if isinstance(_option, click.Option) and _option.name in ("master", "remote", "conf", "py_files"):
+        _option.hidden = True
+
+
 def lint(
     rules: tuple[Path, ...],
     *,

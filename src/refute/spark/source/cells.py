@@ -64,13 +64,13 @@ def check_text(session: SparkSession, listing: Listing, rows: Sequence[Row], csv
     if not unread:
         return
     if not csv.is_utf8:  # no letter of such an encoding is that one
-        raise not_encoded(_path(unread[0][FILE]), csv.encoding)
+        raise not_encoded(listing.named(_path(unread[0][FILE])), csv.encoding)
     with plain_failures(listing.path):
         lines = session.read.text(listing.paths)
         file = lines.metadataColumn("_metadata").getField("file_path")
         (found,) = lines.where(~F.is_valid_utf8("value")).agg(F.min(file)).collect()[0]
     if found is not None:
-        path = _path(found)
+        path = listing.named(_path(found))
         raise not_utf8(path) if listing.format.delimiter is None else not_encoded(path, csv.encoding, _sample(path))
 
 
@@ -104,10 +104,10 @@ def check_ends(
         _check_last_quotes(listing, broken, cells, names[-1], csv)
     elif listing.format.delimiter is not None:
         for file in sorted(map(_path, broken)):
-            cells = last_cells(Path(file), listing.format.delimiter, names, csv, has_header=has_header)
+            cells = last_cells(Path(listing.named(file)), listing.format.delimiter, names, csv, has_header=has_header)
             returns = sum(row[_RETURNS] for row in rows if _path(row[FILE]) == file)
             if returns != (pc.sum(pc.ends_with(cells, "\r")).as_py() or 0):
-                raise mixed_line_ends(file)
+                raise mixed_line_ends(listing.named(file))
 
 
 def _check_last_quotes(listing: Listing, files: list[str], cells: DataFrame, last: str, csv: CsvOptions) -> None:

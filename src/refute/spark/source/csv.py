@@ -66,8 +66,9 @@ def open_csv(
     else:
         names, header = schema.names, False
         if listing.here and listing.format.delimiter is not None:
-            with reading(Path(listing.filled[0])):
-                read_header(Path(listing.filled[0]), listing.format.delimiter, options, names)
+            first = Path(listing.named(listing.filled[0]))
+            with reading(first):
+                read_header(first, listing.format.delimiter, options, names)
     if schema is not None:
         schema.require(names, listing.path)
     split = len(names) > 1 and listing.largest >= split_bytes and not _has_broken_lines(session, listing, options)
@@ -192,7 +193,7 @@ def _all_named(names: Sequence[str]) -> bool:
 def _header(session: SparkSession, listing: Listing, options: CsvOptions) -> tuple[str, ...]:
     """The names of the columns, of the first file in order."""
     assert listing.format.delimiter is not None
-    first = listing.filled[0]
+    first = listing.named(listing.filled[0])
     if listing.here:
         with reading(Path(first)):
             return read_header(Path(first), listing.format.delimiter, options)
@@ -214,14 +215,14 @@ def _files_looked_at(listing: Listing, names: Sequence[str], options: CsvOptions
         delimiter = listing.format.delimiter
         if not listing.here or delimiter is None:
             raise
-        first, *others = listing.filled
+        first, *others = map(listing.named, listing.filled)
         for file in others if header else ():
             with reading(Path(file)):
                 other = read_header(Path(file), delimiter, options)
             if other != names:
                 raise other_header(file, other, first, names) from None
         if error.facts.keys() - {"quoted"} == {"path", "text"}:
-            for file in listing.filled:
+            for file in (first, *others):
                 with reading(Path(file)):
                     found = with_line(error, Path(file), delimiter, None if header else len(names), options)
                 if found is not error:

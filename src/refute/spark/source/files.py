@@ -47,6 +47,10 @@ class Listing:
         """The files that have a byte."""
         return tuple(file for file, size in zip(self.files, self.sizes, strict=True) if size)
 
+    def named(self, file: str) -> str:
+        """A file as the path names it, which is how the other engine shows it: relative to where the process is."""
+        return _named(file, self.path) if self.here else file
+
     @property
     def largest(self) -> int:
         """The size of the largest file that Spark could read in parts, in bytes."""
@@ -77,12 +81,13 @@ def list_files(session: SparkSession, path: str) -> Listing:
         kind = FileFormat.PARQUET
     else:
         known = [name for name in names if format_of(name)]
-        kind = common_format(known if len(names) > 1 else names, path)
+        asked = known if len(names) > 1 else names
+        kind = common_format([_named(name, path) for name in asked] if here else asked, path)
         sized = [(name, size) for name, size in sized if len(names) == 1 or format_of(name)]
     if kind is FileFormat.ARROW:
+        first = _named(names[0], path) if here else names[0]
         raise DataError(
-            f"Spark does not read Arrow files such as {names[0]!r}; use the local engine, or write Parquet",
-            path=names[0],
+            f"Spark does not read Arrow files such as {first!r}; use the local engine, or write Parquet", path=first
         )
     files, sizes = tuple(name for name, _ in sized), tuple(size for _, size in sized)
     return Listing(path, _base(path, files, here), files, sizes, kind, here)
@@ -95,7 +100,7 @@ def check_files_agree(session: SparkSession, listing: Listing) -> None:
     """
     if len(listing.filled) > 1 and listing.here:
         with plain_failures(listing.path):
-            check_spelling({file: _names(session, file, listing.format) for file in listing.filled})
+            check_spelling({listing.named(file): _names(session, file, listing.format) for file in listing.filled})
 
 
 def _names(session: SparkSession, file: str, kind: FileFormat) -> list[str]:
@@ -148,6 +153,11 @@ def _base(path: str, files: tuple[str, ...], here: bool) -> str | None:
     folder = os.path.abspath(_plain(path)) if here else re.sub(r"^file:/+", "/", path)
     parts = in_order(folder)
     return folder if all(in_order(file)[: len(parts)] == parts != in_order(file) for file in files) else None
+
+
+def _named(file: str, path: str) -> str:
+    """A file of this machine, relative to where the process is if the path is."""
+    return file if os.path.isabs(_plain(path)) else os.path.relpath(file)
 
 
 def _plain(path: str) -> str:
